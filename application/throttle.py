@@ -6,9 +6,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from application.ports.admissions import Admission, Admissions, PresentedToken
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
+from application.ports.shared_memory import Admission, Admissions, PresentedToken
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
 from domain.limits import Hit, Verdict, over_all_networks, tightest
 from domain.scope import Caller, Client, EveryTenant, ensure_alive

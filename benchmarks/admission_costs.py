@@ -24,7 +24,7 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from benchmarks import rows, wrk
 from benchmarks.bench_data import Size, User
 from benchmarks.databases import Database, database, servers
@@ -65,7 +65,7 @@ class NothingDue:
     async def due(self, age: float, most: int) -> dict[str, int]:  # noqa: ARG002  # as the port asks
         return {}
 
-    async def published(self, counts: object) -> None:
+    async def published(self, versions: object) -> None:
         pass
 
 

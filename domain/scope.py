@@ -1,4 +1,4 @@
-"""The caller of a request with its permissions, the rows that a statement may touch, the line of the audit trail."""
+"""The caller of a request with permissions and token versions, the rows a statement may touch, audit lines."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -139,7 +139,47 @@ class Rights(Struct, frozen=True):
         return allows(self.permissions, permission)
 
 
+# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
+# 16 kB, beyond which no token is read.
+GRANTS_BYTES = 7_800
+"""Most bytes of JSON for the permissions, role names and role versions of a token."""
+
+Versions = Mapping[str, int]
+"""Subject → its version; a subject that was never bumped has version 0."""
+
+
+def user_subject(user_id: UUID) -> str:
+    """Bumped by logout, disabling, deletion and a changed password: the user's tokens are revoked."""
+    return f"user:{user_id}"
+
+
+def session_subject(session_id: UUID) -> str:
+    """Bumped when the session is ended: its tokens are revoked."""
+    return f"session:{session_id}"
+
+
+def grants_subject(user_id: UUID) -> str:
+    """Bumped when the user's roles or memberships change: the user's tokens are stale."""
+    return f"grants:{user_id}"
+
+
+def tenant_subject(tenant_id: UUID) -> str:
+    """Bumped when the tenant is closed or deleted: its tokens are stale."""
+    return f"tenant:{tenant_id}"
+
+
+def role_subject(role_id: UUID) -> str:
+    """Bumped when the role's permissions change: the tokens of its holders are stale."""
+    return f"role:{role_id}"
+
+
+def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
+    """The versions that a new token carries for its subjects."""
+    return {subject: versions.get(subject, 0) for subject in subjects}
+
+
 CallerKind = Literal["person", "service"]
+TokenType = Literal["Tenant", "Global"]
 
 
 def ensure_alive(issued: Mapping[str, int], now: Mapping[str, int]) -> None:

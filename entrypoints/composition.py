@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -40,7 +40,6 @@ from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock, Uuid7Ids
 from application.freshness import Freshness
-from application.ports.admissions import Admissions
 from application.ports.database import RowReads
 from application.ports.entities.files import Sheets
 from application.ports.identity.accounts import SocialProviders
@@ -48,13 +47,12 @@ from application.ports.identity.domains import DnsRecords
 from application.ports.identity.factors import FactorSecrets
 from application.ports.identity.passkeys import PasskeyCeremonies
 from application.ports.identity.passwords import EncryptedPasswords
-from application.ports.identity.sessions import RefreshTokens, Tokens
+from application.ports.identity.sessions import RefreshTokens, Tickets, Tokens
 from application.ports.identity.signing_keys import Keyring
-from application.ports.identity.tickets import Tickets
 from application.ports.load import Loads, PoolLoad
 from application.ports.mail_delivery import Mailer
 from application.ports.runtime import BreachedPasswords, Clock, Ids, Passwords
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Admissions, Cache, Revocations
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
@@ -126,7 +124,6 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     async def life() -> AsyncIterator[None]:
         await database.open()
         await replicas.open()
-        compile_usual_statements(registry)
         try:
             async with admissions.kept():
                 yield
@@ -162,6 +159,19 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         loads=Loads(database.load, passwords.load, replicas.load),
         life=life,
     )
+
+
+def serving_adapters(settings: Settings, registry: Registry) -> Adapters:
+    """Production adapters whose ``life`` compiles the usual statements first: requests do not wait for them."""
+    adapters = production_adapters(settings, registry)
+
+    @asynccontextmanager
+    async def life() -> AsyncIterator[None]:
+        compile_usual_statements(registry)
+        async with adapters.life():
+            yield
+
+    return replace(adapters, life=life)
 
 
 def _database_url(settings: Settings) -> str:

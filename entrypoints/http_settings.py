@@ -12,7 +12,8 @@ from adapters import console
 from adapters.http.app import HttpSettings
 from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
-from adapters.http.operations.access_log import AccessLog, log_access
+from adapters.http.operations.access_log import log_access
+from application.ports.access_log import AccessLog
 from entrypoints.mail import inbox_of
 from entrypoints.settings.settings import Settings
 

@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import TypedDict
 
-from adapters.http.operations.outcomes import InvitationCounts
 from adapters.joserfc.address_digests import KeyedAddressDigests
+from adapters.prometheus.outcomes import InvitationCounts
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.email_changes import EmailChangeRequests
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.http.operations.outcomes import CodeCounts, SecondFactorCounts
+from adapters.prometheus.outcomes import CodeCounts, SecondFactorCounts
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import time
 from typing import Any
 
 from litestar import Litestar
@@ -21,13 +22,16 @@ from adapters.http.app import (
     plugin_parts,
     service_parts,
 )
-from adapters.http.operations.access_log import AccessLog, log_access
-from adapters.http.operations.metrics import Metrics
+from adapters.http.operations.access_log import log_access
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.pipeline import Pipeline
+from adapters.prometheus.metrics import PrometheusMetrics
+from adapters.prometheus.traffic import shared_counters
+from application.operations.traffic import Traffic
+from application.ports.access_log import AccessLog
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
-from entrypoints.composition import Adapters, production_adapters
+from entrypoints.composition import Adapters, serving_adapters
 from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
 from entrypoints.http_settings import http_settings
 from entrypoints.server.background import background
@@ -45,7 +49,7 @@ class Runtime:
     log: AccessLog = log_access
 
 
-PRODUCTION = Runtime(adapters=production_adapters, background=background)
+PRODUCTION = Runtime(adapters=serving_adapters, background=background)
 
 
 class TenantryPlugin(HttpPlugin):
@@ -94,11 +98,11 @@ class Service(TenantryPlugin):
     answers_everything = True
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
-        metrics = self.metrics = Metrics()
+        metrics = self.metrics = PrometheusMetrics()
         services.code_counts.listeners.append(metrics.see_login_code)
         services.invitation_counts.listeners.append(metrics.see_invitations)
         self.use_cases.factor_counts.listeners.append(metrics.see_second_factor)
-        return service_parts(services, settings, metrics)
+        return service_parts(services, settings, metrics, Traffic(time, shared_counters()))
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Raises EntitiesError for routes that cannot be served."""

@@ -11,15 +11,16 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
-from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
+from adapters.prometheus.metrics import PrometheusMetrics
+from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
-from application.entities.transfers.exports import FileExport
+from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import RowWriter
@@ -69,6 +70,13 @@ from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase, TimedReads
 
 
+class TransferUseCases(TypedDict):
+    """Use cases of files, which share their places."""
+
+    exporting: CallersExport
+    importing: FileImport
+
+
 class Throttled(TypedDict):
     """The throttle, and the metrics that tell its counts."""
 
@@ -97,7 +105,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     adapters, reads = _timed(adapters, settings)
     database, clock, ids, revocations = adapters.database, adapters.clock, adapters.ids, adapters.revocations
     writing = RowWriter(database, adapters.registry, clock)
-    places, counts = TransferPlaces(), InvitationCounts()
+    counts, throttled = InvitationCounts(), _throttled(adapters, settings)
     # One for the whole process: every way to log in shares what is known of domains.
     departures = departures_of(settings)
     joining = DomainJoining(database, departures, counts, clock, ids)
@@ -124,9 +132,8 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         histories=Histories(reads),
         cross_tenant_access=CrossTenantAccess(database, clock),
         refusals=RefusalTrail(database, clock),
-        exporting=FileExport(reads, adapters.registry, adapters.sheets, places),
-        importing=FileImport(database, adapters.registry, clock, adapters.sheets, adapters.upkeep, places),
-        **_throttled(adapters, settings),
+        **_transfers(adapters, reads, throttled["throttle"]),
+        **throttled,
         operator_accounts=_operator_accounts(adapters, settings),
         system_reports=_system_reports(adapters, settings),
         first_start=FirstStart(database, adapters.passwords, _password_rules(adapters, settings), clock, ids),
@@ -216,6 +223,14 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
     )
 
 
+def _transfers(adapters: Adapters, reads: RowReads[Transaction], throttle: Throttle) -> TransferUseCases:
+    registry, clock, sheets, places = adapters.registry, adapters.clock, adapters.sheets, TransferPlaces()
+    return {
+        "exporting": CallersExport(FileExport(reads, registry, sheets), places, throttle, clock),
+        "importing": FileImport(adapters.database, registry, clock, sheets, adapters.upkeep, places),
+    }
+
+
 def _throttled(adapters: Adapters, settings: Settings) -> Throttled:
     database, admissions = adapters.database, adapters.admissions
     throttle = Throttle(admissions, database, enforced=settings.rate_limits == "on")
@@ -257,7 +272,7 @@ def ensure_routes_served(services: Services, settings: Settings) -> None:
     """
     if routes := load_routes(settings.entities):
         with told_as_mistakes():
-            build_app(services, http_settings(settings, routes))
+            build_app(services, http_settings(settings, routes), PrometheusMetrics())
 
 
 @contextmanager

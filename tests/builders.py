@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 from uuid import UUID
 
 from domain.identity.service_accounts import ApiKey, ServiceAccount
@@ -28,43 +29,63 @@ def new_id() -> UUID:
     return UUID(int=0x0192_0000_0000_7000_8000 << 48 | next(_numbers))
 
 
-def user(**given: object) -> User:
+def user(**given: Any) -> User:
     user_id = new_id()
     email = str(given.get("email", f"user{user_id.int & 0xFFFF}@example.com"))
-    values = {"id": user_id, "email": email, "email_key": email.lower(), "full_name": "Ada Example"}
-    return User(**{**values, "created_at": NOW, "updated_at": NOW, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"id": user_id, "email": email, "email_key": email.lower(), "full_name": "Ada Example"}
+    return User(**{**values, "created_at": NOW, "updated_at": NOW, **given})
 
 
-def tenant(**given: object) -> Tenant:
+def tenant(**given: Any) -> Tenant:
     tenant_id = new_id()
     identifier = f"tenant-{tenant_id.int & 0xFFFF}"
-    values = {"id": tenant_id, "name": "Example", "identifier": identifier, "created_at": NOW}
-    return Tenant(**{**values, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"id": tenant_id, "name": "Example", "identifier": identifier, "created_at": NOW}
+    return Tenant(**{**values, **given})
 
 
-def role(tenant_id: UUID | None, **given: object) -> Role:
+def role(tenant_id: UUID | None, **given: Any) -> Role:
     role_id = new_id()
-    return Role(**{"id": role_id, "tenant_id": tenant_id, "name": f"Role {role_id.int & 0xFFFF}", **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"id": role_id, "tenant_id": tenant_id, "name": f"Role {role_id.int & 0xFFFF}"}
+    return Role(**{**values, **given})
 
 
-def session(user_id: UUID, **given: object) -> Session:
-    values = {"id": new_id(), "user_id": user_id, "tenant_id": None, "counter": 0}
-    return Session(**{**values, "created_at": NOW, "rotated_at": NOW, **given})  # type: ignore[arg-type]
+def session(user_id: UUID, **given: Any) -> Session:
+    values: dict[str, Any] = {"id": new_id(), "user_id": user_id, "tenant_id": None, "counter": 0}
+    return Session(**{**values, "created_at": NOW, "rotated_at": NOW, **given})
 
 
-def service_account(tenant_id: UUID, **given: object) -> ServiceAccount:
+def service_account(tenant_id: UUID, **given: Any) -> ServiceAccount:
     account_id = new_id()
-    values = {"id": account_id, "tenant_id": tenant_id, "name": f"Account {account_id.int & 0xFFFF}"}
-    return ServiceAccount(**{**values, "created_at": NOW, "created_by": account_id, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {"id": account_id, "tenant_id": tenant_id, "name": f"Account {account_id.int & 0xFFFF}"}
+    return ServiceAccount(**{**values, "created_at": NOW, "created_by": account_id, **given})
 
 
-def api_key(account: ServiceAccount, **given: object) -> ApiKey:
-    values = {"id": new_id(), "tenant_id": account.tenant_id, "account_id": account.id, "name": "Key", "start": "tnt_1"}
-    return ApiKey(**{**values, "created_at": NOW, "created_by": account.id, **given})  # type: ignore[arg-type]
+def api_key(account: ServiceAccount, **given: Any) -> ApiKey:
+    values: dict[str, Any] = {
+        "id": new_id(),
+        "tenant_id": account.tenant_id,
+        "account_id": account.id,
+        "name": "Key",
+        "start": "tnt_1",
+    }
+    return ApiKey(**{**values, "created_at": NOW, "created_by": account.id, **given})
 
 
-def caller(**given: object) -> Caller:
+def caller(**given: Any) -> Caller:
     """Somebody with an account, without a tenant and without rights."""
-    values = {"user_id": new_id(), "session_id": new_id(), "tenant_id": None, "name": "Ada", "email": "ada@example.com"}
-    rights = {"roles": (), "permissions": (), "is_super_admin": False, "app_id": None, "issued": {}, "expires_at": 0}
-    return Caller(**{**values, **rights, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {
+        "user_id": new_id(),
+        "session_id": new_id(),
+        "tenant_id": None,
+        "name": "Ada",
+        "email": "ada@example.com",
+    }
+    rights: dict[str, Any] = {
+        "roles": (),
+        "permissions": (),
+        "is_super_admin": False,
+        "app_id": None,
+        "issued": {},
+        "expires_at": 0,
+    }
+    return Caller(**{**values, **rights, **given})

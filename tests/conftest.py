@@ -2,9 +2,11 @@
 
 import gc
 import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from uuid import uuid4
 
@@ -112,6 +114,20 @@ load_profile()
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """More than there are cores: tests of servers and browsers wait more than they compute."""
     return min(4, (os.cpu_count() or 1) + 1)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Gives SIGINT a handler of ours, which does what the usual one does, so that asyncio sets none.
+
+    asyncio would set one around each fixture and each test, and set the usual one back. Each time, ``signal`` makes and
+    drops a message with the ``repr`` of the task and of its result: all that an application in memory stores.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.default_int_handler(number, frame)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

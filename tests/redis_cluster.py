@@ -1,15 +1,15 @@
 """A Redis cluster of servers that a test may stop and kill, and whose slots it may move."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from redis.asyncio import Redis
 
 from tests.redis_server import RedisServer
-from tests.waiting import HUNG_AFTER
+from tests.waiting import HUNG_AFTER, until
 
 SLOTS = 16_384
 NODE_TIMEOUT = 500
@@ -61,10 +61,8 @@ class Cluster:
 
     async def settled(self) -> None:
         """Returns when every living node knows all slots and all nodes."""
-        async with asyncio.timeout(HUNG_AFTER):
-            for node in self.nodes:
-                while not await _is_settled(node, len(self.nodes)):  # noqa: ASYNC110  # nobody tells
-                    await asyncio.sleep(0.05)
+        for node in self.nodes:
+            await until(partial(_is_settled, node, len(self.nodes)))
 
 
 async def ask(node: RedisServer, *command: object) -> Any:
@@ -75,9 +73,11 @@ async def ask(node: RedisServer, *command: object) -> Any:
 
 async def follows(replica: RedisServer) -> None:
     """Returns when the replica has what its master has."""
-    async with asyncio.timeout(HUNG_AFTER):
-        while (await ask(replica, "ROLE"))[3:4] != ["connected"]:  # noqa: ASYNC110  # nobody tells
-            await asyncio.sleep(0.02)
+
+    async def link() -> Any:
+        return (await ask(replica, "ROLE"))[3:4]
+
+    await until(link, ["connected"])
 
 
 async def _is_settled(node: RedisServer, count: int) -> bool:

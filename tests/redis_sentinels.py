@@ -1,14 +1,14 @@
 """A master with a replica, and three sentinels that watch them."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tests.redis_cluster import SYNC_AT_ONCE, ask, follows
 from tests.redis_server import RedisServer
-from tests.waiting import HUNG_AFTER
+from tests.waiting import until
 
 NAME = "main"
 
@@ -45,10 +45,8 @@ async def open_sentinels(folder: Path) -> AsyncIterator[Sentinels]:
             f"sentinel down-after-milliseconds {NAME} 300\nsentinel failover-timeout {NAME} 3000\n"
         )
         watchers = [start(f"sentinel{number}", watched) for number in range(3)]
-        async with asyncio.timeout(HUNG_AFTER):
-            for watcher in watchers:
-                while not await _knows_all(watcher):  # noqa: ASYNC110  # nobody tells
-                    await asyncio.sleep(0.05)
+        for watcher in watchers:
+            await until(partial(_knows_all, watcher))
         yield Sentinels(master, replica, watchers)
 
 

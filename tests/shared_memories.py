@@ -11,8 +11,7 @@ from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
-from application.ports.admissions import Admissions, PresentedToken
-from application.ports.shared_memory import Revocations
+from application.ports.shared_memory import Admissions, PresentedToken, Revocations
 from tests.waiting import HUNG_AFTER
 
 
@@ -59,7 +58,7 @@ class NothingDue:
     async def due(self, age: float, most: int) -> dict[str, int]:
         return {}
 
-    async def published(self, counts: Mapping[str, int]) -> None:
+    async def published(self, versions: Mapping[str, int]) -> None:
         pass
 
 

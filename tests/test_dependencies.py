@@ -47,7 +47,7 @@ CHOSEN_FOR = {
     "msgspec": ("domain", "application", "adapters/http"),
     "multipart": ("adapters/http",),
     "polars": ("adapters/sheets",),
-    "prometheus-client": ("adapters/http",),
+    "prometheus-client": ("adapters/prometheus",),
     "redis": ("adapters/redis",),
     "rich": ("entrypoints/cli",),
     "rich-click": ("entrypoints/cli",),

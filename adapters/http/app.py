@@ -21,12 +21,12 @@ from adapters.http.console.session import session_router
 from adapters.http.console.session_cookie import SessionCookie
 from adapters.http.docs.pages import About, docs_handlers
 from adapters.http.docs.served import openapi_config
-from adapters.http.operations.access_log import AccessLine, AccessLog, log_access
+from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import Metrics, metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
-from adapters.http.operations.traffic import Traffic, traffic_handler
+from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network
@@ -34,6 +34,8 @@ from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.read_your_writes import ReplicaPipeline, TimedReplicaPipeline
 from adapters.http.use_cases import UseCases
+from application.operations.traffic import Traffic
+from application.ports.access_log import AccessLine, AccessLog
 from application.ports.mail_delivery import Inbox
 from domain.limits import REAUTHENTICATED
 
@@ -68,10 +70,11 @@ class HttpSettings:
     compression: CompressionConfig | None = None
 
 
-def build_app(services: UseCases, settings: HttpSettings, lifespan: Sequence[Lifespan] = ()) -> Litestar:
-    pipeline, beside = service_parts(services, settings)
+def build_app(services: UseCases, settings: HttpSettings, metrics: Metrics | None = None) -> Litestar:
+    """The service, which counts in this process alone; without ``metrics`` it has none."""
+    pipeline, beside = service_parts(services, settings, metrics, Traffic(time))
     plugin = HttpPlugin(services, pipeline, settings.routes, beside, answers_everything=True)
-    return empty_application(plugin, settings, lifespan)
+    return empty_application(plugin, settings)
 
 
 def empty_application(
@@ -90,15 +93,15 @@ def empty_application(
 
 
 def service_parts(
-    services: UseCases, settings: HttpSettings, metrics: Metrics | None = None
+    services: UseCases, settings: HttpSettings, metrics: Metrics | None, traffic: Traffic
 ) -> tuple[Pipeline, Handlers]:
-    """Parts of the service by itself: a pipeline that counts its metrics, and the handlers beside its use cases."""
-    metrics, traffic = metrics or Metrics(), Traffic(time)
+    """Parts of the service by itself: a pipeline that counts its answers, and the handlers beside its use cases."""
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
-    pipeline = build_pipeline(
-        services, settings, _heard_by(traffic.see, metrics.see, settings.log), hosts, is_https=settings.is_https
-    )
-    return pipeline, [*_service_handlers(services, settings, metrics), traffic_handler(traffic)]
+    counting = [traffic.see] if metrics is None else [traffic.see, metrics.see]
+    log = _heard_by(*counting, settings.log)
+    pipeline = build_pipeline(services, settings, log, hosts, is_https=settings.is_https)
+    scraped = [] if metrics is None else [metrics_handler(metrics, services.monitoring, settings.metrics_token)]
+    return pipeline, [*_service_handlers(services, settings), *scraped, traffic_handler(traffic)]
 
 
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
@@ -145,11 +148,10 @@ def _heard_by(*logs: AccessLog) -> AccessLog:
     return hear
 
 
-def _service_handlers(services: UseCases, settings: HttpSettings, metrics: Metrics) -> list[ControllerRouterHandler]:
+def _service_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
     return [
         *_console_handlers(settings),
         health_router(services),
-        metrics_handler(metrics, services.monitoring, settings.metrics_token),
         *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
         *_account_handlers(services, settings),
         *docs_handlers(settings.about),

@@ -10,7 +10,7 @@ from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
-from application.entities.transfers.exports import FileExport
+from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 from application.freshness import Freshness
 from application.identity.accounts import Accounts
@@ -57,10 +57,10 @@ from application.identity.service_accounts.key_authentication import KeyAuthenti
 from application.identity.service_accounts.keys import KeyAdministration
 from application.operations.monitoring import Monitoring
 from application.operations.system_reports import SystemReports
-from application.ports.admissions import Admissions
 from application.ports.identity.sessions import Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
 from application.throttle import Throttle
 from domain.entities.declaration import Registry
@@ -139,7 +139,7 @@ class UseCases(IdentityUseCases):
     crud: Crud
     batches: Batches
     histories: Histories
-    exporting: FileExport
+    exporting: CallersExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
     refusals: RefusalTrail

@@ -11,7 +11,7 @@ from joserfc.jwk import OctKey
 from msgspec import Raw, Struct
 
 from adapters.joserfc.sealing import derived_keys
-from application.ports.identity.tickets import T, Ticket, TicketKind
+from application.ports.identity.sessions import T, Ticket, TicketKind
 
 LONGEST = 8 * 1024
 _ALGORITHMS = ["dir", "A256GCM"]

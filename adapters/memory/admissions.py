@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-from application.ports.admissions import Admission, PresentedToken
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Admission, PresentedToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
 

@@ -8,12 +8,12 @@ from typing import Any
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
 from adapters.redis.spread_admissions import SpreadAdmissions
-from application.ports.admissions import Admission, Admissions, PresentedToken
+from application.ports.shared_memory import Admission, Admissions, PresentedToken
 from domain.errors import Error, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
 AGAIN_AFTER = 0.05
-"""Seconds before a new count that Redis did not take is offered to it again."""
+"""Seconds before a new version that Redis did not take is offered to it again."""
 
 
 class RedisAdmissions:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from adapters.redis.scripts import ADMIT, BEGIN, LOOK, PUBLISH, REMEMBER, RENEW, TAKE_BACK, Script
 from adapters.redis.shared_pipeline import Command
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from domain.limits import MICROSECOND, Hit
 
 MARK_SECONDS = 600

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from adapters.redis.commands import Commands
 from adapters.redis.shared_pipeline import SharedPipeline
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from domain.limits import Hit
 
 

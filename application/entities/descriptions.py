@@ -19,9 +19,9 @@ from application.entities.description_forms import (
 )
 from domain.areas import areas_of
 from domain.entities.bodies import MOST_ITEMS
-from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 from domain.entities.query.operators import OPERATORS, is_sortable
-from domain.entities.query.query import Hidden, default_sort, searched
+from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.query.vocabulary import Vocabulary
 from domain.entities.screens.field_rules import rules_of
@@ -33,7 +33,6 @@ from domain.entities.screens.presentation import (
     leads_an_index,
     widget_of,
 )
-from domain.entities.visibility import hidden_from
 from domain.scope import Rights
 
 
@@ -43,7 +42,7 @@ class Descriptions:
 
     def all(self, rights: Rights) -> EntityList:
         """What a caller with these rights may read, with what they may do there."""
-        hidden = hidden_from(self.registry, rights.permissions)
+        hidden = self.registry.hidden_from(rights.permissions)
         readable = [model for model in self.registry if rights.may(model.permission("read"))]
         describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
         return EntityList(entities=[describer.entity(model) for model in readable], areas=list(areas_of(rights)))
@@ -100,7 +99,7 @@ class _Describer:
             nullable=field.nullable,
             default=None if field.default is UNSET else _plain(field.default),
             writable=self._is_writable(model, field),
-            rules=FieldRules(**rules_of(field)),  # type: ignore[arg-type]
+            rules=FieldRules(**rules_of(field)),
             operators=[operator.value for operator in OPERATORS[field.kind]],
             sortable=is_sortable(field),
             indexed=leads_an_index(model, field),

@@ -8,9 +8,20 @@ from functools import cached_property
 import msgspec
 from msgspec import Raw
 
-from domain.entities.bodies import EVERYTHING, FieldAccess, field_access
+from domain.entities.bodies import (
+    EVERYTHING,
+    Body,
+    FieldAccess,
+    Item,
+    SentChanges,
+    Values,
+    field_access,
+    read_changed_items,
+    read_changes_from,
+    read_items,
+    read_new_from,
+)
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.visibility import hidden_from
 from domain.errors import Error
 from domain.scope import Caller
 
@@ -25,6 +36,20 @@ class GuardedFields:
     def access(self, caller: Caller) -> FieldAccess:
         """Fields that the caller may not send, or that do not exist for them."""
         return field_access(self.model, caller.permissions) if self._has_guards else EVERYTHING
+
+    def new(self, caller: Caller, body: Body) -> Values:
+        return read_new_from(self.model, body, self.access(caller))
+
+    def changes(self, caller: Caller, body: Body) -> SentChanges:
+        return read_changes_from(self.model, body, self.access(caller))
+
+    def new_items(self, caller: Caller, body: Body) -> list[Values]:
+        access = self.access(caller)
+        return read_items(body, lambda item: read_new_from(self.model, item, access))
+
+    def changed_items(self, caller: Caller, body: Body) -> list[Item]:
+        access = self.access(caller)
+        return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 
     def shown(self, caller: Caller, body: Raw) -> bytes:
         """JSON of a row that was written, without the fields that its writer may not read."""
@@ -53,7 +78,7 @@ class GuardedFields:
         """Names, as answers spell them, of the fields that do not exist for the caller."""
         if not self._has_guards:
             return NOTHING
-        hidden = hidden_from(self.registry, caller.permissions)
+        hidden = self.registry.hidden_from(caller.permissions)
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
 
     @cached_property

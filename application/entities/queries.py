@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import Hidden, Parameters, Query, View, entities_read
+from domain.entities.declaration import EntityModel, Hidden, Registry
+from domain.entities.query.query import Parameters, Query, View, entities_read
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
-from domain.entities.visibility import hidden_from
 from domain.scope import Caller
 
 NOTHING: Hidden = frozenset()
@@ -48,7 +47,7 @@ class EntityQueries:
         return any(field.guard.read is not None for model in self.registry for field in model.fields)
 
     def _hidden_from(self, caller: Caller) -> Hidden:
-        return hidden_from(self.registry, caller.permissions) if self._has_guards else NOTHING
+        return self.registry.hidden_from(caller.permissions) if self._has_guards else NOTHING
 
     def _ensure_may_see(self, caller: Caller, asked: Query | View, view: View) -> None:
         """Related rows need read on their own entity; deleted ones need what deleting them needs."""

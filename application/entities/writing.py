@@ -12,9 +12,8 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from application.entities.cleared_references import ClearedReferences, ClearedRows
 from application.entities.conditional_changes import is_conditional, settled
-from application.entities.refused_deletions import broken_told_to, ensure_found, told_to
+from application.entities.deletions import ClearedReferences, ClearedRows, broken_told_to, ensure_found, told_to
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values, Versions

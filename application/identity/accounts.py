@@ -16,10 +16,9 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.tokens import user_subject
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
-from domain.scope import Caller, Client, EveryTenant, ensure_alive
+from domain.scope import Caller, Client, EveryTenant, ensure_alive, user_subject
 
 
 class EmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -12,10 +12,9 @@ from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import RateLimited, TokenInvalid, ValidationError
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, User, email_key, profile_key, token_hash
 from domain.limits import LINKS_APART
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject
 
 LIFETIME = timedelta(hours=24)
 DAY = timedelta(days=1)

@@ -13,8 +13,8 @@ from application.ports.runtime import Clock
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.tokens import Lifetimes, Session, session_subject
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.identity.tokens import Lifetimes, Session
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject
 
 
 class SessionItem(Struct, rename="camel", kw_only=True):

@@ -1,6 +1,8 @@
 """What the operator of the service does to accounts from the command line, without an account of their own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction
@@ -8,9 +10,8 @@ from application.ports.runtime import Clock, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.tokens import user_subject
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subject
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,15 @@ class OperatorAccounts:
         if state is None:
             raise NotFound(f"There is no account with the address {email}.")
         return state
+
+    async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+        """Roles of memberships, such as ``acme:Admin``, of the users that hold some."""
+        async with self.database.read_only(EveryTenant()) as read:
+            held = await read.users.roles_in_tenants(user_ids)
+        found: dict[UUID, tuple[str, ...]] = {}
+        for each in held:
+            found[each.user_id] = (*found.get(each.user_id, ()), f"{each.tenant}:{each.role}")
+        return found
 
     async def set_password(self, email: str, password: str, client: Client) -> None:
         """Sets a password, ends every session and lifts the lock. Raises NotFound, ValidationError."""

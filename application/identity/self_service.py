@@ -14,9 +14,8 @@ from domain.identity.administration import (
     ensure_super_admin_stays,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import AccountState, profile_key
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject, user_subject
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from application.ports.admissions import Admissions
 from application.ports.load import HashLoad, Loads, PoolLoad, ReplicaLoad
 from application.ports.mail_delivery import MailBacklog
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
 from application.throttle import ThrottleCounts
 from domain.errors import ServiceUnavailable

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.admissions import Admissions
 from application.ports.runtime import Clock
+from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
 from domain.identity.signing_keys import SigningKey, signing_key
 from domain.scope import EveryTenant

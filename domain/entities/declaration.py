@@ -32,6 +32,7 @@ from domain.entities.markers import (
     unique,
 )
 from domain.errors import FieldError
+from domain.scope import allows
 
 # The markers are exported here too: one import path for both halves of a declaration.
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "EntityModel",
     "FieldModel",
     "Guard",
+    "Hidden",
     "Kind",
     "Many",
     "Money",
@@ -59,6 +61,9 @@ __all__ = [
     "ref",
     "unique",
 ]
+
+Hidden = frozenset[tuple[str, str]]
+"""Fields that do not exist for a caller: (plural of the entity, Python name of the field)."""
 
 
 class Kind(Enum):
@@ -255,6 +260,21 @@ class Registry:
             for field in model.fields
             if field.reference is not None and field.reference.target == plural
         ]
+
+    def hidden_from(self, permissions: Iterable[str]) -> Hidden:
+        """Fields that do not exist for a caller with these permissions, who does not hold their read permission."""
+        # Most registries guard nothing: then the permissions are not even copied.
+        held = tuple(permissions) if self._closed_to_some else ()
+        return frozenset((plural, name) for plural, name, read in self._closed_to_some if not allows(held, read))
+
+    @cached_property
+    def _closed_to_some(self) -> tuple[tuple[str, str, str], ...]:
+        return tuple(
+            (model.plural, field.name, field.guard.read)
+            for model in self
+            for field in model.fields
+            if field.guard.read is not None
+        )
 
     def permissions(self) -> list[str]:
         """Names of the permissions that served entities add, those of guarded fields included."""

@@ -7,9 +7,8 @@ from uuid import UUID
 import msgspec
 
 from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
-from domain.identity.tokens import GRANTS_BYTES, role_subject
 from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, shipped_role_id
-from domain.scope import Caller, may_grant, smallest
+from domain.scope import GRANTS_BYTES, Caller, may_grant, role_subject, smallest
 
 
 def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:

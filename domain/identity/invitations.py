@@ -63,7 +63,7 @@ def may_still_give(giver: AccountState | None, tenant_id: UUID, roles: Sequence[
         return False
     if giver.is_super_admin:
         return True
-    membership = next((held for held in giver.memberships if held.tenant_id == tenant_id), None)
+    membership = giver.membership_in(tenant_id)
     if membership is None:
         return False
     held = [name for role in giver.roles_in(membership) for name in role.permissions]

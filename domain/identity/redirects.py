@@ -50,7 +50,10 @@ def _parts(address: str) -> SplitResult | None:
 
 def _host(authority: str) -> str | None:
     """The host of ``host`` or ``host:port``; None for every other text, such as one with a user name."""
-    host, port = re.fullmatch(r"(.*?)(?::([0-9]{1,5}))?", authority).groups()  # type: ignore[union-attr]  # any text fits
+    found = re.fullmatch(r"(.*?)(?::([0-9]{1,5}))?", authority)
+    if found is None:  # of a text with a line break
+        return None
+    host, port = found.groups()
     is_port = port is None or 0 < int(port) < 65_536
     return host if is_port and _HOST.fullmatch(host) else None
 

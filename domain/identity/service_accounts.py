@@ -11,17 +11,19 @@ from zlib import crc32
 from msgspec import Struct
 
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.tokens import (
-    Claims,
+from domain.identity.users import SUPER_ADMIN, Role
+from domain.scope import (
+    SYSTEM_TENANT_ID,
+    Caller,
     at_issue,
     grants_subject,
+    meet,
     role_subject,
     session_subject,
+    smallest,
     tenant_subject,
     user_subject,
 )
-from domain.identity.users import SUPER_ADMIN, Role
-from domain.scope import SYSTEM_TENANT_ID, Caller, meet, smallest
 
 Network = IPv4Network | IPv6Network
 
@@ -156,52 +158,6 @@ def service_caller(state: KeyState, now: datetime) -> Caller:
     )
 
 
-class ServiceIssue(Struct, frozen=True, kw_only=True):
-    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime.
-
-    ``leeway`` is the time beyond its end for which a token is still taken, as clocks may differ.
-    """
-
-    issuer: str
-    audience: str
-    jti: UUID
-    lifetime: timedelta
-    leeway: timedelta
-
-
-def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, issue: ServiceIssue) -> Claims:
-    """Claims of a token that stands for the account, with ``permissions`` of those that the key has.
-
-    It is an ordinary Tenant Token, so that all that kills tokens kills it; it ends with its key at the latest.
-    """
-    account, issued, seconds = state.account, state.issued, int(now.timestamp())
-    user, session = user_subject(account.id), session_subject(state.key.id)
-    ends = seconds + int(issue.lifetime.total_seconds())
-    if state.key.ends_at is not None:
-        # A token is taken for a moment beyond its end, and a key is not.
-        ends = min(ends, int((state.key.ends_at - issue.leeway).timestamp()))
-    return Claims(
-        iss=issue.issuer,
-        aud=issue.audience,
-        sub=account.id,
-        jti=issue.jti,
-        sid=state.key.id,
-        iat=seconds,
-        nbf=seconds,
-        exp=ends,
-        token_type="Tenant",  # noqa: S106  # the kind of a token
-        tenant_id=account.tenant_id,
-        permissions=tuple(permissions),
-        roles=tuple(sorted({role.name for role in account.roles})),
-        name=account.name,
-        email="",
-        super_admin=account.is_super_admin,
-        rev=issued[user],
-        ver={subject: version for subject, version in issued.items() if subject not in (user, session)},
-        kind="service",
-    )
-
-
 def compose_key(prefix: str, secret: str) -> str:
     """The text of a key: prefix, secret and checksum, ``tnt_7Q…``."""
     text = f"{prefix}_{secret}"
@@ -227,6 +183,13 @@ def looks_like_key(text: str) -> bool:
 def is_key(text: str) -> bool:
     """Whether the text has the form of a key and its checksum is right; no look-up is needed to refuse others."""
     return _KEY.fullmatch(text) is not None and checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
+
+
+def without_keys(text: str) -> str:
+    """The text with what may be an API key cut to what lists show of it: somebody may have put one into a path."""
+    if "_" not in text or len(text) < SECRET_LENGTH + CHECKSUM_LENGTH:
+        return text
+    return _KEY.sub(lambda found: f"{found[0][:START_LENGTH]}…", text)
 
 
 def key_digest(text: str) -> bytes:

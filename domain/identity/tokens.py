@@ -1,9 +1,8 @@
 """Tokens: their claims, the versions they were issued under, and the sessions that renew them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Literal
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,40 +10,18 @@ from msgspec.structs import replace
 
 from domain.errors import Forbidden, TokenExpired, TokenInvalid
 from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
-from domain.scope import Caller, CallerKind, smallest
-
-Versions = Mapping[str, int]
-"""Subject → its version; a subject that was never bumped has version 0."""
-
-
-def user_subject(user_id: UUID) -> str:
-    """Bumped by logout, disabling, deletion and a changed password: the user's tokens are revoked."""
-    return f"user:{user_id}"
-
-
-def session_subject(session_id: UUID) -> str:
-    """Bumped when the session is ended: its tokens are revoked."""
-    return f"session:{session_id}"
-
-
-def grants_subject(user_id: UUID) -> str:
-    """Bumped when the user's roles or memberships change: the user's tokens are stale."""
-    return f"grants:{user_id}"
-
-
-def tenant_subject(tenant_id: UUID) -> str:
-    """Bumped when the tenant is closed or deleted: its tokens are stale."""
-    return f"tenant:{tenant_id}"
-
-
-def role_subject(role_id: UUID) -> str:
-    """Bumped when the role's permissions change: the tokens of its holders are stale."""
-    return f"role:{role_id}"
-
-
-def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
-    """The versions that a new token carries for its subjects."""
-    return {subject: versions.get(subject, 0) for subject in subjects}
+from domain.scope import (
+    Caller,
+    CallerKind,
+    TokenType,
+    at_issue,
+    grants_subject,
+    role_subject,
+    session_subject,
+    smallest,
+    tenant_subject,
+    user_subject,
+)
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
@@ -146,14 +123,7 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
     return TokenInvalid("The session has ended.")
 
 
-# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
-# 16 kB, beyond which no token is read.
-GRANTS_BYTES = 7_800
-"""Most bytes of JSON for the permissions, role names and role versions of a token."""
-
 SELECTOR_SCOPE = "tenant-selector-only"
-
-TokenType = Literal["Tenant", "Global"]
 
 
 class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -205,12 +205,15 @@ def check() -> None:
 def doctor() -> None:
     """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
     from entrypoints.cli.reports.checks import report  # noqa: PLC0415
-    from entrypoints.cli.reports.doctor import examine  # noqa: PLC0415
     from entrypoints.cli.reports.findings import Findings  # noqa: PLC0415
 
     findings = Findings()
     try:
-        is_right = report(os.environ, findings) and examine(_settings(), findings)
+        is_right = report(os.environ, findings)
+        if is_right:
+            from entrypoints.cli.reports.doctor import examine  # noqa: PLC0415  # takes a second, and settings may be wrong
+
+            is_right = examine(_settings(), findings)
     except CommandError as error:
         findings.say("wrong", str(error))
         is_right = False

@@ -55,3 +55,8 @@ async def tenant_named(adapters: Adapters | Services, identifier: str) -> Tenant
     if found is None:
         raise CommandError(f"There is no tenant {identifier!r}: `tenantry tenants list` shows all of them.")
     return found
+
+
+async def operator_in(services: Services, identifier: str) -> Caller:
+    """The operator in the tenant. Raises CommandError for an unknown identifier."""
+    return operator((await tenant_named(services, identifier)).id)

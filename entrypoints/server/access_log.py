@@ -7,7 +7,8 @@ import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from adapters.http.operations import access_log
-from adapters.http.operations.access_log import AccessLine, AccessLog, log_nothing
+from adapters.http.operations.access_log import log_nothing
+from application.ports.access_log import AccessLine, AccessLog
 from entrypoints.server.log_writer import LogWriter
 from entrypoints.settings.settings import Settings
 
@@ -47,17 +48,4 @@ def _stamped(_: WrappedLogger, __: str, event: EventDict) -> tuple[tuple[EventDi
 def with_fields(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     """Field by field what an event's AccessLine says, for the LogWriter's thread; other events stay as they are."""
     line: AccessLine | None = event.pop("line", None)
-    return event if line is None else {**event, **fields_of(line)}
-
-
-def fields_of(line: AccessLine) -> dict[str, object]:
-    return {
-        "method": line.method,
-        "path": line.path if line.path.isprintable() else ascii(line.path),
-        "status": line.status,
-        "ms": round(line.took * 1000, 2),
-        "request_id": line.request_id,
-        "address": line.address,
-        "user_id": str(line.user_id) if line.user_id else None,
-        "refusal": line.refusal,
-    }
+    return event if line is None else {**event, **line.fields}

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
-from adapters.http.operations.metrics import Metrics
+from adapters.prometheus.metrics import PrometheusMetrics
 from application.operations.monitoring import Monitoring
 
 EVERY = 1.0
@@ -12,7 +12,7 @@ EVERY = 1.0
 
 
 @asynccontextmanager
-async def telling_load(metrics: Metrics, monitoring: Monitoring) -> AsyncIterator[None]:
+async def telling_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> AsyncIterator[None]:
     task = asyncio.create_task(_keep_telling(metrics, monitoring))
     try:
         yield
@@ -22,7 +22,7 @@ async def telling_load(metrics: Metrics, monitoring: Monitoring) -> AsyncIterato
             await task
 
 
-async def _keep_telling(metrics: Metrics, monitoring: Monitoring) -> None:
+async def _keep_telling(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + EVERY

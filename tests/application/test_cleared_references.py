@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.entities.cleared_references import leads_to_a_rule
+from application.entities.deletions import leads_to_a_rule
 from domain.entities.markers import entity, ref
 from domain.entities.registry import build_registry
 from tests.library import LIBRARY

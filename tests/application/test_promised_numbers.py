@@ -21,15 +21,14 @@ from application.identity.login import encrypted_passwords, gate
 from application.identity.service_accounts import forms, key_authentication
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
-from domain import limits, retention
+from domain import limits, retention, scope
 from domain.entities import sheets
 from domain.entities.query import query, read_query, vocabulary
 from domain.identity import (
     domains,
+    factor_codes,
     factors,
     invitations,
-    otp,
-    recovery,
     redirects,
     service_accounts,
     signing_keys,
@@ -45,12 +44,12 @@ PROMISED = {
     "second factors of a person": (factors.MOST_FACTORS, 20),
     "authenticator apps of a person": (factors.MOST_TOTP, 3),
     "characters of a factor's name": (factors.FACTOR_NAME_LENGTH, 100),
-    "bytes of an app's secret": (otp.SECRET_BYTES, 20),
-    "digits of a code": (otp.DIGITS, 6),
-    "seconds of a code": (otp.STEP_SECONDS, 30),
-    "steps that a clock may differ": (otp.DRIFT, 1),
-    "recovery codes": (recovery.CODES, 10),
-    "bytes of a recovery code": (recovery.CODE_BYTES, 10),
+    "bytes of an app's secret": (factor_codes.SECRET_BYTES, 20),
+    "digits of a code": (factor_codes.DIGITS, 6),
+    "seconds of a code": (factor_codes.STEP_SECONDS, 30),
+    "steps that a clock may differ": (factor_codes.DRIFT, 1),
+    "recovery codes": (factor_codes.CODES, 10),
+    "bytes of a recovery code": (factor_codes.CODE_BYTES, 10),
     "wrong second factors until the pause, and the pause": (limits.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
     "time in which a proof shown anew counts": (limits.REAUTHENTICATED, 10 * MINUTE),
     "pause after which failures are forgotten": (limits.FAILURES_FORGOTTEN, 7 * DAY),
@@ -91,7 +90,7 @@ PROMISED = {
     "pause between two readings of the keys": (key_reading.RELOADED_EVERY, 15 * SECOND),
     "age of an encrypted password": (encrypted_passwords.OLDEST, 120 * SECOND),
     "sessions of a person": (tokens.SESSIONS_AT_MOST, 100),
-    "bytes of a token's permissions": (tokens.GRANTS_BYTES, 7_800),
+    "bytes of a token's permissions": (scope.GRANTS_BYTES, 7_800),
     "characters of a password": (users.PASSWORD_LENGTH, (8, 128)),
     "characters of an address": (users.EMAIL_LENGTH, 254),
     "characters of a name": (users.NAME_LENGTH, 200),

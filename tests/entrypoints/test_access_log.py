@@ -14,7 +14,8 @@ from uuid import UUID
 
 import pytest
 
-from adapters.http.operations.access_log import AccessLine, log_access
+from adapters.http.operations.access_log import log_access
+from application.ports.access_log import AccessLine
 from entrypoints.server import log_writer
 from entrypoints.server.access_log import access_events, with_fields
 from entrypoints.server.log_writer import BEHIND, LogWriter, written_beside

@@ -2,10 +2,12 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from application.identity.administration.tenant_forms import TenantPage
 from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from entrypoints.cli.errors import CommandError
@@ -49,8 +51,21 @@ async def test_a_closed_tenant_s_tokens_end(app: TestApp) -> None:
     assert (await app.call("GET", "/api/products", as_whom="ada")).status_code == 401
 
 
-async def test_every_page_of_users_is_listed(app: TestApp, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(administration, "PAGE_SIZE", 2)
+async def test_every_page_is_asked_for(app: TestApp) -> None:
+    made = [await app.make_tenant(f"tenant-{number}") for number in range(4)]
+    asked: list[object] = []
+
+    async def page(parameters: Sequence[tuple[str, str]]) -> TenantPage:
+        asked.append(dict(parameters)["page"])
+        return await app.services.tenants.page(parameters)
+
+    found = await administration.every_page(page, size=2)
+    assert {str(tenant.id) for tenant in found} >= set(made)
+    assert len({tenant.id for tenant in found}) == len(found)
+    assert asked == [str(number) for number in range(1, -(-len(found) // 2) + 1)]
+
+
+async def test_users_are_listed_by_tenant_or_all_of_them(app: TestApp) -> None:
     for number in range(4):
         await administration.create_user(app.services, f"u{number}@acme.example", None, "acme", ["Member"], None)
     in_acme = json.loads((await administration.list_users(app.services, "acme")).json)
@@ -58,7 +73,14 @@ async def test_every_page_of_users_is_listed(app: TestApp, monkeypatch: pytest.M
         "ada@acme.example",
         *(f"u{number}@acme.example" for number in range(4)),
     }
-    assert len(json.loads((await administration.list_users(app.services, None)).json)) == len(in_acme) + 1
+    everybody = await administration.list_users(app.services, None)
+    listed = {user["email"]: user for user in json.loads(everybody.json)}
+    assert len(listed) == len(in_acme) + 1
+    assert not [user for user in in_acme if "tenantRoles" in user]
+    assert (listed["u1@acme.example"]["roles"], listed["u1@acme.example"]["tenantRoles"]) == ([], ["acme:Member"])
+    assert [user["tenantRoles"] for user in listed.values() if user["roles"] == ["SuperAdmin"]] == [[]]
+    (line,) = [line for line in everybody.splitlines() if line.startswith("u1@acme.example")]
+    assert "acme:Member" in line
 
 
 async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:

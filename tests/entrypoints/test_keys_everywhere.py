@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import httpx
 import pytest
@@ -56,7 +57,7 @@ async def robot(pair: Pair) -> AsyncIterator[Robot]:
     await robot.make_key()
     yield robot
     for client in pair.clients:
-        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
+        await eventually(partial(is_ready, client))
 
 
 async def test_a_key_ended_among_fifty_requests_on_two_processes_is_dead_for_all_that_come_later(robot: Robot) -> None:

@@ -55,6 +55,27 @@ async def test_fifty_refreshes_at_once_rotate_once_and_all_get_the_same_successo
     assert (await refreshed(pair, 1, successor)).status_code == 200
 
 
+async def test_refreshes_into_two_tenants_at_once_each_get_the_tenant_they_asked_for(pair: Pair, root: str) -> None:
+    session = await pair.first.log_in()
+    name = pair.fresh("asked")
+    made = await pair.first.call("POST", "/api/tenants", {"name": name, "identifier": name}, root)
+    tenants = (SYSTEM, made.json()["data"]["id"])
+    bodies = [{"refreshToken": session["refreshToken"], "tenantId": tenants[number % 2]} for number in range(20)]
+    asked = (
+        pair.clients[number // 2 % 2].call("POST", "/api/auth/refresh", body) for number, body in enumerate(bodies)
+    )
+    answers = await asyncio.gather(*asked)
+    assert [tenant_of(answer.json()["data"]["token"]) for answer in answers] == [body["tenantId"] for body in bodies]
+    (successor,) = {answer.json()["data"]["refreshToken"] for answer in answers}
+    assert (await refreshed(pair, 1, successor)).status_code == 200
+
+
+def tenant_of(token: str) -> str:
+    payload = token.split(".")[1]
+    tenant: str = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))["tenant_id"]
+    return tenant
+
+
 async def test_a_spent_token_shown_after_the_grace_ends_the_session_everywhere(pair: Pair) -> None:
     session = await pair.first.log_in()
     successor = (await refreshed(pair, 1, session["refreshToken"])).json()["data"]
@@ -124,6 +145,18 @@ async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
         assert await pair.database.fetchval(LIVING_ADMINS, tenant_id) == 1, [answer.text for answer in answers]
         first, second = sorted(answer.status_code for answer in answers)
         assert (first, second) in ((200, 401), (200, 403), (200, 404), (200, 409))
+
+
+async def test_a_member_is_added_to_a_tenant_that_is_deleted_or_it_is_not_found(pair: Pair, root: str) -> None:
+    user_id = await pair.first.make_user(root, f"{pair.fresh('joining')}@example.com")
+    for _ in range(20):
+        name = pair.fresh("going")
+        made = await pair.first.call("POST", "/api/tenants", {"name": name, "identifier": name}, root)
+        path, body = f"/api/tenants/{made.json()['data']['id']}", {"userId": user_id, "roles": ["Member"]}
+        added, gone = await asyncio.gather(
+            pair.second.call("POST", f"{path}/users", body, root), pair.first.call("DELETE", path, token=root)
+        )
+        assert (gone.status_code, added.status_code in (201, 404)) == (200, True), added.text
 
 
 LIVING_ADMINS = """

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import httpx
 import pytest
@@ -37,7 +38,7 @@ async def someone(pair: Pair) -> AsyncIterator[JsonObject]:
     for wire in pair.wires:
         wire.mend()
     for client in pair.clients:
-        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
+        await eventually(partial(is_ready, client))
 
 
 async def is_ready(client: Client) -> bool:
@@ -53,18 +54,18 @@ async def eventually(holds: Callable[[], Awaitable[bool]], within: float = HUNG_
 async def both_believe_redis(pair: Pair, token: str) -> None:
     """Until the answers need no database: nothing can be said about a copy that nobody believes."""
     for client in pair.clients:
-        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
+        await eventually(partial(is_ready, client))
 
         async def asks_no_database(client: Client = client) -> bool:
-            before = await reads_of_counts(pair)
+            before = await reads_of_versions(pair)
             assert await client.knows(token)
-            return await reads_of_counts(pair) == before
+            return await reads_of_versions(pair) == before
 
         await eventually(asks_no_database)
 
 
-async def reads_of_counts(pair: Pair) -> int:
-    """Scans of the counts by subject, as the server has seen them up to now; the lease's look is another index."""
+async def reads_of_versions(pair: Pair) -> int:
+    """Scans of the versions by subject, as the server has seen them up to now; the lease's look is another index."""
     await pair.database.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     return int(
         await pair.database.fetchval(
@@ -150,7 +151,7 @@ async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, s
         pair.redis.send(signal.SIGCONT)
     await dead_everywhere(pair, someone)
     for client in pair.clients:
-        await eventually(lambda client=client: is_ready(client))  # type: ignore[misc]
+        await eventually(partial(is_ready, client))
     await dead_everywhere(pair, someone)
 
 

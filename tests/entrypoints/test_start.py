@@ -4,6 +4,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from adapters.postgres.entities.reading.select import statements_of
+from entrypoints.composition import production_adapters, serving_adapters
+from entrypoints.entities import load_registry
+from entrypoints.settings.settings import read_settings
 from entrypoints.testing import SECRET_KEY
 from tests.entrypoints.processes import ROOT, Serve, environment
 from tests.entrypoints.test_serve import workers_of
@@ -37,6 +41,18 @@ from entrypoints.settings.settings import read_settings
 served(read_settings(os.environ))
 print(*{name.partition(".")[0] for name, module in sys.modules.items() if module is not None})
 """
+
+
+async def test_the_usual_statements_are_compiled_to_serve_and_for_no_command(migrated: dict[str, str]) -> None:
+    settings = read_settings({f"TENANTRY_{name}": value for name, value in migrated.items()})
+    compiled = []
+    for adapters_of in (production_adapters, serving_adapters):
+        registry = load_registry(settings.entities)
+        async with adapters_of(settings, registry).life():
+            compiled.append([statements_of(registry, model).page.cache_info().currsize for model in registry])
+    commands, service = compiled
+    assert set(commands) == {0}
+    assert 0 not in service
 
 
 def test_to_serve_nothing_is_imported_that_few_requests_need(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from random import Random
 
 import httpx
 import pytest
+from asyncpg import Record
 
 from application.operations.mail_delivery import HELD
 from tests.entrypoints.pair import Client, JsonObject
@@ -165,8 +166,8 @@ class Mail(Victim):
         await self.rig.recovers("mail", all_sent, HELD.total_seconds() + RECOVERED_WITHIN)
 
 
-def is_mailed(row: object) -> bool:
-    return str(row["email"]).startswith("mailed-")  # type: ignore[index]
+def is_mailed(row: Record) -> bool:
+    return str(row["email"]).startswith("mailed-")
 
 
 def kill_workers(process: Process) -> None:

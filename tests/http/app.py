@@ -9,6 +9,10 @@ import httpx
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings
+from adapters.memory.clock import MovableClock
+from adapters.memory.database import MemoryDatabase
+from adapters.memory.mail import MemoryMailer
+from application.ports.mail_delivery import Message
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
@@ -38,6 +42,22 @@ class TestApp:
     services: Services
     adapters: Adapters
     tokens: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def clock(self) -> MovableClock:
+        assert isinstance(self.adapters.clock, MovableClock)
+        return self.adapters.clock
+
+    @property
+    def database(self) -> MemoryDatabase:
+        assert isinstance(self.adapters.database, MemoryDatabase)
+        return self.adapters.database
+
+    @property
+    def sent(self) -> list[Message]:
+        """The mails that have been sent."""
+        assert isinstance(self.adapters.mailer, MemoryMailer)
+        return self.adapters.mailer.sent
 
     async def call(
         self, method: str, path: str, *, as_whom: str | None = None, json: object = None, **more: Any

@@ -12,8 +12,9 @@ from litestar import Litestar
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from adapters.http.app import HttpSettings, build_app
-from adapters.http.operations.access_log import AccessLine, AccessLog
 from adapters.http.use_cases import UseCases
+from adapters.prometheus.metrics import PrometheusMetrics
+from application.ports.access_log import AccessLine, AccessLog
 from domain.entities.declaration import Registry
 
 _CALLED: ContextVar[UseCases] = ContextVar("use cases of the client that sent the request")
@@ -60,7 +61,7 @@ def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
     A test with sessions of its own, or with something that counts, times or keeps what is sent, gets its own.
     """
     if services.own_queries is not None or services.freshness is not None or settings != replace(settings, **_OWN):
-        return build_app(services, settings)
+        return build_app(services, settings, PrometheusMetrics())
     settings = replace(settings, log=_log)
     for built in _BUILT:
         registry, like, app = built
@@ -68,7 +69,7 @@ def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
             _BUILT.remove(built)
             break
     else:
-        app = build_app(cast(UseCases, _UseCases(services.registry)), settings)
+        app = build_app(cast(UseCases, _UseCases(services.registry)), settings, PrometheusMetrics())
         built = services.registry, settings, app
     _BUILT.append(built)  # the last used stands last
     del _BUILT[:-_MOST_BUILT]

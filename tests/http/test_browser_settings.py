@@ -19,6 +19,14 @@ async def test_pages_of_allowed_origins_may_call() -> None:
         assert "access-control-allow-origin" not in strange.headers
 
 
+@pytest.mark.parametrize("path", ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server"])
+async def test_a_cache_between_keeps_answers_apart_by_origin(path: str) -> None:
+    async with open_app(settings={"TENANTRY_CORS_ORIGINS": ORIGIN}) as app:
+        for headers in ({}, {"Origin": ORIGIN}, {"Origin": "https://b.example"}):
+            answer = await app.client.get(path, headers=headers)
+            assert ("public" in answer.headers["cache-control"], answer.headers["vary"]) == (True, "Origin")
+
+
 async def test_without_origins_no_page_may_call() -> None:
     async with open_app() as app:
         answer = await app.client.get("/health/live", headers={"Origin": ORIGIN})

@@ -1,6 +1,7 @@
 """``/dev/mail``: mails for who develops on this machine, and for nobody else."""
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,8 +20,8 @@ HOSTILE = "<script>alert(1)</script>\" $x 'a"
 
 async def client_of_inbox(folder: Path) -> httpx.AsyncClient:
     app = await open_test_app()
-    application = build_app(app.services, HttpSettings(inbox=FileInbox(folder)))
-    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))  # type: ignore[arg-type]
+    application: Any = build_app(app.services, HttpSettings(inbox=FileInbox(folder)))
+    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
@@ -49,8 +50,8 @@ async def test_what_is_no_mail_is_not_found(tmp_path: Path, name: str) -> None:
 async def test_mails_are_for_this_machine_alone(tmp_path: Path) -> None:
     client = await client_of_inbox(tmp_path)
     assert (await client.get("/dev/mail", headers={"X-Forwarded-For": "127.0.0.1"})).status_code == 404
-    app = build_app((await open_test_app()).services, HttpSettings(inbox=FileInbox(tmp_path)))
-    elsewhere = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))  # type: ignore[arg-type]
+    app: Any = build_app((await open_test_app()).services, HttpSettings(inbox=FileInbox(tmp_path)))
+    elsewhere = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))
     async with httpx.AsyncClient(transport=elsewhere, base_url="http://localhost") as stranger:
         assert (await stranger.get("/dev/mail")).status_code == 404
 

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import httpx
 import pytest
 from litestar import Litestar, Request, get, post
 from litestar.config.cors import CORSConfig
@@ -17,6 +16,7 @@ from adapters.http.plugin import HttpPlugin, NoPolicy
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
+from entrypoints.testing import client_of
 from tests.http.app import TestApp
 
 
@@ -43,11 +43,6 @@ async def theirs() -> dict[str, str]:
 @get("/theirs/missing")
 async def missing() -> None:
     raise NotFoundException(detail="theirs alone")
-
-
-def client_of(app: Litestar) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
-    return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
 def hosting(app: TestApp, *routes: Any) -> Litestar:

@@ -11,7 +11,8 @@ from domain.entities.declaration import Registry
 from tests.databases import create_database
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
-from tests.replicas.service import Servers, until
+from tests.replicas.service import Servers
+from tests.waiting import until
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Processes of the service with read replicas: each with its own pools and samples, and the same Redis."""
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +17,7 @@ from entrypoints.settings.settings import read_settings
 from entrypoints.testing import ADMIN_EMAIL, ADMIN_PASSWORD, SECRET_KEY, client_of
 from entrypoints.use_cases import assemble
 from tests.http.built_once import asgi_of
+from tests.waiting import until
 
 READ_AFTER = "X-Read-After"
 
@@ -95,13 +95,6 @@ class Servers:
             async with client_of(asgi_of(services, HttpSettings(counts_limits=False))) as client:
                 assert isinstance(adapters.replica_reads, ReplicaReads)
                 yield Process(client, adapters.replica_reads)
-
-
-async def until(asked: Callable[[], Awaitable[object]], answer: object = True, within: float = 20.0) -> None:
-    """Asks again and again until the answer is this one: for what other processes do in their own time."""
-    async with asyncio.timeout(within):
-        while await asked() != answer:  # noqa: ASYNC110  # other processes set no event
-            await asyncio.sleep(0.01)
 
 
 async def rotated(process: Process, token: str) -> None:

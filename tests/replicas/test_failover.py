@@ -15,7 +15,8 @@ import pytest
 from domain.entities.declaration import Registry
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer
-from tests.replicas.service import Process, Servers, rotated, until
+from tests.replicas.service import Process, Servers, rotated
+from tests.waiting import until
 
 FOUND_WITHIN = 5.0
 """Seconds after a promotion in which writes have to be taken again."""

@@ -8,7 +8,8 @@ import pytest
 
 from domain.entities.declaration import Registry
 from tests.postgres_server import PostgresServer
-from tests.replicas.service import Process, Servers, rotated, until
+from tests.replicas.service import Process, Servers, rotated
+from tests.waiting import until
 
 
 @pytest.fixture

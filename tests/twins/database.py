@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import asyncpg
-from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from adapters.postgres.connection.codecs import set_codecs
@@ -16,6 +15,7 @@ from adapters.postgres.schema.parts import BY_TABLE
 from adapters.postgres.schema.row_security import MAKE_ROLE
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import IS_POSSIBLE, MAKE_SEARCH, opened, search_index
+from adapters.postgres.schema.sql import DIALECT
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.registry import build_registry
 from tests.twins.drawing import Row
@@ -69,21 +69,19 @@ async def connect(url: str, kinds: Sequence[type[Any]]) -> ServiceConnection:
 
 def _searches(registry: Registry) -> Iterator[str]:
     """Indexes and functions of all searches, as migrations make them."""
-    made = dialect()  # type: ignore[no-untyped-call]
     for model in registry:
         fields = model.declaration.search
         if fields and model.tenant_owned:
             index = search_index(model.table, fields, by_tenant=True, beside=False)
             for statement in (CreateIndex(index), *opened(model.table, fields)):
-                yield str(statement.compile(dialect=made))
+                yield str(statement.compile(dialect=DIALECT))
 
 
 def _tables(registry: Registry) -> list[str]:
     own = {model.table for model in registry}
     tables = [table for table in metadata_for(registry).sorted_tables if table.name in own]
-    made = dialect()  # type: ignore[no-untyped-call]
     statements: list[ExecutableDDLElement] = []
     for table in tables:
         statements += [CreateTable(table), *(CreateIndex(index) for index in table.indexes)]
     parts = [f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT" for name in sorted(BY_TABLE.keys() & own)]
-    return [*(str(statement.compile(dialect=made)) for statement in statements), *parts]
+    return [*(str(statement.compile(dialect=DIALECT)) for statement in statements), *parts]

@@ -25,7 +25,6 @@ from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.query import Query
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
-from domain.entities.visibility import hidden_from
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW
 from tests.examples import examples
@@ -96,7 +95,7 @@ def _searches(registry: Registry) -> list[Searches]:
 def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
     model = draw(st.sampled_from([*registry, *(model_ for model_ in registry if model_.relations)]))
     asked = draw(parameters(registry, model, few))
-    hidden = draw(st.sampled_from([hidden_from(registry, {"*"}), hidden_from(registry, ())]))
+    hidden = draw(st.sampled_from([registry.hidden_from({"*"}), registry.hidden_from(())]))
     seen = [(name, text) for name, text in asked if not hidden or "secret" not in name + text]
     return Question(model, read_query(model, registry, hidden, seen), UUID(int=draw(st.integers(1001, 1020))))
 

@@ -10,7 +10,7 @@ import msgspec
 
 from adapters.http.docs.pages import ASSETS, NOTHING_MORE, TYPES, File, file_of
 from adapters.http.request.strict_request import StrictRequest
-from domain.words.languages import LANGUAGES, accepted_language, chosen_language
+from domain.words.languages import LANGUAGES, chosen_language
 from domain.words.words import Words, words_of
 
 VARIES = {"vary": "Accept-Language"}
@@ -39,8 +39,7 @@ class PageTemplate(Template):
 
 def language_for(request: StrictRequest, tenant_language: str | None = None) -> str:
     """The language of the tenant that a page is for, else the browser's, else English."""
-    header = request.header(b"accept-language")
-    return chosen_language(tenant_language, accepted_language(header))
+    return chosen_language(tenant_language, request.from_client.language)
 
 
 def filled(name: str, words: Words, values: Mapping[str, str], markup: Mapping[str, str] = NOTHING_MORE) -> bytes:

@@ -1,14 +1,11 @@
 """`/account/confirm`, `/account/reset` and `/account/invitation`: what links in mails lead to, and the pages' files."""
 
 from collections.abc import Mapping
-from typing import Any
 
-from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.localized import VARIES, filled, language_for, script_name, script_words
-from adapters.http.docs.pages import ACCOUNT_FILES, ACCOUNT_POLICY, HTML, File, asset, file_of
-from adapters.http.request.rules import unlisted
+from adapters.http.docs.pages import ACCOUNT_FILES, ACCOUNT_POLICY, HTML, File, asset, file_handler, file_of
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 from domain.identity.users import PASSWORD_LENGTH
@@ -33,20 +30,16 @@ def _in_each_language(name: str, values: Mapping[str, str]) -> dict[str, File]:
 
 
 def _page_handler(name: str, pages: Mapping[str, File]) -> HTTPRouteHandler:
-    async def shown(request: StrictRequest) -> Response[Any]:
-        return pages[language_for(request)].response(request.header(b"if-none-match"))
-
-    return get(f"/account/{name}", **unlisted(f"account.{name}"))(shown)
+    return file_handler(f"/account/{name}", f"account.{name}", lambda request: pages[language_for(request)])
 
 
 def _asset_handler() -> HTTPRouteHandler:
     scripts = {script_name(language): script_words(language) for language in LANGUAGES}
 
-    async def found(request: StrictRequest) -> Response[Any]:
+    def found(request: StrictRequest) -> File:
         name = request.path_params["name"]
         if name not in scripts and name not in ACCOUNT_FILES:
             raise NotFound
-        file = scripts[name] if name in scripts else asset(name)
-        return file.response(request.header(b"if-none-match"))
+        return scripts[name] if name in scripts else asset(name)
 
-    return get("/account/assets/{name:str}", **unlisted("account.asset"))(found)
+    return file_handler("/account/assets/{name:str}", "account.asset", found)

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromPath
 
-from adapters.http.docs.pages import HTML, TYPES, File, file_of
-from adapters.http.request.encodings import chosen_coding
+from adapters.http.docs.pages import HTML, TYPES, File, file_handler, file_of
+from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
@@ -69,18 +68,15 @@ def page_handlers(console: Console) -> list[HTTPRouteHandler]:
     """Addresses of nothing are the application's own to explain where a browser asks, and 404 for everybody else."""
     found = dict(_served({**console.files, PAGE: _behind(console)}))
 
-    async def shown(request: StrictRequest) -> Response[Any]:
-        return _answer(request, found[PAGE])
-
-    async def file(request: StrictRequest, name: FromPath[str]) -> Response[Any]:
-        variants = found.get(name.strip("/"))
+    def file(request: StrictRequest) -> File:
+        variants = found.get(str(request.path_params["name"]).strip("/"))
         if variants is None and not is_browser(request):
             raise NotFound
-        return _answer(request, variants or found[PAGE])
+        return _variant(request, variants or found[PAGE])
 
     return [
-        get(ROOT, **unlisted("console.page"))(shown),
-        get(f"{ROOT}/{{name:path}}", **unlisted("console.file"))(file),
+        file_handler(ROOT, "console.page", lambda request: _variant(request, found[PAGE])),
+        file_handler(f"{ROOT}/{{name:path}}", "console.file", file),
     ]
 
 
@@ -106,10 +102,9 @@ def _behind(console: Console) -> bytes:
     return console.files[PAGE].replace(f'"{ROOT}/'.encode(), f'"{console.prefix}{ROOT}/'.encode())
 
 
-def _answer(request: StrictRequest, variants: Variants) -> Response[Any]:
+def _variant(request: StrictRequest, variants: Variants) -> File:
     offered = [coding for coding in CODINGS if coding in variants]
-    coding = chosen_coding(request.header(b"accept-encoding"), offered)
-    return variants[coding].response(request.header(b"if-none-match"))
+    return variants[chosen_coding(request.header(b"accept-encoding"), offered)]
 
 
 def _served(files: Mapping[str, bytes]) -> Iterator[tuple[str, Variants]]:

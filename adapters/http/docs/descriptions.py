@@ -8,7 +8,7 @@ import msgspec
 from litestar import Response, Router, get
 from litestar.datastructures import ResponseHeader
 
-from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import NOT_MODIFIED, EntityData, Json, NoBody, entity_data
 from adapters.http.request.rules import ORDINARY, TENANT_TOKEN, Parameter, operation, rules
 from adapters.http.request.strict_request import StrictRequest

@@ -13,8 +13,8 @@ from litestar.types import OperationIDCreator
 
 from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
-from adapters.http.request.responses import ETAG
-from adapters.http.request.rules import ANY_TOKEN, Parameter, Rules
+from adapters.http.request.responses import ETAG, LOCATION
+from adapters.http.request.rules import Parameter, Rules
 from domain.limits import Limit
 
 Json = dict[str, Any]
@@ -37,6 +37,7 @@ _ERROR_HEADERS: dict[int, Json] = {
     429: _RETRY,
     503: _RETRY,
 }
+_BASIC: Json = {"WWW-Authenticate": {"description": "RFC 7617.", "schema": {"type": "string"}}}
 _EVERYWHERE = {
     413: ["PAYLOAD_TOO_LARGE"],
     415: ["UNSUPPORTED_MEDIA_TYPE"],
@@ -97,7 +98,7 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
             operation |= {
                 "description": _text(operation.get("description"), rules),
                 "parameters": [*parameters, *map(_parameter, rules.described_parameters())],
-                "responses": _successes(_with_version(operation["responses"], handler, exact), handler, rules)
+                "responses": _successes(_with_headers(operation["responses"], handler, rules, exact), handler, rules)
                 | _failures(_codes(handler, rules, has_id), rules),
                 "security": _security(rules),
             }
@@ -151,11 +152,13 @@ def _parameter(parameter: Parameter) -> Json:
     return shown | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
 
 
-def _with_version(given: Json, handler: HTTPRouteHandler, exact: ExactSchemas) -> Json:
-    """Responses of a handler whose answer brings a row's ETag, which no decorator has to name."""
-    if exact.is_row(handler):
-        headers = given[str(handler.status_code)].setdefault("headers", {})
-        headers.setdefault(ETAG.name, {"description": ETAG.description})
+def _with_headers(given: Json, handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> Json:
+    """Responses with headers that no decorator has to name: a row's ETag, and where identity tells what it has made."""
+    headers = given[str(handler.status_code)].setdefault("headers", {})
+    brought = [ETAG] if exact.is_row(handler) else []
+    brought += [LOCATION] if rules.area == "A" and handler.status_code == 201 else []
+    for header in brought:
+        headers.setdefault(header.name, {"description": header.description})
     return given
 
 
@@ -193,7 +196,8 @@ def _failures(codes: list[str], rules: Rules) -> Json:
     for status, names in sorted(by_status.items()):
         if rules.area in ("A", "B") and [*names] == [code_in(rules.area, code) for code in _EVERYWHERE.get(status, ())]:
             continue
-        headers = {"headers": _ERROR_HEADERS[status]} if status in _ERROR_HEADERS else {}
+        told = _BASIC if (status, rules.area) == (401, "OAuth") else _ERROR_HEADERS.get(status)
+        headers = {"headers": told} if told else {}
         failures[str(status)] = {"description": ", ".join(names), "content": content, **headers}
     if rules.area in ("A", "B"):
         failures["default"] = {"description": _default(rules), "content": content, "headers": _RETRY}
@@ -212,17 +216,17 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
     codes = [*rules.errors]
     if rules.policy.asks or rules.policy.reads_token:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
-    if rules.policy.asks and rules.policy != ANY_TOKEN:
-        codes.append("FORBIDDEN")
+    if rules.policy.asks:
+        codes.append("FORBIDDEN")  # of the permission, or of the networks that an API key is held to
     codes += ["REAUTHENTICATION_REQUIRED"] if rules.policy.recent else []
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
     if has_id or rules.takes_scope:
         codes.append("NOT_FOUND")  # of the row, or of the tenant that X-Tenant-Scope names
+    if not rules.any_query:
+        codes.append("VALIDATION_ERROR")  # of a query parameter: each one is read, or refused by its name
     if rules.takes_scope:
         codes.append("BAD_REQUEST")
-    if not rules.any_query:
-        codes.append("VALIDATION_ERROR")  # of a query parameter that nobody declares
     if isinstance(rules.limit, Limit):
         codes += ["RATE_LIMITED", "SERVICE_UNAVAILABLE"]
     return [*codes, "INTERNAL_ERROR"]

@@ -5,7 +5,7 @@ Their text stands in ``assets``. Links are relative, so that the pages work behi
 
 import hashlib
 import html
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.request.encodings import chosen_coding
+from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import Bytes, NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
@@ -82,12 +82,10 @@ class File:
     tag: str
     headers: Mapping[str, str]
 
-    def response(self, known: str | None) -> Bytes:
-        """The file, or 304 where ``known`` (the header If-None-Match) has its entity tag."""
+    def response(self, request: StrictRequest) -> Bytes:
+        """The file, or 304 where the client has it."""
         headers = {"etag": self.tag, "cache-control": "public, max-age=0, must-revalidate", **self.headers}
-        if self.tag in (tag.strip().removeprefix("W/") for tag in (known or "").split(",")):
-            return NoBody(304, headers)
-        return Bytes(self.content, self.kind, 200, headers)
+        return NoBody(304, headers) if request.knows(self.tag) else Bytes(self.content, self.kind, 200, headers)
 
 
 def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE) -> File:
@@ -116,9 +114,9 @@ def docs_handlers(about: About) -> list[HTTPRouteHandler]:
 
     return [
         front,
-        _page_handler(f"{root}/index.html", "docs.index", index),
-        _page_handler(f"{root}/encrypted-passwords.html", "docs.encrypted-passwords", encrypting),
-        _asset_handler(f"{root}/assets/{{name:str}}", "docs.asset", DOCS_FILES),
+        file_handler(f"{root}/index.html", "docs.index", lambda _: index),
+        file_handler(f"{root}/encrypted-passwords.html", "docs.encrypted-passwords", lambda _: encrypting),
+        file_handler(f"{root}/assets/{{name:str}}", "docs.asset", _asset),
     ]
 
 
@@ -128,23 +126,17 @@ def _page(name: str, headers: Mapping[str, str], **values: str) -> File:
     return file_of(Template((ASSETS / name).read_text()).substitute(text).encode(), HTML, headers)
 
 
-def _page_handler(path: str, name: str, page: File) -> HTTPRouteHandler:
-    """Serves one page to anybody; pages stand beside the document and not in it."""
+def file_handler(path: str, name: str, chosen: Callable[[StrictRequest], File]) -> HTTPRouteHandler:
+    """Serves files to anybody, beside the document: ``chosen`` tells which, or raises NotFound."""
 
     async def shown(request: StrictRequest) -> Response[Any]:
-        return page.response(request.header(b"if-none-match"))
+        return chosen(request).response(request)
 
     return get(path, **unlisted(name))(shown)
 
 
-def _asset_handler(path: str, name: str, served: Collection[str]) -> HTTPRouteHandler:
-    """Serves the files of these names, each read when it is first asked for."""
-
-    async def found(request: StrictRequest) -> Response[Any]:
-        if request.path_params["name"] not in served:
-            raise NotFound
-        name = request.path_params["name"]
-        coding = chosen_coding(request.header(b"accept-encoding"), ["gzip"]) if name in COMPRESSED else None
-        return asset(name, coding).response(request.header(b"if-none-match"))
-
-    return get(path, **unlisted(name))(found)
+def _asset(request: StrictRequest) -> File:
+    """A file of the documentation, read when it is first asked for."""
+    if (name := request.path_params["name"]) not in DOCS_FILES:
+        raise NotFound
+    return asset(name, chosen_coding(request.header(b"accept-encoding"), ["gzip"]) if name in COMPRESSED else None)

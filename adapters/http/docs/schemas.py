@@ -29,7 +29,6 @@ from application.entities.own_rows import RowsPage
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
 from domain.entities.query.parameters import filter_schemas
 from domain.entities.query.vocabulary import Vocabulary
-from domain.entities.visibility import hidden_from
 
 Json = dict[str, Any]
 
@@ -204,7 +203,7 @@ class Schemas:
         return given[0] if given else _EXAMPLES.get(field.kind)
 
     def _add_entity(self, model: EntityModel, registry: Registry) -> None:
-        columns, seen = self._properties[model], Vocabulary(registry, model, hidden_from(registry, ()))
+        columns, seen = self._properties[model], Vocabulary(registry, model, registry.hidden_from(()))
         # the document is public: what needs a permission of its own to be read is not in it
         hidden = columns.keys() - {field.wire for field in seen.visible(model)}
         for name in (model.create_form.__name__, model.update_form.__name__, f"{model.name}BatchItem"):

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from itertools import chain, count
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import msgspec
 from litestar import MediaType, Response, Router
@@ -17,6 +17,7 @@ from litestar.response.base import ASGIResponse
 from adapters.http.docs.operations import camel, without_flags
 from adapters.http.docs.pages import About, file_of
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.strict_request import StrictRequest
 
 Json = dict[str, Any]
 
@@ -43,7 +44,7 @@ class DocumentResponse(Response[bytes]):
 
     def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
         file = file_of(self.content, "application/json")
-        return file.response(request.headers.get("if-none-match")).to_asgi_response(app, request, **options)
+        return file.response(cast(StrictRequest, request)).to_asgi_response(app, request, **options)
 
 
 def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:

@@ -8,7 +8,6 @@ from litestar import Response, delete, post, put
 from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
-from adapters.http.entities.bodies import EntityBodies
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import deletion_errors, entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
@@ -19,6 +18,7 @@ from application.entities.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import read_ids
 from domain.entities.declaration import EntityModel
+from domain.errors import BadRequest
 
 Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
 Ids = Annotated[list[UUID], Meta(min_length=1, max_length=1_000)]
@@ -48,11 +48,11 @@ def batch_handlers(fields: GuardedFields, batches: Batches) -> list[HTTPRouteHan
 
 
 def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model, bodies = fields.model, EntityBodies(fields)
+    model = fields.model
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, bodies.new_items(request, data)
+        caller, items = request.caller, fields.new_items(request.caller, data)
         with fields.concealing(caller):
             written = await batches.create(write_of(request, await request.body()), model, items)
         rows = fields.shown_all(caller, [stored.body for stored in written.answer])
@@ -76,12 +76,13 @@ UPDATED_TEXT = (
 
 
 def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model, bodies = fields.model, EntityBodies(fields)
+    model = fields.model
     policy = may_write(model, "update")
     errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, bodies.changed_items(request, data)
+        _ensure_no_version(request, "the version of each row is the version of its item")
+        caller, items = request.caller, fields.changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
             stored = await batches.update(write_of(request), model, changes)
@@ -140,10 +141,17 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
 
 
 async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
+    _ensure_no_version(request, "delete a row by itself where its version matters")
     write = write_of(request, await request.body())
     written = await batches.delete(write, fields.model, read_ids(data))
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
     return entity_data(request, body, headers=replayed(written.is_replayed))
+
+
+def _ensure_no_version(request: StrictRequest, remedy: str) -> None:
+    """Raises BadRequest where ``If-Match`` names a version: a batch that passed it over would lose updates."""
+    if request.wanted_versions() is not None:
+        raise BadRequest(f"If-Match is for one row, and this request is about several: {remedy}.")
 
 
 def _created_form(model: EntityModel) -> Any:

@@ -63,7 +63,6 @@ def _page(entity: ServedEntity, histories: Histories) -> HTTPRouteHandler:
             "history",
             summary,
             may_read(model),
-            "VALIDATION_ERROR",
             parameters=entity.parameters.history,
         ),
         description="Who changed which fields from what to what, and when; the newest first.",

@@ -17,13 +17,7 @@ from application.entities.transfers.imports import FileImport
 from domain.entities.sheets import MOST_ERRORS, Report, read_options
 from domain.errors import FieldError
 
-ERRORS = (
-    "VALIDATION_ERROR",
-    "BAD_REQUEST",
-    "PAYLOAD_TOO_LARGE",
-    "UNSUPPORTED_MEDIA_TYPE",
-    "UNPROCESSABLE_ENTITY",
-)
+ERRORS = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
 TEXT = """CSV, xlsx or Parquet, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows \
 whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from adapters.http.entities.served_entity import DescribedParameters
 from adapters.http.request.rules import Parameter
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel, Hidden, Registry
 from domain.entities.query.parameters import (
     QueryParameter,
     export_parameters_of,
@@ -12,8 +12,6 @@ from domain.entities.query.parameters import (
     parameters_of,
     view_parameters_of,
 )
-from domain.entities.query.query import Hidden
-from domain.entities.visibility import hidden_from
 
 FILTERS = Parameter(
     "filters",
@@ -36,7 +34,7 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
     def described(taken: Taken, *further: Parameter) -> Callable[[], tuple[Parameter, ...]]:
         def describe() -> tuple[Parameter, ...]:
             # for everybody's eyes: fields that need a permission are not in the document
-            hidden = hidden_from(registry, ())
+            hidden = registry.hidden_from(())
             return (*(_described(model, parameter) for parameter in taken(model, registry, hidden)), *further)
 
         return describe

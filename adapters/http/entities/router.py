@@ -34,7 +34,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *row_handlers(entity, services.crud),
             *batch_handlers(entity.fields, services.batches),
             *history_handlers(entity, services.histories),
-            export_handler(entity, services.exporting, services.throttle, services.clock),
+            export_handler(entity, services.exporting),
             *([import_handler(entity.fields, services.importing)] if model.declaration.writable else []),
         ],
         tags=[model.plural],

@@ -6,7 +6,6 @@ from typing import Any
 from litestar import Response, delete, get, patch, post, put
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.entities.bodies import EntityBodies, read_flags
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.entities.served_entity import ServedEntity
@@ -25,10 +24,12 @@ from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
+from domain.entities.bodies import Body
+from domain.entities.query.values import read_flags
+from domain.errors import FieldError, ValidationError
 
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
-QUERY_ERRORS = ("VALIDATION_ERROR", "BAD_REQUEST")
 
 
 def row_handlers(entity: ServedEntity, crud: Crud) -> list[HTTPRouteHandler]:
@@ -56,7 +57,7 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     return get(
         "/",
-        **entity_operation(model, "page", "List {}", may_read(model), *QUERY_ERRORS, parameters=entity.parameters.page),
+        **entity_operation(model, "page", "List {}", may_read(model), parameters=entity.parameters.page),
     )(typed(page, enveloped(shape(f"{model.name}Page"))))
 
 
@@ -83,7 +84,6 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
             "read",
             "Read one of the {}",
             may_read(model),
-            "VALIDATION_ERROR",
             parameters=lambda: (*entity.parameters.view(), IF_NONE_MATCH),
         ),
         response_headers=[ETAG],
@@ -92,17 +92,15 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 
 def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
-    model, bodies, policy = entity.model, EntityBodies(entity.fields), may_write(entity.model, "create")
+    model, fields, policy = entity.model, entity.fields, may_write(entity.model, "create")
 
     async def create(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, values = request.caller, bodies.new(request, data)
-        with entity.fields.concealing(caller):
+        caller, values = request.caller, fields.new(request.caller, data)
+        with fields.concealing(caller):
             written = await crud.create(write_of(request, await request.body()), model, values)
         stored = written.answer
         headers = {"location": f"/api/{model.plural}/{stored.id}", "etag": etag(stored.version)}
-        return entity_data(
-            request, entity.fields.shown(caller, stored.body), headers=headers | replayed(written.is_replayed)
-        )
+        return entity_data(request, fields.shown(caller, stored.body), headers=headers | replayed(written.is_replayed))
 
     return post(
         "/",
@@ -116,15 +114,16 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     """PATCH is PUT by another name, and shares its limit."""
-    model, bodies, method = entity.model, EntityBodies(entity.fields), put if name == "update" else patch
+    model, fields, method = entity.model, entity.fields, put if name == "update" else patch
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
-        caller, sent = request.caller, bodies.changes(request, data, id)
+        caller, sent = request.caller, fields.changes(request.caller, data)
+        _ensure_same_id(id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
-        with entity.fields.concealing(caller):
+        with fields.concealing(caller):
             stored = await crud.update(write_of(request), model, change)
-        return entity_data(request, entity.fields.shown(caller, stored.body), headers={"etag": etag(stored.version)})
+        return entity_data(request, fields.shown(caller, stored.body), headers={"etag": etag(stored.version)})
 
     return method(
         "/{id:str}",
@@ -147,7 +146,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model = entity.model
     flags: tuple[str, ...] = ()
     policy, parameters = may_write(model, "delete"), [IF_MATCH]
-    errors = ("CONFLICT", "PRECONDITION_FAILED", "VALIDATION_ERROR", *deletion_errors(entity.fields.registry, model))
+    errors = ("CONFLICT", "PRECONDITION_FAILED", *deletion_errors(entity.fields.registry, model))
     if model.can_be_purged:
         purge = model.permission("purge")
         text = f"Deletes for good, deleted ones too. Needs `{purge}` instead."
@@ -155,7 +154,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         flags, policy, parameters = ("permanent",), replace(policy, or_permission=purge), [permanent, IF_MATCH]
 
     async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002
-        is_permanent = bool(read_flags(request, flags))
+        is_permanent = bool(read_flags(request.parameters(), flags))
         request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
         delete_row = crud.purge if is_permanent else crud.delete
         await delete_row(write_of(request), model, read_id(id), request.wanted_versions())
@@ -169,8 +168,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 
 def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
-    model, policy = entity.model, may_write(entity.model, "delete")
-    errors = ("CONFLICT", "VALIDATION_ERROR", "UNPROCESSABLE_ENTITY")
+    model, policy, errors = entity.model, may_write(entity.model, "delete"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
         caller = request.caller
@@ -187,3 +185,9 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],
     )(typed(restore, enveloped(shape(model.name))))
+
+
+def _ensure_same_id(row_id: str, body: Body) -> None:
+    given = body.get("id")
+    if given is not None and not (isinstance(given, str) and given.lower() == row_id.lower()):
+        raise ValidationError(fields=(FieldError("id", "is not the id in the path"),))

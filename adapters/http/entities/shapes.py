@@ -8,7 +8,7 @@ from litestar import Response
 from litestar.params import JSONBody
 
 from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
-from application.entities.cleared_references import leads_to_a_rule
+from application.entities.deletions import leads_to_a_rule
 from domain.entities.declaration import EntityModel, Registry
 from domain.limits import entity_limit
 

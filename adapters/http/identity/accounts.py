@@ -5,7 +5,7 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Json, MessageOnly, Success, identity_message
+from adapters.http.request.responses import Json, MessageOnly, Success, identity_message
 from adapters.http.request.rules import PUBLIC, Policy, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
@@ -33,7 +33,6 @@ class AccountsController(Controller):
             example={"email": "ada@example.com", "password": "a password of your own", "fullName": "Ada Example"},
         ),
         description="Where addresses are to be confirmed, a mail with a link is sent, and login waits for it.",
-        response_headers=[LOCATION],
     )
     async def register(
         self, request: StrictRequest, data: JSONBody[RegisterForm], registration: NamedDependency[Registration]

@@ -13,8 +13,9 @@ from application.ports.identity.signing_keys import Keyring
 
 KEY_SET = "application/jwk-set+json"
 
-# kept no longer than a new key is announced before it signs
-CACHED = {"cache-control": "public, max-age=60"}
+# kept no longer than a new key is announced before it signs; a cache between must not give a page of an allowed origin
+# the answer that a server got, which allows none
+CACHED = {"cache-control": "public, max-age=60", "vary": "Origin"}
 
 
 class KeysController(Controller):

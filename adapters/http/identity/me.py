@@ -18,7 +18,7 @@ def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
 
     @get(
         "/",
-        **operation("auth.me", "Who one is, as the token says", ANY_TOKEN, "VALIDATION_ERROR", parameters=(INCLUDE,)),
+        **operation("auth.me", "Who one is, as the token says", ANY_TOKEN, parameters=(INCLUDE,)),
     )
     async def me(request: StrictRequest) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):

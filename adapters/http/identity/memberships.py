@@ -8,7 +8,7 @@ from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.memberships import (
@@ -29,13 +29,7 @@ class MembershipsController(Controller):
 
     @get(
         "/",
-        **operation(
-            "tenants.members",
-            "List who belongs to a tenant",
-            needs("read:users"),
-            "VALIDATION_ERROR",
-            parameters=USER_PARAMETERS,
-        ),
+        **operation("tenants.members", "List who belongs to a tenant", needs("read:users"), parameters=USER_PARAMETERS),
     )
     async def page(
         self, request: StrictRequest, tenant_id: PathId, memberships: Memberships
@@ -45,8 +39,7 @@ class MembershipsController(Controller):
     @post(
         "/",
         **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
-        description="200 when the user was in it already: then the roles are replaced.",
-        response_headers=[LOCATION],
+        description="200 when the user was in it already: `roles` replace those held, which stay where it is left out.",
         responses=REPLACED,
     )
     async def save(

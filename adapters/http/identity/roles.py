@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.held_permissions import HeldPermissionList, HeldPermissions
@@ -36,7 +36,6 @@ class RolesController(Controller):
         "/",
         **operation("roles.create", "Create a role", needs("create:roles"), "CONFLICT"),
         description="It belongs to the caller's tenant; nobody gives away a permission they do not hold.",
-        response_headers=[LOCATION],
     )
     async def create(self, request: StrictRequest, data: JSONBody[RoleForm], roles: Roles) -> Response[Data[RoleItem]]:
         role = await roles.create(request.caller, data, request.from_client)
@@ -72,7 +71,6 @@ class PermissionsController(Controller):
     @post(
         "/",
         **operation("permissions.create", "Create a permission", super_admin("create:permissions"), "CONFLICT"),
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[PermissionForm], roles: Roles

@@ -32,6 +32,7 @@ from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController
 from adapters.http.identity.sessions import MemberSessionsController, SessionsController
 from adapters.http.identity.social import SocialController
+from adapters.http.identity.tenant_settings import TenantSettingsController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
 from adapters.http.request.rules import ORDINARY, rules
@@ -54,6 +55,7 @@ CONTROLLERS = (
     PermissionsController,
     HeldPermissionsController,
     TenantsController,
+    TenantSettingsController,
     MembershipsController,
     InvitationsController,
     ReceivedInvitationsController,

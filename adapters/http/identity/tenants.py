@@ -7,20 +7,14 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import ANY_TOKEN, action, needs, operation, super_admin
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.rules import ANY_TOKEN, action, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm, TenantPage
-from application.identity.administration.tenant_settings import (
-    OwnSettings,
-    OwnSettingsForm,
-    TenantSettingsAdministration,
-)
 from application.identity.administration.tenants import TenantAdministration
 from domain.identity.users import Tenant
 
 Tenants: TypeAlias = NamedDependency[TenantAdministration]
-Settings: TypeAlias = NamedDependency[TenantSettingsAdministration]
 
 
 class TenantsController(Controller):
@@ -30,11 +24,7 @@ class TenantsController(Controller):
     @get(
         "/",
         **operation(
-            "tenants.page",
-            "List tenants",
-            super_admin("read:tenants"),
-            "VALIDATION_ERROR",
-            parameters=(*LIST_PARAMETERS, IS_ACTIVE),
+            "tenants.page", "List tenants", super_admin("read:tenants"), parameters=(*LIST_PARAMETERS, IS_ACTIVE)
         ),
     )
     async def page(self, request: StrictRequest, tenants: Tenants) -> Response[Data[TenantPage]]:
@@ -45,25 +35,6 @@ class TenantsController(Controller):
     async def current(self, request: StrictRequest, tenants: Tenants) -> Response[Data[Tenant]]:
         return identity_data(await tenants.current(request.caller))
 
-    @get(
-        "/current/settings",
-        **operation("tenants.settings", "Read the tenant's settings", needs("read:tenant-settings"), "NOT_FOUND"),
-    )
-    async def settings(self, request: StrictRequest, tenant_settings: Settings) -> Response[Data[OwnSettings]]:
-        return identity_data(await tenant_settings.get(request.caller))
-
-    @put(
-        "/current/settings",
-        **operation(
-            "tenants.update-settings", "Change the tenant's settings", needs("update:tenant-settings"), "NOT_FOUND"
-        ),
-        description="Fields sent change, fields left out stay. Features are for super-admins to change.",
-    )
-    async def update_settings(
-        self, request: StrictRequest, data: JSONBody[OwnSettingsForm], tenant_settings: Settings
-    ) -> Response[Data[OwnSettings]]:
-        return identity_data(await tenant_settings.update(request.caller, data, request.from_client))
-
     @get("/{tenant_id:str}", **operation("tenants.get", "Read a tenant", super_admin("read:tenants")))
     async def read(self, tenant_id: PathId, tenants: Tenants) -> Response[Data[Tenant]]:
         return identity_data(await tenants.get(read_id(tenant_id)))
@@ -71,7 +42,6 @@ class TenantsController(Controller):
     @post(
         "/",
         **operation("tenants.create", "Create a tenant", super_admin("create:tenants"), "CONFLICT"),
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[NewTenantForm], tenants: Tenants

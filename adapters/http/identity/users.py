@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import USER_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserDetail, UserForm, UserPage
@@ -22,7 +22,7 @@ class UsersController(Controller):
 
     @get(
         "/",
-        **operation("users.page", "List users", needs("read:users"), "VALIDATION_ERROR", parameters=USER_PARAMETERS),
+        **operation("users.page", "List users", needs("read:users"), parameters=USER_PARAMETERS),
     )
     async def page(self, request: StrictRequest, users: Users) -> Response[UserPage]:
         # users, roles and permissions are listed without an envelope, tenants and members within one
@@ -32,7 +32,6 @@ class UsersController(Controller):
         "/",
         **operation("users.create", "Create a user", needs("create:users"), "CONFLICT"),
         description="The user becomes a member of the caller's tenant, with the roles named.",
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[NewUserForm], users: Users

@@ -3,7 +3,6 @@
 import html
 from string import Template
 from typing import Any
-from uuid import UUID
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -11,7 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from adapters.http.docs.pages import ASSETS, HTML
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
-from adapters.http.request.strict_request import StrictRequest
+from adapters.http.request.strict_request import StrictRequest, read_id
 from adapters.http.request.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
 from application.ports.mail_delivery import Inbox, ReceivedMail
 from domain.errors import NotFound
@@ -36,7 +35,7 @@ def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
     @get(f"{PATH}/{{id:str}}", **unlisted("inbox.mail"))
     async def read(request: StrictRequest) -> Response[Any]:
         _ensure_may_read(request)
-        mail = await inbox.find(_id(request.path_params["id"]))
+        mail = await inbox.find(read_id(request.path_params["id"]))
         if mail is None:
             raise NotFound
         return _shown("inbox-mail.html", **_escaped(mail))
@@ -66,10 +65,3 @@ def _escaped(mail: ReceivedMail) -> dict[str, str]:
 
 def _shown(asset: str, **values: str) -> Bytes:
     return Bytes(Template((ASSETS / asset).read_text()).substitute(values).encode(), HTML, headers=HEADERS)
-
-
-def _id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise NotFound from None

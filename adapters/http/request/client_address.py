@@ -8,8 +8,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from litestar.types import HTTPScope
 
+from adapters.http.request.quality_values import LONGEST, accepted_language
 from domain.scope import Client
-from domain.words.languages import LONGEST_HEADER, accepted_language
 
 Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
@@ -38,7 +38,7 @@ def read_client(scope: HTTPScope, named: Mapping[bytes, bytes], proxies: tuple[N
 @lru_cache(maxsize=256)
 def _language(header: bytes) -> str:
     # browsers send few different ones, so that most are known; a header that is longer is cut before it is kept
-    return accepted_language(header[:LONGEST_HEADER].decode("latin-1")) or ""
+    return accepted_language(header[:LONGEST].decode("latin-1")) or ""
 
 
 def _device(user_agent: bytes) -> str:

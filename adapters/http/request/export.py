@@ -59,16 +59,11 @@ class Export(Stream):
 
 async def _export(response: ASGIStreamingResponse, pace: Pace, scope: Scope, receive: Receive, send: Send) -> None:
     pieces = cast(AsyncGenerator[bytes, None], response.iterator)
-    sending = asyncio.ensure_future(_send(pieces, response, pace, (cast(HTTPScope, scope), send)))
-    leaving = asyncio.ensure_future(client_left(receive))
+    sending = _send(pieces, response, pace, (cast(HTTPScope, scope), send))
     try:
-        await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if sending.done():
-            sending.result()  # an error before the first piece is answered as an error
+        with suppress(ClientGone):
+            await while_connected(receive, sending)  # an error before the first piece is answered as an error
     finally:
-        leaving.cancel()
-        sending.cancel()
-        await asyncio.wait((sending, leaving))
         await pieces.aclose()
 
 

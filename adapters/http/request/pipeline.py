@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
 from typing import Any, cast
-from uuid import UUID
 
 from litestar import Response
 from litestar.connection import Request
@@ -16,17 +15,17 @@ from litestar.middleware import ASGIMiddleware
 from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.operations.access_log import AccessLine, AccessLog, without_keys
 from adapters.http.request.bearer import Security, bearer_key, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
-from adapters.http.request.strict_request import PARSED, StrictRequest
+from adapters.http.request.strict_request import PARSED, StrictRequest, read_id
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
+from application.ports.access_log import AccessLine, AccessLog
 from application.ports.runtime import Clock
 from application.throttle import Renewal, Throttle
 from domain.errors import (
@@ -34,12 +33,14 @@ from domain.errors import (
     Error,
     FieldError,
     Forbidden,
+    NotFound,
     RateLimited,
     TokenExpired,
     Unauthorized,
     ValidationError,
     unknown_name,
 )
+from domain.identity.service_accounts import without_keys
 from domain.identity.users import email_key
 from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
 from domain.scope import Caller, Client, EveryTenant, OneTenant
@@ -329,14 +330,10 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
 def _read_scope(given: bytes) -> TenantScope:
     if given == b"all":
         return EveryTenant()
-    text = given.decode("latin-1")
     try:
-        found = UUID(text)
-    except ValueError:
-        found = None
-    if found is None or str(found) != text.lower():
-        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.")
-    return OneTenant(found)
+        return OneTenant(read_id(given.decode("latin-1")))
+    except NotFound:
+        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
 
 
 def _ensure_known(known: frozenset[str], query: bytes) -> None:

@@ -14,7 +14,7 @@ from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
     FEW,
-    MOST_INCLUDED,
+    MOST_INCLUDED_BYTES,
     Condition,
     Count,
     Path,
@@ -127,7 +127,7 @@ class RowReader:
         return body
 
     def _bounded(self, bodies: list[Object], view: View) -> list[Object]:
-        if view.include and sum(map(_size_of_lists, bodies)) > MOST_INCLUDED * 1024 * 1024:
+        if view.include and sum(map(_size_of_lists, bodies)) > MOST_INCLUDED_BYTES:
             raise too_much_included()
         return bodies
 

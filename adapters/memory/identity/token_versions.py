@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.memory.store import Access
-from domain.identity.tokens import at_issue
+from domain.scope import at_issue
 
 
 @dataclass(frozen=True)

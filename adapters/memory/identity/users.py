@@ -1,5 +1,6 @@
 """Accounts, and the state that decides what each user may do."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,11 +10,12 @@ from msgspec.structs import asdict, replace
 
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store, StoredMembership
-from application.ports.identity.users import ListedUser, Listing
+from application.ports.identity.users import HeldRole, ListedUser, Listing
 from domain.errors import Conflict
 from domain.identity.factors import OwnFactors
-from domain.identity.tokens import Session, grants_subject, role_subject, tenant_subject, user_subject
+from domain.identity.tokens import Session
 from domain.identity.users import AccountState, Membership, Role, User
+from domain.scope import grants_subject, role_subject, tenant_subject, user_subject
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,16 @@ class MemoryUsers:
         ]
         found = [candidate for candidate in listed if _is_listed(store, candidate, listing)]
         return page_of(found, listing, lambda candidate: candidate.user), len(found)
+
+    async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
+        store = self.access.read()
+        held = [
+            HeldRole(member.user_id, store.tenants[member.tenant_id].identifier, name)
+            for member in store.memberships.values()
+            if member.user_id in user_ids and member.tenant_id not in store.deleted_tenants
+            for name in _role_names(store, member.user_id, member.tenant_id)
+        ]
+        return sorted(held, key=lambda each: (each.tenant, each.role, each.user_id))
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         async with self.access.write() as store:

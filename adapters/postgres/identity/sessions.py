@@ -21,7 +21,7 @@ from domain.scope import SYSTEM_TENANT_ID
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
 # `entered`. $1-$9 are the login, $10-$22 the session, $23-$30 the line of the audit trail, $31-$36 the notice of a new
-# device, $37 since when a network is known, $38 how many of the earlier sessions stay.
+# device, $37 since when a network is known, $38 how many of the earlier sessions stay, $39 the notice's language.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -54,8 +54,8 @@ ended AS (
         ORDER BY rotated_at DESC, id DESC OFFSET $38)
     RETURNING id),
 told AS (
-    INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about)
-    SELECT $31, $32, $33, $34, $35, $36, $36, '' FROM entered WHERE $31::uuid IS NOT NULL
+    INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about, language)
+    SELECT $31, $32, $33, $34, $35, $36, $36, '', $39 FROM entered WHERE $31::uuid IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM sessions WHERE user_id = $1 AND (device = $19 OR $9::text IS NULL AND address = $18))
     AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $37))
@@ -110,6 +110,7 @@ class PostgresSessions:
             *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
             *_columns(entry.notice),
             *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
+            entry.notice.language if entry.notice else None,
         )
         return ended
 

@@ -1,6 +1,6 @@
 """Accounts of users."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -15,7 +15,7 @@ from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_stat
 from adapters.postgres.identity.listings import SHAPES, TABLES
 from adapters.postgres.identity.user_pages import COLUMNS, UserPageStatement
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-from application.ports.identity.users import ListedUser, Listing
+from application.ports.identity.users import HeldRole, ListedUser, Listing
 from domain.identity.users import AccountState, User
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_users_email": ("email", "There is an account with this address already.")}
@@ -29,6 +29,10 @@ _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
 _END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1"
 _UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
+_ROLES_IN_TENANTS = """
+SELECT h.user_id, t.identifier AS tenant, r.name AS role
+FROM membership_roles h JOIN tenants t ON t.id = h.tenant_id JOIN roles r ON r.id = h.role_id
+WHERE h.user_id = ANY ($1) AND t.deleted_at IS NULL ORDER BY t.identifier, r.name, h.user_id"""
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
 # Foreign keys delete the user's memberships, roles, sessions and links.
 _REMOVE = "DELETE FROM users WHERE id = $1"
@@ -67,6 +71,9 @@ class PostgresUsers:
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         return await UserPageStatement(self.connection, listing).read()
+
+    async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
+        return [HeldRole(**row) for row in await self.connection.fetch(_ROLES_IN_TENANTS, list(user_ids))]
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)

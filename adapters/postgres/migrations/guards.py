@@ -9,13 +9,12 @@ import sqlalchemy as sa
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, MetaData
-from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
 from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
 from adapters.postgres.migrations.row_counts import dangling, duplicates, row_count
 from adapters.postgres.schema.copies import original
-from adapters.postgres.schema.sql import quoted
+from adapters.postgres.schema.sql import DIALECT, quoted
 
 
 @dataclass(frozen=True)
@@ -163,7 +162,7 @@ class Guards:
 
 def _shown(kind: sa.types.TypeEngine[Any]) -> str:
     """The type as a cast in PostgreSQL takes it: ``UUID[]``, and not ``ARRAY``."""
-    written: str = kind.compile(dialect=postgresql.dialect())  # type: ignore[no-untyped-call]
+    written: str = kind.compile(dialect=DIALECT)
     return written.partition(" COLLATE ")[0]
 
 

@@ -8,10 +8,10 @@ from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, MigrateOperation
-from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema import row_security
+from adapters.postgres.schema.sql import ddl, quoted
 
 Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
 
@@ -68,8 +68,7 @@ def index_trigrams(index: str, table: str, expression: str) -> None:
     ``expression`` is SQL: ``index_trigrams("ix_books_search", "books", "lower(title)")``.
     """
     named = {"index": index, "expression": expression}
-    statement = sa.DDL(_TRIGRAMS, context=named)  # type: ignore[no-untyped-call]
-    op.execute(statement.against(sa.Table(table, sa.MetaData())))
+    op.execute(ddl(_TRIGRAMS, named, table=table))
 
 
 def fill_in(why: str) -> NoReturn:
@@ -108,10 +107,7 @@ def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.Execut
         return sa.update(sa.table("row_history", entity)).where(entity == old).values(entity=new)
     if kind == "field":
         return sa.text(_RENAMED_FIELD).bindparams(entity=table.replace("_", "-"), old=old, new=new)
-    quoted = postgresql.dialect().identifier_preparer.quote  # type: ignore[no-untyped-call]
-    context = {"old": quoted(old), "new": quoted(new)}
-    statement = sa.DDL(_RENAMES[kind], context=context)  # type: ignore[no-untyped-call]
-    return statement.against(sa.Table(table, sa.MetaData()))
+    return ddl(_RENAMES[kind], {"old": quoted(old), "new": quoted(new)}, table=table)
 
 
 class SecureTable(MigrateOperation):

@@ -5,8 +5,9 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, TableClause
-from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError
+
+from adapters.postgres.schema.sql import DIALECT
 
 SHOWN = 3
 """Examples that a note shows."""
@@ -59,8 +60,7 @@ def dangling(
 
 
 def _text(query: sa.Select[Any]) -> str:
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return " ".join(str(query.compile(dialect=dialect, compile_kwargs={"literal_binds": True})).split())
+    return " ".join(str(query.compile(dialect=DIALECT, compile_kwargs={"literal_binds": True})).split())
 
 
 def _rows(connection: Connection, statement: sa.Select[Any]) -> list[Any]:

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Connection
-from sqlalchemy.dialects import postgresql
 
 from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.operations import FillIn
 from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.sql import DIALECT
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 
 Member = tuple[str, str, str]
@@ -65,10 +65,9 @@ def mappings(connection: Connection, registry: Registry, kept: frozenset[Member]
 
 
 def _example(model: EntityModel, field: FieldModel) -> str:
-    column: ColumnElement[Any] = sa.column(field.name, sa.Text())
-    stated = sa.update(sa.table(model.table, column)).where(column == "old").values({field.name: field.choices[0]})  # type: ignore[arg-type]
-    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return " ".join(str(stated.compile(dialect=dialect, compile_kwargs={"literal_binds": True})).split())
+    column: sa.ColumnClause[Any] = sa.column(field.name, sa.Text())
+    stated = sa.update(sa.table(model.table, column)).where(column == "old").values(**{field.name: field.choices[0]})
+    return " ".join(str(stated.compile(dialect=DIALECT, compile_kwargs={"literal_binds": True})).split())
 
 
 def _text_columns(connection: Connection, registry: Registry) -> Iterator[tuple[EntityModel, FieldModel]]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from alembic.operations import ops
 from sqlalchemy import Connection, Index, MetaData, Table
+from sqlalchemy.engine.interfaces import ReflectedIndex
 
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
@@ -28,11 +29,26 @@ def ensure_possible(connection: Connection, registry: Registry) -> None:
 def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaData) -> list[ops.ModifyTableOps]:
     """Operations for indexes whose condition on living rows comes or goes: Alembic compares no conditions."""
     inspector = sa.inspect(connection)
-    tables = [model.table for model in registry if inspector.has_table(model.table)]
-    stored = MetaData()
-    stored.reflect(connection, only=tables, resolve_fks=False)  # all at once: one by one takes ten times as long
-    found = ((table, list(_replacements(stored.tables[table], metadata.tables[table]))) for table in tables)
-    return [ops.ModifyTableOps(table, operations) for table, operations in found if operations]
+    # all at once: one by one takes ten times as long
+    tables = [model.table for model in registry]
+    stored = inspector.get_multi_indexes(filter_names=tables)
+    switched = [
+        table
+        for table in tables
+        if any(_is_switched(index, metadata.tables[table]) for index in stored.get((None, table), ()))
+    ]
+    reflected = MetaData()
+    if switched:  # else all tables of the database
+        reflected.reflect(connection, only=switched, resolve_fks=False)
+    return [
+        ops.ModifyTableOps(table, list(_replacements(reflected.tables[table], metadata.tables[table])))
+        for table in switched
+    ]
+
+
+def _is_switched(stored: ReflectedIndex, declared: Table) -> bool:
+    is_partial = "postgresql_where" in stored.get("dialect_options", {})
+    return any(index.name == stored["name"] and _is_partial(index) != is_partial for index in declared.indexes)
 
 
 def _replacements(stored: Table, declared: Table) -> Iterator[ops.MigrateOperation]:

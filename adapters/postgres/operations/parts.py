@@ -12,10 +12,10 @@ import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.dialects.postgresql.asyncpg import dialect
 
 from adapters.postgres.operations.table_commands import on_table
 from adapters.postgres.schema.parts import InParts, making
+from adapters.postgres.schema.sql import ASYNCPG_DIALECT
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
-_DIALECT = dialect()  # type: ignore[no-untyped-call]
 _IS_OWN = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::text::regclass"
 
 # Whether a part has bounds on both sides, and whether all that it takes is older than $2; a part without a lower bound
@@ -55,7 +54,7 @@ async def is_own(connection: Connection, parted: InParts) -> bool:
 
 async def make_parts(connection: Connection, parted: InParts) -> None:
     """Makes the parts of this month and the next three, where they are not there."""
-    await connection.execute(str(making(parted).compile(dialect=_DIALECT)))
+    await connection.execute(str(making(parted).compile(dialect=ASYNCPG_DIALECT)))
 
 
 async def forget(connection: Connection, parted: InParts, before: datetime, most: int) -> int:

@@ -9,12 +9,12 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.dialects.postgresql.asyncpg import dialect
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from adapters.postgres.schema.parts import BY_TABLE, making, on_table
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import search_index_name
+from adapters.postgres.schema.sql import ASYNCPG_DIALECT, ddl
 from domain.entities.declaration import Registry
 
 OWNER = "tenant_id"
@@ -136,21 +136,16 @@ def statements(registry: Registry) -> list[str]:
     first, *others = placed.distributed
     parted = [BY_TABLE[name] for name in placed.distributed if name in BY_TABLE]
     made: list[sa.ExecutableDDLElement] = [
-        *(sa.DDL(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),  # type: ignore[no-untyped-call]
-        *(_ddl(_NO_INDEX, moved[0], index=name) for name in searched),
+        *(ddl(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),
+        *(ddl(_NO_INDEX, {"index": name}, table=moved[0].name) for name in searched),
         # while one table is moved, those that refer to it are not there yet
         *(DropConstraint(key) for key in keys),
-        *(_ddl(_REFERENCE, metadata.tables[name]) for name in placed.shared),
-        *(_ddl(text, metadata.tables[name]) for name in placed.distributed for text in _POLICIES),
+        *(ddl(_REFERENCE, table=name) for name in placed.shared),
+        *(ddl(text, table=name) for name in placed.distributed for text in _POLICIES),
         *(statement for table in parted for statement in (on_table(_NO_POLICIES_OF_PARTS, table), making(table))),
-        _ddl(_DISTRIBUTE, metadata.tables[first]),
-        *(_ddl(_COLOCATE, metadata.tables[name], first=first) for name in others),
+        ddl(_DISTRIBUTE, table=first),
+        *(ddl(_COLOCATE, {"first": first}, table=name) for name in others),
         *(AddConstraint(key) for key in keys),
-        sa.DDL(_COMMIT),  # type: ignore[no-untyped-call]
+        ddl(_COMMIT),
     ]
-    spoken = dialect()  # type: ignore[no-untyped-call]
-    return [f"{str(statement.compile(dialect=spoken)).strip()};" for statement in made]
-
-
-def _ddl(text: str, table: sa.Table, **context: str) -> sa.ExecutableDDLElement:
-    return sa.DDL(text, context=context).against(table)  # type: ignore[no-untyped-call]
+    return [f"{str(statement.compile(dialect=ASYNCPG_DIALECT)).strip()};" for statement in made]

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
+from adapters.postgres.schema.sql import ddl
 from domain.retention import DatedRecords
 
 
@@ -120,4 +121,4 @@ def on_table(
     statement: str, parted: InParts, context: Mapping[str, str] = MappingProxyType({})
 ) -> sa.ExecutableDDLElement:
     """The statement with the names of ``context`` and ``%(table)s``; a percent sign of its own is written twice."""
-    return sa.DDL(statement, context={"table": parted.table, **context})  # type: ignore[no-untyped-call]
+    return ddl(statement, {"table": parted.table, **context})

@@ -2,13 +2,15 @@
 
 The scope is the setting ``tenantry.scope``: a tenant's id, ``every``, or nothing, which shows nothing.
 
-Statements are DDL that SQLAlchemy has no words for. They are literals; ``sa.DDL`` puts the quoted name of the table in
+Statements are DDL that SQLAlchemy has no words for. They are literals; ``ddl`` puts the quoted name of the table in
 place of ``%(fullname)s``.
 """
 
 from collections.abc import Iterator
 
 import sqlalchemy as sa
+
+from adapters.postgres.schema.sql import ddl
 
 ROLE = "tenantry_service"
 EVERY = "every"
@@ -90,5 +92,4 @@ def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
 
 
 def _on(table: str, statements: tuple[str, ...]) -> Iterator[sa.ExecutableDDLElement]:
-    target = sa.Table(table, sa.MetaData())
-    return (sa.DDL(statement).against(target) for statement in statements)  # type: ignore[no-untyped-call]
+    return (ddl(statement, table=table) for statement in statements)

@@ -5,14 +5,14 @@ field, ``tenantry_search."products.name"``, therefore asks the index with the ri
 which no row-level security holds back from an index: its policy is ``true``. The function adds the tenant of the
 setting ``tenantry.scope``, takes a pattern and a bound, and returns ids alone. Decision 0185 has the reasons.
 
-Statements are DDL that SQLAlchemy has no words for: literals, in which ``sa.DDL`` puts quoted names.
+Statements are DDL that SQLAlchemy has no words for: literals, in which ``ddl`` puts quoted names.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from adapters.postgres.schema.sql import quoted, short_name, without_case
+from adapters.postgres.schema.sql import ddl, quoted, short_name, without_case
 
 SEARCH = "tenantry_search"
 """Name of the role that owns the functions, and of the schema that they are in."""
@@ -160,7 +160,5 @@ def _function(table: str, field: str) -> str:
     return quoted(search_function_name(table, field))
 
 
-def _on(table: str, statements: Sequence[str], context: dict[str, object]) -> Iterator[sa.ExecutableDDLElement]:
-    target = sa.Table(table, sa.MetaData())
-    made = (sa.DDL(statement, context=context) for statement in statements)  # type: ignore[no-untyped-call]
-    return (ddl.against(target) for ddl in made)
+def _on(table: str, statements: Sequence[str], context: Mapping[str, object]) -> Iterator[sa.ExecutableDDLElement]:
+    return (ddl(statement, context, table=table) for statement in statements)

@@ -1,8 +1,12 @@
-"""Names and conditions that schema and statements share, as text."""
+"""Names and conditions that schema and statements share, as text, and how SQLAlchemy writes them for PostgreSQL."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from zlib import crc32
 
-from sqlalchemy.dialects.postgresql import dialect
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.engine import Dialect
 
 from application.ports.identity.passwords import FOREIGN
 from domain.entities.declaration import EntityModel, Unique
@@ -16,13 +20,26 @@ IMPORTED = f"password_hash LIKE '{FOREIGN}%'"
 DELETED_WITH = "deleted_with"
 """Column of a deleted row: id of the row whose deletion took it along, or its own id. Restoring asks for it."""
 
+DIALECT: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy gives it no types
+"""Text of statements that Alembic runs or a person reads: a percent sign is written twice."""
+
+ASYNCPG_DIALECT: Dialect = postgresql.asyncpg.dialect()  # type: ignore[no-untyped-call]  # as above
+"""Text of statements that asyncpg runs."""
+
 _LONGEST_NAME = 63
-_QUOTING = dialect().identifier_preparer  # type: ignore[no-untyped-call]
 
 
 def quoted(name: str) -> str:
     """The name of a column as it stands in SQL: in quotes only where it needs them."""
-    return _QUOTING.quote(name)
+    return DIALECT.identifier_preparer.quote(name)
+
+
+def ddl(
+    statement: str, context: Mapping[str, object] = MappingProxyType({}), *, table: str = ""
+) -> sa.ExecutableDDLElement:
+    """The statement with the names of ``context``, and with ``%(table)s`` and ``%(fullname)s`` for ``table``."""
+    made: sa.ExecutableDDLElement = sa.DDL(statement, context=context)  # type: ignore[no-untyped-call]  # as above
+    return made.against(sa.Table(table, sa.MetaData())) if table else made
 
 
 def without_case(text: str) -> str:

@@ -2,29 +2,37 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
 
 from application.entities.transfers.places import TransferPlaces
 from application.ports.database import RowReads
 from application.ports.entities.files import Sheets, TransferTransaction
+from application.ports.runtime import Clock
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.sheets import FILE_FORMS, MOST_XLSX_ROWS, BuiltForm, Form, exported_columns
 from domain.errors import BadRequest
-from domain.scope import EveryTenant, Scope
+from domain.scope import Caller, EveryTenant, Scope
+
+ASKED_AGAIN = timedelta(seconds=10)
+"""Time after which the rights of whoever takes a file are asked again: it may take an hour to be sent."""
+
+
+class TokenJudge(Protocol):
+    """Judge of a caller's token as it is now; implemented by application/throttle.py."""
+
+    async def ensure_alive(self, caller: Caller) -> None: ...
 
 
 @dataclass(frozen=True)
 class FileExport:
-    """Exports of rows. The caller's permission has been checked before.
-
-    Who serves others takes one of the ``places`` before the first row.
-    """
+    """Exports of rows. The caller's permission has been checked before."""
 
     reads: RowReads[TransferTransaction]
     registry: Registry
     sheets: Sheets
-    places: TransferPlaces = field(default_factory=TransferPlaces)
 
     def pieces(self, scope: Scope, model: EntityModel, query: Query, form: str) -> AsyncGenerator[bytes, None]:
         """Pieces of a file in one of ``FILE_FORMS``. Raises BadRequest for more rows than a sheet of xlsx holds."""
@@ -58,3 +66,36 @@ class FileExport:
         count = await self.reads.read(scope, lambda read: read.transfers.count(model, query, MOST_XLSX_ROWS + 1))
         if count > MOST_XLSX_ROWS:
             raise BadRequest(f"A sheet holds {MOST_XLSX_ROWS} rows, and there are more: filter them, or export CSV.")
+
+
+@dataclass(frozen=True)
+class CallersExport:
+    """Exports of rows for callers, who have a place each, and get no more than they may have at the time."""
+
+    export: FileExport
+    places: TransferPlaces
+    rights: TokenJudge
+    clock: Clock
+
+    async def pieces(
+        self, caller: Caller, scope: Scope, model: EntityModel, query: Query, form: str
+    ) -> AsyncGenerator[bytes, None]:
+        """Pieces as of ``FileExport``; the caller has a place until the end. Raises RateLimited before the first."""
+        file = self.export.pieces(scope, model, query, form)
+        with self.places.taken(caller):
+            async with aclosing(while_alive(caller, file, self.rights, self.clock)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+
+async def while_alive(
+    caller: Caller, pieces: AsyncGenerator[bytes, None], rights: TokenJudge, clock: Clock
+) -> AsyncGenerator[bytes, None]:
+    """The file, broken off once the caller was logged out or lost rights. Raises Unauthorized."""
+    asked = clock.now()
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if (now := clock.now()) - asked >= ASKED_AGAIN:
+                await rights.ensure_alive(caller)
+                asked = now
+            yield piece

@@ -57,7 +57,7 @@ class HeldPermissions:
 
 def _roles(caller: Caller, state: AccountState) -> list[Role]:
     """Roles in the caller's tenant by name; raises NotFound where the user is no member, but for ``system``."""
-    membership = next((held for held in state.memberships if held.tenant_id == caller.tenant_id), None)
+    membership = state.membership_in(caller.tenant_id)
     if membership is None and not caller.acts_for_all:
         raise NotFound
     in_tenant = membership.roles if membership else ()

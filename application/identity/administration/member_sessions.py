@@ -11,8 +11,8 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_outranks, ensure_visible
-from domain.identity.tokens import Lifetimes, Session, session_subject
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.identity.tokens import Lifetimes, Session
+from domain.scope import Caller, Client, EveryTenant, event, session_subject
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """Administration of memberships: users of a tenant and their roles there."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
@@ -24,14 +25,15 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject
 from domain.identity.users import AccountState, Membership, Role, User, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``roles`` left out are those of the membership as it stands, and none for a new one."""
+
     user_id: UUID
-    roles: list[str] = []
+    roles: list[str] | UnsetType = UNSET
     is_default: bool | None = None
 
 
@@ -89,12 +91,12 @@ class MembershipAdministration:
                 # Locked before it is read, so that two administrators who change a user do so one after the other.
                 await tx.memberships.lock(form.user_id)
                 state = await self._state(tx, caller, form.user_id, tenant_id)
-                before = _membership(state, tenant_id)
+                before = state.membership_in(tenant_id)
                 if before is not None and before.is_default and form.is_default is False:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
                     )
-                roles = await self._roles(tx, tenant_id, form.roles)
+                roles = await self._roles(tx, tenant_id, form.roles, before)
                 ensure_may_give(caller, roles, before.roles if before else ())
                 ensure_fit_membership(roles)
                 held = (*roles, *state.roles)
@@ -112,10 +114,11 @@ class MembershipAdministration:
                 await tx.audit.add(
                     tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
                 )
-                after = _membership(await self._state(tx, caller, form.user_id, tenant_id), tenant_id)
+                after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
+                if after is None:
+                    raise NotFound  # the tenant was deleted meanwhile
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
-        assert after is not None
         return _item(form.user_id, after), before is None
 
     @retry_on_conflict
@@ -133,7 +136,7 @@ class MembershipAdministration:
                 await tx.former_members.mark(marks, self.clock.now())
                 if takes_an_admin(caller, state, tenant_id):
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
-                if (ended := _membership(state, tenant_id)) is not None and ended.is_owner:
+                if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
                 versions = await tx.token_versions.bump([subject])
                 await tx.audit.add(
@@ -159,11 +162,15 @@ class MembershipAdministration:
     async def _state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
         # Only a super-admin may learn that a user of other tenants exists.
-        if state is None or (_membership(state, tenant_id) is None and not caller.is_super_admin):
+        if state is None or (state.membership_in(tenant_id) is None and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return state
 
-    async def _roles(self, tx: IdentityTransaction, tenant_id: UUID, names: list[str]) -> list[Role]:
+    async def _roles(
+        self, tx: IdentityTransaction, tenant_id: UUID, names: list[str] | UnsetType, before: Membership | None
+    ) -> Sequence[Role]:
+        if names is UNSET:
+            return before.roles if before else ()
         return roles_named(names, await tx.roles.by_names(tenant_id, names))
 
 
@@ -171,10 +178,6 @@ def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
     # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
-
-
-def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
-    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
 
 
 def _item(user_id: UUID, membership: Membership) -> MembershipItem:

@@ -24,7 +24,6 @@ from domain.identity.administration import (
     role_name_errors,
     shipped_name,
 )
-from domain.identity.tokens import role_subject
 from domain.identity.users import Role
 from domain.scope import (
     Caller,
@@ -34,6 +33,7 @@ from domain.scope import (
     is_permission,
     own_permissions,
     registered,
+    role_subject,
     smallest,
 )
 

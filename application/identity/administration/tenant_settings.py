@@ -18,9 +18,8 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, ValidationError
 from domain.identity.factors import NO_SECURITY, TenantSecurity
-from domain.identity.tokens import tenant_subject
 from domain.identity.users import Branding, Tenant, TenantSettings, is_address, text_errors, url_errors
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, tenant_subject
 
 BRAND_LENGTH, LOGO_LENGTH, EMAIL_LENGTH = 60, 2_000, 254
 _COLOR = re.compile("#[0-9a-fA-F]{6}")

@@ -18,9 +18,8 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
-from domain.identity.tokens import tenant_subject
 from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, Tenant
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, tenant_subject
 
 
 @dataclass(frozen=True)

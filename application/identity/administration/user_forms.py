@@ -61,6 +61,7 @@ class UserDetail(UserItem, rename="camel", kw_only=True):
     email_confirmed: bool
     is_locked: bool
     locked_until: datetime | None
+    second_factors_locked_until: datetime | None
     must_change_password: bool
     last_login_at: datetime | None
     updated_at: datetime

@@ -19,7 +19,6 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from domain.errors import Conflict, FieldError, ValidationError
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
-from domain.identity.tokens import grants_subject
 from domain.identity.users import (
     NAME_LENGTH,
     PHONE_LENGTH,
@@ -31,7 +30,7 @@ from domain.identity.users import (
     text_errors,
     url_errors,
 )
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, grants_subject
 
 
 class Outcome(Enum):

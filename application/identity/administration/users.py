@@ -39,7 +39,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.tokens import grants_subject, user_subject
+from domain.identity.factors import guesses_of
 from domain.identity.users import (
     SUPER_ADMIN,
     AccountState,
@@ -49,7 +49,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import Caller, Client, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 
 
 @dataclass(frozen=True)
@@ -295,6 +295,7 @@ class UserAdministration:
         state = await self._account_state(tx, caller, user_id)
         user = state.user
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
+        factors_locked_until = await tx.attempts.locked_until(guesses_of(user.id), self.clock.now())
         sees_all = caller.acts_for_all or caller.is_super_admin
         return UserDetail(
             **item_fields(user, (role.name for role in _roles_in_scope(caller, state))),
@@ -303,6 +304,7 @@ class UserAdministration:
             email_confirmed=user.email_confirmed,
             is_locked=locked_until is not None,
             locked_until=locked_until,
+            second_factors_locked_until=factors_locked_until,
             must_change_password=user.must_change_password,
             last_login_at=user.last_login_at,
             updated_at=user.updated_at,

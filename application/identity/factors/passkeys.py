@@ -16,7 +16,7 @@ from application.identity.factors.registering import NewPasskey
 from application.ports.database import Database
 from application.ports.identity.factors import Credential, Factor, FactorTransaction
 from application.ports.identity.passkeys import PasskeyCeremonies, Seen
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import Tickets
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
 from domain.errors import ValidationError

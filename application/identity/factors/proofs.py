@@ -14,9 +14,8 @@ from application.ports.identity.factors import Factor, FactorSecrets, FactorTran
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, FieldError, ValidationError
+from domain.identity.factor_codes import matching_step, recovery_digest
 from domain.identity.factors import Method, guesses_of
-from domain.identity.otp import matching_step
-from domain.identity.recovery import recovery_digest
 from domain.identity.users import User
 from domain.limits import FACTOR_GUESSES
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event

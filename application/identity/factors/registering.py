@@ -4,7 +4,7 @@ import secrets as random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -12,12 +12,20 @@ from msgspec import UNSET, Struct, UnsetType
 from application.identity.factors.forms import Assertion, Begun, FinishForm
 from application.identity.factors.proofs import WRONG_CODE, Spent, notice, spend, wrong_ticket
 from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import Tickets
 from application.ports.runtime import Clock, Ids
 from domain.errors import Conflict, ValidationError
+from domain.identity.factor_codes import (
+    CODE_BYTES,
+    CODES,
+    SECRET_BYTES,
+    base32,
+    matching_step,
+    otpauth_uri,
+    recovery_code,
+    recovery_digest,
+)
 from domain.identity.factors import MOST_FACTORS, MOST_TOTP, FactorKind
-from domain.identity.otp import SECRET_BYTES, base32, matching_step, otpauth_uri
-from domain.identity.recovery import CODE_BYTES, CODES, recovery_code, recovery_digest
 from domain.identity.users import User
 from domain.scope import SYSTEM_TENANT_ID, Client, event
 
@@ -104,11 +112,12 @@ class FactorRegistration:
         factor = self._factor("totp", user_id, form.name, sealed=self.secrets.seal(user_id, secret), last_step=step)
         return NewFactor(factor=factor, methods=("otp",), spent=(Spent(opened.id, opened.until, "state"),))
 
-    def _factor(self, kind: FactorKind, user_id: UUID, name: str | UnsetType, **more: object) -> Factor:
+    def _factor(self, kind: FactorKind, user_id: UUID, name: str | UnsetType, **more: Any) -> Factor:
         now = self.clock.now()
         shown = NAMES[kind] if name is UNSET else name
-        own = {"id": self.ids.new(), "user_id": user_id, "kind": kind, "name": shown, "created_at": now}
-        return Factor(**own, last_used_at=now, **more)  # type: ignore[arg-type]
+        return Factor(
+            id=self.ids.new(), user_id=user_id, kind=kind, name=shown, created_at=now, last_used_at=now, **more
+        )
 
     async def add(self, tx: FactorTransaction, user: User, new: NewFactor, client: Client) -> list[str]:
         """Stores the factor, with recovery codes beside the first one, which are returned.

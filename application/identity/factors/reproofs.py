@@ -11,7 +11,7 @@ from application.identity.login.reauthentication import ReauthenticationForm
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
 from domain.errors import ValidationError
-from domain.identity.otp import DIGITS
+from domain.identity.factor_codes import DIGITS
 from domain.identity.users import User
 from domain.scope import Caller, Client, EveryTenant
 

@@ -12,8 +12,7 @@ from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_may_change_account
 from domain.identity.factors import guesses_of
-from domain.identity.tokens import user_subject
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, user_subject
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from application.identity.login.forms import LoginResult, RefreshResult, SwitchR
 from application.identity.login.gate import Pending, Waiting, revocations_of
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
-from application.ports.identity.tickets import Ticket, Tickets
+from application.ports.identity.sessions import Ticket, Tickets
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict

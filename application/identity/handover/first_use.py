@@ -4,7 +4,7 @@ from datetime import datetime
 
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
-from application.ports.identity.tickets import T, Ticket
+from application.ports.identity.sessions import T, Ticket
 from domain.scope import EveryTenant
 
 

@@ -13,8 +13,7 @@ from application.identity.handover.targets import Target, Targets
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
-from application.ports.identity.sessions import SessionTransaction
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import SessionTransaction, Tickets
 from application.ports.runtime import Clock, CodeOutcomes
 from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer

@@ -14,7 +14,7 @@ from application.identity.login.social_sign_in import LinkedAccounts, LoginCompl
 from application.ports.database import Database
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
 from application.ports.identity.passwords import NonceTransaction
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from domain.errors import InvalidCredentials, ValidationError

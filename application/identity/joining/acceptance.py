@@ -153,13 +153,13 @@ class InvitationAcceptance:
             if invitation.accepted_by != caller.user_id:
                 if invitation.status_at(now) != "pending" or invitation.email_key != state.user.email_key:
                     raise wrong_link()
-                if _membership(state, invitation.tenant_id) is None:
+                if state.membership_in(invitation.tenant_id) is None:
                     await self._add_member(tx, invitation, caller.user_id, state.roles, client, now)
                     state = await self._state(tx, caller)
                 else:
                     # A member stays as they are: an old invitation must not bring back roles that were taken away.
                     await self._end(tx, invitation, caller.user_id, client, now)
-            joined = _membership(state, invitation.tenant_id)
+            joined = state.membership_in(invitation.tenant_id)
         if invitation.accepted_by is None:
             self.outcomes.count("accepted")
         await self.cache.drop([profile_key(caller.user_id)])
@@ -259,10 +259,6 @@ class InvitationAcceptance:
             created_at=now,
             updated_at=now,
         )
-
-
-def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
-    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
 
 
 def _joined(user_id: UUID, membership: Membership) -> JoinedTenant:

@@ -16,7 +16,7 @@ from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, given_roles
 from domain.identity.domains import JoinRequest, domain_of
-from domain.identity.users import MEMBER, AccountState, Membership, Role, profile_key
+from domain.identity.users import MEMBER, AccountState, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 
@@ -93,7 +93,7 @@ class JoinRequestAdministration:
             state = await tx.users.state(user_id)
             if state is None or not _is_still_there(state, request):
                 raise Conflict("The account has another address now, or is disabled: decline the request.")
-            if _membership(state, tenant_id) is None:
+            if state.membership_in(tenant_id) is None:
                 roles = await self._roles(tx, caller, request, form)
                 ensure_fits_token((*roles, *state.roles), "roles")
                 await tx.memberships.save(user_id, tenant_id, [role.id for role in roles], None, now)
@@ -102,7 +102,7 @@ class JoinRequestAdministration:
                 state = await tx.users.state(user_id)
             await tx.join_requests.end(tenant_id, user_id, "approved", now, caller.user_id)
             await tx.audit.add(tenant_id, event("join-request.approved", caller.user_id, user_id, client, now))
-            joined = _membership(state, tenant_id) if state else None
+            joined = state.membership_in(tenant_id) if state else None
         assert joined is not None
         self.outcomes.count("approved")
         await self.cache.drop([profile_key(user_id)])
@@ -143,10 +143,6 @@ class JoinRequestAdministration:
                 return roles
             names = [MEMBER]
         return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, names))
-
-
-def _membership(state: AccountState, tenant_id: UUID) -> Membership | None:
-    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)
 
 
 def _is_still_there(state: AccountState, request: JoinRequest) -> bool:

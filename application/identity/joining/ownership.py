@@ -13,9 +13,8 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ValidationError
 from domain.identity.administration import ensure_admin_stays, ensure_owner_stays, takes_an_admin
-from domain.identity.tokens import grants_subject
-from domain.identity.users import AccountState, Membership, profile_key
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.identity.users import AccountState, profile_key
+from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class TransferForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -60,7 +59,7 @@ class Ownership:
             if caller.user_id not in owners:
                 raise Forbidden("Only an owner of the tenant can transfer it.")
             before, after = await tx.users.state(caller.user_id), await tx.users.state(form.user_id)
-            if after is None or not after.user.is_active or membership_of(after, tenant_id) is None:
+            if after is None or not after.user.is_active or after.membership_in(tenant_id) is None:
                 raise ValidationError.on("userId", "is not an active member of this tenant")
             assert before is not None
             await tx.memberships.set_owner(form.user_id, tenant_id, True)
@@ -78,7 +77,7 @@ class Ownership:
             async with self.database.transaction(EveryTenant()) as tx:
                 await tx.memberships.lock(user_id)
                 state = await tx.users.state(user_id)
-                membership = membership_of(state, tenant_id) if state else None
+                membership = state.membership_in(tenant_id) if state else None
                 if state is None or membership is None:
                     raise NotFound
                 if takes_an_admin(caller, state, tenant_id):
@@ -103,7 +102,7 @@ class Ownership:
             await tx.memberships.lock(user_id)
             owners = await tx.memberships.lock_owners(tenant_id)
             state = await tx.users.state(user_id)
-            membership = membership_of(state, tenant_id) if state else None
+            membership = state.membership_in(tenant_id) if state else None
             if state is None or membership is None:
                 raise NotFound
             if form.is_owner and not state.user.is_active:
@@ -125,7 +124,7 @@ class Ownership:
     async def _notify(
         self, tx: IdentityTransaction, state: AccountState, tenant_id: UUID, client: Client, now: datetime
     ) -> None:
-        membership = membership_of(state, tenant_id)
+        membership = state.membership_in(tenant_id)
         await tx.outbox.add(
             Mail(
                 id=self.ids.new(),
@@ -137,7 +136,3 @@ class Ownership:
                 about=membership.tenant_name if membership else "",
             )
         )
-
-
-def membership_of(state: AccountState, tenant_id: UUID) -> Membership | None:
-    return next((held for held in state.memberships if held.tenant_id == tenant_id), None)

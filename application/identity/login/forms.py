@@ -5,8 +5,8 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from domain.identity.tokens import TokenType
 from domain.identity.users import TenantName
+from domain.scope import TokenType
 
 
 class LoginForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

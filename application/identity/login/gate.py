@@ -8,12 +8,13 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from application.ports.identity.tickets import Tickets
+from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import RenewedHash
 from domain.errors import Challenge, MfaEnrolmentRequired, MfaRequired
 from domain.identity.factors import Demand, FactorKind, Step, demand_of, step_needed
-from domain.identity.tokens import Lifetimes, Session, user_subject
+from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState, Membership
+from domain.scope import user_subject
 
 WAITS = timedelta(minutes=5)
 """Time for which a login waits for its second factor."""
@@ -92,7 +93,7 @@ class SecondFactorGate:
 
     def lifetimes(self, state: AccountState, tenant_id: UUID | None, service: Lifetimes) -> Lifetimes:
         """Lifetimes of a session in the tenant, whose settings only shorten the service's."""
-        held = next((held for held in state.memberships if held.tenant_id == tenant_id), None)
+        held = state.membership_in(tenant_id)
         asked = held.security if held is not None else None
         if asked is None:
             return service

@@ -21,15 +21,13 @@ from domain.identity.tokens import (
     RefreshToken,
     Session,
     TenantChoice,
-    TokenType,
     available,
     claims_for,
     membership_in,
-    tenant_subject,
     unknown_session,
 )
 from domain.identity.users import AccountState, Membership, days_until_expiration, must_change_password
-from domain.scope import EveryTenant
+from domain.scope import EveryTenant, TokenType, tenant_subject
 
 
 class Pair(TypedDict):

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from application.audit import record_own
 from application.identity.login.forms import (
     LoginForm,
@@ -41,8 +43,6 @@ from domain.identity.tokens import (
     membership_in,
     proved_by,
     refresh_outcome,
-    session_subject,
-    user_subject,
 )
 from domain.identity.users import (
     AccountState,
@@ -53,7 +53,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
 class Joining(Protocol):
@@ -175,6 +175,7 @@ class SignIn:
             name=user.full_name,
             address=client.address,
             at=now,
+            language=client.language,
         )
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
@@ -196,9 +197,9 @@ class SignIn:
         # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         if outcome is RefreshOutcome.FRESH:
-            session, claims = await self._refreshed(session, state, form.tenant_id or session.tenant_id, now)
+            session, claims = await self._refreshed(session, state, form.tenant_id, now)
         else:
-            claims = await self.issuing.issued_claims(session, state, session.tenant_id, now)
+            session, claims = await self._again(session, state, form.tenant_id, now)
         return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict
@@ -258,16 +259,31 @@ class SignIn:
             published.update(versions)
 
     async def _refreshed(
-        self, session: Session, state: AccountState, wanted: UUID | None, now: datetime
+        self, session: Session, state: AccountState, asked: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
+        wanted = asked or session.tenant_id
         claims = await self.issuing.issued_claims(session, state, wanted, now)
         rotated = await self.issuing.rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise TokenInvalid("The session has ended.")
-        # Another refresh won the race: this one answers with the winner's successor and tenant.
+        # Another refresh won the race: this one answers with the winner's successor.
         if rotated.tenant_id != wanted:
-            claims = await self.issuing.issued_claims(rotated, state, rotated.tenant_id, now)
+            return await self._again(rotated, state, asked, now)
         return rotated, claims
+
+    async def _again(
+        self, session: Session, state: AccountState, asked: UUID | None, now: datetime
+    ) -> tuple[Session, Claims]:
+        """Claims for the successor that another refresh made, and its session, in the tenant that is asked for."""
+        claims = await self.issuing.issued_claims(session, state, asked or session.tenant_id, now)
+        if asked is None or asked == session.tenant_id:
+            return session, claims
+        # The counter stays: the successor is the same, and its time of grace begins no second time.
+        moved = replace(session, tenant_id=asked)
+        async with self.database.autocommit(EveryTenant()) as tx:
+            if not await tx.sessions.rotate(moved, seen=session.counter):
+                raise TokenInvalid("The session has ended.")
+        return moved, claims
 
     @retry_on_conflict
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:

@@ -7,8 +7,7 @@ from application.ports.identity.sessions import RefreshTokens, SessionTransactio
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.identity.tokens import session_subject
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, session_subject
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,8 @@ from application.retry import retry_on_conflict
 from domain.errors import NotFound, QuotaExceeded
 from domain.identity.administration import ensure_fits_token, ensure_may_give, roles_named
 from domain.identity.service_accounts import ACCOUNTS_PER_TENANT, ServiceAccount
-from domain.identity.tokens import grants_subject, user_subject
 from domain.identity.users import Role
-from domain.scope import Caller, Client, EveryTenant
+from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,16 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.service_accounts.key_authentication import KeyAuthentication, KnownKey
-from application.ports.admissions import Admissions
 from application.ports.database import Database
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.identity.sessions import Tokens
 from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Admissions
 from domain.errors import Forbidden, RateLimited, Unauthorized
-from domain.identity.service_accounts import ServiceIssue, looks_like_key, service_claims
-from domain.identity.tokens import GRANTS_BYTES
+from domain.identity.service_accounts import looks_like_key
+from domain.identity.service_tokens import ServiceIssue, service_claims
 from domain.limits import TOKENS, Hit
-from domain.scope import Client, EveryTenant, event, is_permission, may_grant, smallest
+from domain.scope import GRANTS_BYTES, Client, EveryTenant, event, is_permission, may_grant, smallest
 
 GRANT_TYPE = "client_credentials"
 

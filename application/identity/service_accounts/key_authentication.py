@@ -8,9 +8,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.service_accounts.last_uses import LastUses
-from application.ports.admissions import Admissions
 from application.ports.database import Database
 from application.ports.identity.service_accounts import ServiceAccountTransaction
+from application.ports.shared_memory import Admissions
 from domain.bounded_cache import BoundedCache
 from domain.errors import Forbidden, RateLimited, TokenInvalid, Unauthorized
 from domain.identity.service_accounts import (

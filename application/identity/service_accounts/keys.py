@@ -36,8 +36,7 @@ from domain.identity.service_accounts import (
     compose_key,
     key_digest,
 )
-from domain.identity.tokens import grants_subject, session_subject
-from domain.scope import Caller, Client, EveryTenant, may_grant, smallest
+from domain.scope import Caller, Client, EveryTenant, grants_subject, may_grant, session_subject, smallest
 
 
 class KeyPolicy(Struct, frozen=True, kw_only=True):

@@ -49,6 +49,14 @@ class ListedUser(Struct, frozen=True):
     is_owner: bool = False
 
 
+class HeldRole(Struct, frozen=True):
+    """A role that a user holds as a member of a tenant, both by name."""
+
+    user_id: UUID
+    tenant: str
+    role: str
+
+
 class RenewedHash(Struct, frozen=True):
     """A stronger hash of the same password, to replace ``seen``."""
 
@@ -90,6 +98,10 @@ class Users(Protocol):
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
         """The page and the total; the search looks for every word in name and e-mail, without case."""
+        ...
+
+    async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
+        """Roles of the users' memberships in tenants that are not deleted, by the tenant's identifier and the role."""
         ...
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:

@@ -12,14 +12,15 @@ _CHECK_STORED = "async def check_stored(self, before, rows)"
 
 
 def method_mistakes(model: EntityModel) -> Iterator[Mistake]:
+    rules: Any = model.struct
     if model.has_check:
         yield from _signature(model, "check", 2, _CHECK)
-        method = inspect.unwrap(model.struct.check)  # type: ignore[attr-defined]
+        method = inspect.unwrap(rules.check)
         if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
             yield Mistake(f"check must be a plain `{_CHECK}`: a rule that awaits is `{_CHECK_STORED}`", "check")
     if model.asks_other_rows:
         yield from _signature(model, "check_stored", 3, _CHECK_STORED)
-        if not inspect.isasyncgenfunction(model.struct.check_stored):  # type: ignore[attr-defined]
+        if not inspect.isasyncgenfunction(rules.check_stored):
             yield Mistake("check_stored must be an `async def` that yields errors", "check_stored")
     yield from _misspelt(model)
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, Kind, Registry
+from domain.entities.declaration import EntityModel, Hidden, Kind, Registry
 from domain.entities.query.operators import BOUNDS, OPERATORS, Bound
-from domain.entities.query.query import FEW, Count, Hidden, Operator, searched
+from domain.entities.query.query import FEW, Count, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
 from domain.entities.query.vocabulary import Vocabulary
 

@@ -7,11 +7,8 @@ from typing import Protocol, TypeVar
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 from domain.errors import ValidationError
-
-Hidden = frozenset[tuple[str, str]]
-"""Fields that do not exist for the caller: (plural of the entity, Python name of the field)."""
 
 
 class Operator(Enum):
@@ -140,6 +137,7 @@ def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[st
 
 MOST_INCLUDED = 32
 """MiB of JSON that the lists of an answer may have: lists of lists of rows are as large as a tenant's data."""
+MOST_INCLUDED_BYTES = MOST_INCLUDED * 1024 * 1024
 
 
 def too_much_included() -> ValidationError:

@@ -6,13 +6,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, Kind, Registry
+from domain.entities.declaration import EntityModel, Hidden, Kind, Registry
 from domain.entities.query.cursors import read_cursor
 from domain.entities.query.operators import PARTS, is_sortable
 from domain.entities.query.query import (
     Condition,
     Count,
-    Hidden,
     Operator,
     Parameters,
     Query,

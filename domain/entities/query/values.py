@@ -1,7 +1,7 @@
 """Reads a field's value from the text of a query parameter: strictly, and within the range that PostgreSQL can hold."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from math import isfinite
@@ -9,6 +9,7 @@ from uuid import UUID
 
 from domain.entities.declaration import FieldModel, Kind
 from domain.entities.exact_values import UUID_TEXT
+from domain.errors import FieldError, ValidationError, unknown_name
 
 
 class NotAValue(Exception):
@@ -44,6 +45,30 @@ def read_boolean(text: str) -> bool:
     if text.lower() not in _BOOLEANS:
         raise NotAValue("takes true or false")
     return _BOOLEANS[text.lower()]
+
+
+def read_flags(parameters: Iterable[tuple[str, str]], known: Sequence[str]) -> frozenset[str]:
+    """Parameters out of ``known`` that are true, under their names as they are spelt there.
+
+    Raises ValidationError naming every other one.
+    """
+    spelt = {name.lower(): name for name in known}
+    seen: dict[str, bool] = {}
+    errors: list[FieldError] = []
+    for given, text in parameters:
+        name = spelt.get(given.lower())
+        if name is None:
+            errors.append(FieldError(given, unknown_name(given, known)))
+        elif name in seen:
+            errors.append(FieldError(given, "is given twice"))
+        else:
+            try:
+                seen[name] = read_boolean(text)
+            except NotAValue as error:
+                errors.append(FieldError(given, str(error)))
+    if errors:
+        raise ValidationError(fields=errors)
+    return frozenset(name for name, is_on in seen.items() if is_on)
 
 
 def read_moment(text: str) -> datetime:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, Relation
 from domain.entities.query.operators import BOUNDS, BY_NAME, OPERATORS, Bound
-from domain.entities.query.query import Hidden, Operator, Path
+from domain.entities.query.query import Operator, Path
 from domain.errors import unknown_name
 
 # Each step is a join or a subquery.

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
+from typing import Any
 
 from msgspec.inspect import FloatType, IntType, ListType, Metadata, StrType, Type, UnionType, type_info
 
@@ -17,7 +18,7 @@ _NUMBER = {
 _TEXT = {"min_length": "min_length", "max_length": "max_length", "pattern": "pattern"}
 
 
-def rules_of(field: FieldModel) -> Mapping[str, object]:
+def rules_of(field: FieldModel) -> Mapping[str, Any]:
     """Rules by the words of JSON Schema in Python's spelling: ``{"precision": 12, "scale": 2, "minimum": 0}``."""
     rules: dict[str, object] = {}
     if field.money is not None:

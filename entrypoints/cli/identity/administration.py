@@ -4,13 +4,14 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
+from msgspec import structs
+
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
-from application.identity.administration.user_forms import NewUserForm, RolesForm
+from application.identity.administration.user_forms import NewUserForm, RolesForm, UserItem
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
-from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID
-from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.operator import CLIENT, operator, operator_in, tenant_named
 from entrypoints.cli.tables import listed
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
@@ -28,12 +29,12 @@ class Page(Protocol[T_co]):
     def total_pages(self) -> int: ...
 
 
-async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]]) -> list[T]:
-    """The items of every page, asked for one page after the other."""
+async def every_page(page: Callable[[Sequence[tuple[str, str]]], Awaitable[Page[T]]], size: int = PAGE_SIZE) -> list[T]:
+    """The items of every page, asked for one page of ``size`` items after the other."""
     found: list[T] = []
     number = 1
     while True:
-        answer = await page([("page", str(number)), ("pageSize", str(PAGE_SIZE))])
+        answer = await page([("page", str(number)), ("pageSize", str(size))])
         found += answer.items
         if number >= answer.total_pages:
             return found
@@ -61,11 +62,21 @@ async def set_tenant_active(services: Services, identifier: str, is_active: bool
     return Answer(closed, data)
 
 
+class UserOfTenants(UserItem, rename="camel", kw_only=True):
+    """A user in the list of all; ``roles`` are those of the whole service, the others are such as ``acme:Admin``."""
+
+    tenant_roles: tuple[str, ...]
+
+
 async def list_users(services: Services, identifier: str | None) -> Answer:
     # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
     users = await every_page(lambda parameters: services.users.page(operator(tenant.id), parameters))
-    return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
+    if tenant.id != SYSTEM_TENANT_ID:
+        return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
+    held = await services.operator_accounts.roles_in_tenants([user.id for user in users])
+    told = [UserOfTenants(**structs.asdict(user), tenant_roles=held.get(user.id, ())) for user in users]
+    return listed(told, ("email", "fullName", "roles", "tenantRoles", "isActive", "createdAt", "id"))
 
 
 async def create_user(
@@ -73,7 +84,7 @@ async def create_user(
 ) -> str:
     """``password`` is generated and printed where it is None; the user has to change it at the first login."""
     made = password or secrets.token_urlsafe(15)
-    caller = operator((await tenant_named(services, tenant)).id)
+    caller = await operator_in(services, tenant)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
     user = await services.users.create(caller, form, CLIENT)
     shown = "" if password else f", with the password {made}"
@@ -105,6 +116,5 @@ async def grant(services: Services, email: str, tenant: str, roles: Sequence[str
 
 
 async def list_roles(services: Services, tenant: str) -> Answer:
-    found: Tenant = await tenant_named(services, tenant)
-    roles = (await services.roles.all(operator(found.id))).items
+    roles = (await services.roles.all(await operator_in(services, tenant))).items
     return listed(roles, ("name", "isSystem", "userCount", "permissions", "id"))

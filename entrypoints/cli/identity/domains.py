@@ -8,7 +8,7 @@ from domain.identity.domains import DomainMode
 from domain.scope import Caller
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity.administration import every_page
-from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.operator import CLIENT, operator_in
 from entrypoints.cli.tables import listed
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
@@ -18,14 +18,14 @@ REQUEST_COLUMNS = ("email", "fullName", "domain", "createdAt", "id")
 
 
 async def list_domains(services: Services, identifier: str) -> Answer:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     return listed(await services.domains.all(caller), DOMAIN_COLUMNS)
 
 
 async def add_domain(
     services: Services, domain: str, identifier: str, mode: DomainMode, roles: Sequence[str]
 ) -> Answer:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     form = DomainForm(domain=domain, mode=mode, roles=list(roles)) if roles else DomainForm(domain=domain, mode=mode)
     added = await services.domains.save(caller, form, CLIENT)
     if added.state == "verified":
@@ -37,23 +37,23 @@ async def add_domain(
 
 
 async def verify_domain(services: Services, domain: str, identifier: str) -> str:
-    verified = await services.domains.verify(await _operator_in(services, identifier), domain, CLIENT)
+    verified = await services.domains.verify(await operator_in(services, identifier), domain, CLIENT)
     return Answer(f"{verified.domain} is verified, with the mode {verified.mode}.", [verified])
 
 
 async def remove_domain(services: Services, domain: str, identifier: str) -> str:
-    await services.domains.remove(await _operator_in(services, identifier), domain, CLIENT)
+    await services.domains.remove(await operator_in(services, identifier), domain, CLIENT)
     return f"{domain} is removed: nobody joins {identifier} by it any more."
 
 
 async def list_requests(services: Services, identifier: str) -> Answer:
-    requests = await _requests(services, await _operator_in(services, identifier))
+    requests = await _requests(services, await operator_in(services, identifier))
     return listed(requests, REQUEST_COLUMNS)
 
 
 async def approve_request(services: Services, email: str, identifier: str, roles: Sequence[str]) -> str:
     """Without ``roles`` those of the domain are given."""
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     found = await _request_of(services, caller, email)
     form = ApprovalForm(roles=list(roles)) if roles else ApprovalForm()
     joined = await services.join_requests.approve(caller, found.id, form, CLIENT)
@@ -62,14 +62,10 @@ async def approve_request(services: Services, email: str, identifier: str, roles
 
 
 async def decline_request(services: Services, email: str, identifier: str) -> str:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     found = await _request_of(services, caller, email)
     await services.join_requests.decline(caller, found.id, CLIENT)
     return f"The request of {found.email} is declined."
-
-
-async def _operator_in(services: Services, identifier: str) -> Caller:
-    return operator((await tenant_named(services, identifier)).id)
 
 
 async def _requests(services: Services, caller: Caller) -> list[JoinRequestItem]:

@@ -6,7 +6,7 @@ from application.identity.service_accounts.forms import KeyForm, ServiceAccountF
 from domain.scope import Caller
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity.administration import every_page
-from entrypoints.cli.operator import CLIENT, operator, tenant_named
+from entrypoints.cli.operator import CLIENT, operator_in
 from entrypoints.cli.tables import listed
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.use_cases import Services
@@ -16,32 +16,28 @@ KEY_COLUMNS = ("name", "start", "permissions", "networks", "expiresAt", "lastUse
 
 
 async def list_service_accounts(services: Services, identifier: str) -> Answer:
-    accounts = await _accounts(services, await _operator_in(services, identifier))
+    accounts = await _accounts(services, await operator_in(services, identifier))
     return listed(accounts, ACCOUNT_COLUMNS)
 
 
 async def create_service_account(services: Services, name: str, identifier: str, roles: Sequence[str]) -> Answer:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     made = await services.service_accounts.create(caller, ServiceAccountForm(name=name, roles=list(roles)), CLIENT)
     return Answer(f"The service account {made.name} has the id {made.id}.", [made])
 
 
 async def list_keys(services: Services, name: str, identifier: str) -> Answer:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     account = await _account_named(services, caller, name)
     return listed(await services.api_keys.all(caller, account.id), KEY_COLUMNS)
 
 
 async def create_key(services: Services, name: str, identifier: str, key: str) -> Answer:
-    caller = await _operator_in(services, identifier)
+    caller = await operator_in(services, identifier)
     account = await _account_named(services, caller, name)
     made = await services.api_keys.create(caller, account.id, KeyForm(name=key), CLIENT)
     # nobody will ever see the text again
     return Answer(f"The key is shown this once: {made.key}", [made])
-
-
-async def _operator_in(services: Services, identifier: str) -> Caller:
-    return operator((await tenant_named(services, identifier)).id)
 
 
 async def _accounts(services: Services, caller: Caller) -> list[ServiceAccountItem]:

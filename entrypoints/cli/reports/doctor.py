@@ -9,7 +9,18 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adapters.mail.smtp import SmtpMailer
+from adapters.mail.smtp_url import read_smtp_url
+from adapters.postgres.connection.server_facts import database_facts, replica_facts
+from adapters.redis.server_facts import redis_facts
+from application.ports.mail_delivery import MailServerUnavailable
+from domain.errors import ServiceUnavailable
+from domain.scope import EveryTenant
+from entrypoints.cli.failures import explained
+from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
+from entrypoints.server.servers import any_servers
+from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings
 
 LEAST_DISK = 2**30
@@ -26,8 +37,6 @@ MAIL_SERVER_ACCEPTS_WITHIN = 10.0
 
 def examine(settings: Settings, findings: Findings) -> bool:
     """Tells each finding and returns whether there is none. Settings and servers were checked before."""
-    from entrypoints.server.servers import any_servers  # noqa: PLC0415  # slow to import
-
     found = list(_machine(settings))
     with any_servers(settings) as (ready, running):
         if running is None:
@@ -41,8 +50,6 @@ def examine(settings: Settings, findings: Findings) -> bool:
 
 
 async def _collected(settings: Settings) -> list[str]:
-    from entrypoints.cli.failures import explained  # noqa: PLC0415  # imports the driver
-
     found = []
     async with explained():
         for source in (database_findings, replicas_findings, redis_findings, mail_findings):
@@ -51,8 +58,6 @@ async def _collected(settings: Settings) -> list[str]:
 
 
 def _machine(settings: Settings) -> Iterator[str]:
-    from entrypoints.server.start_warnings import setting_warnings  # noqa: PLC0415
-
     # the folder itself comes with the first start: what counts is where it will be made
     folder = settings.data_dir.resolve()
     while not folder.exists():
@@ -89,8 +94,6 @@ def _port(settings: Settings) -> list[str]:
 
 
 async def database_findings(settings: Settings) -> AsyncIterator[str]:
-    from adapters.postgres.connection.server_facts import database_facts  # noqa: PLC0415
-
     assert settings.database_url is not None
     facts = await database_facts(settings.database_url.reveal())
     difference = abs((facts.now - datetime.now(UTC)).total_seconds())
@@ -110,9 +113,6 @@ async def database_findings(settings: Settings) -> AsyncIterator[str]:
 
 
 async def replicas_findings(settings: Settings) -> AsyncIterator[str]:
-    from adapters.postgres.connection.server_facts import replica_facts  # noqa: PLC0415
-    from domain.errors import ServiceUnavailable  # noqa: PLC0415
-
     for number, url in enumerate(settings.database_replica_urls, 1):
         # By its number: the URL holds a password, and findings are pasted into tickets.
         named = f"Read replica {number} of TENANTRY_DATABASE_REPLICA_URLS"
@@ -129,8 +129,6 @@ async def replicas_findings(settings: Settings) -> AsyncIterator[str]:
 
 
 async def redis_findings(settings: Settings) -> AsyncIterator[str]:
-    from adapters.redis.server_facts import redis_facts  # noqa: PLC0415
-
     assert settings.redis_url is not None
     facts = await redis_facts(settings.redis_url.reveal())
     if facts is not None and facts.eviction != "noeviction":
@@ -141,9 +139,6 @@ async def redis_findings(settings: Settings) -> AsyncIterator[str]:
 
 
 async def mail_findings(settings: Settings) -> AsyncIterator[str]:
-    from domain.scope import EveryTenant  # noqa: PLC0415
-    from entrypoints.cli.operator import open_services  # noqa: PLC0415
-
     async with open_services(settings) as services, services.database.read_only(EveryTenant()) as read:
         given_up = await read.outbox.given_up(1)
     if given_up:
@@ -154,10 +149,6 @@ async def mail_findings(settings: Settings) -> AsyncIterator[str]:
 
 
 async def mail_server_findings(url: str, sender: str) -> AsyncIterator[str]:
-    from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415
-    from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
-    from application.ports.mail_delivery import MailServerUnavailable  # noqa: PLC0415
-
     server = read_smtp_url(url)
     if not await _answers(server.host, server.port):
         yield f"The mail server {server.host}:{server.port} does not answer: check TENANTRY_SMTP_URL."

@@ -58,8 +58,9 @@ def literals(path: Path) -> Iterator[Literal]:
 def pieced(source: str) -> list[str]:
     """Places where SQL is made of strings, as ``line: expression``."""
     tree = ast.parse(source)
-    found = [node for node in ast.walk(tree) if _is_pieced(node) or _is_variable_text(node)]
-    return [f"{node.lineno}: {ast.unparse(node)[:100]}" for node in found]  # type: ignore[attr-defined]  # all have one
+    expressions = (node for node in ast.walk(tree) if isinstance(node, ast.expr))
+    found = [node for node in expressions if _is_pieced(node) or _is_variable_text(node)]
+    return [f"{node.lineno}: {ast.unparse(node)[:100]}" for node in found]
 
 
 def _is_pieced(node: ast.AST) -> bool:

@@ -1,6 +1,7 @@
 """Deletions while another transaction changes the rows that they would take along."""
 
 import asyncio
+from functools import partial
 from uuid import UUID
 
 import asyncpg
@@ -11,7 +12,7 @@ from domain.entities.declaration import Registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_reading import PRODUCT
-from tests.waiting import HUNG_AFTER
+from tests.waiting import until
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -37,9 +38,7 @@ async def test_a_row_that_another_moves_elsewhere_is_not_taken_along(
     async with owner.transaction():
         await owner.execute("UPDATE reviews SET product_id = $1 WHERE id = $2", staying, moved)
         deleting = asyncio.create_task(removed(postgres, registry, "products", going))
-        async with asyncio.timeout(HUNG_AFTER):
-            while not await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
-                await asyncio.sleep(0)
+        await until(partial(owner.fetchval, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"))
     await deleting
     deleted = await owner.fetch("SELECT id, is_deleted FROM reviews")
     assert {row["id"]: row["is_deleted"] for row in deleted} == {moved: False, left: True}

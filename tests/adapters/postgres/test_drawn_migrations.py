@@ -16,13 +16,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from msgspec import NODEFAULT
 from sqlalchemy import ExecutableDDLElement
-from sqlalchemy.dialects.postgresql import dialect
 from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from adapters.postgres.migrations import inspection
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of
 from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.sql import DIALECT
 from tests.adapters.postgres.changed_books import fill_in
 from tests.adapters.postgres.drawn_declarations import WRITERS, Case, Declared, Drawn, Shape, cases, clash
 from tests.databases import create_database, drop_database, named
@@ -97,13 +97,13 @@ class Drawing:
 
 
 def _tables(declared: Declared) -> Iterator[str]:
-    metadata, made = metadata_for(declared.registry), dialect()  # type: ignore[no-untyped-call]
+    metadata = metadata_for(declared.registry)
     for name in ("writers", "books"):
         table = metadata.tables[name]
         late = [key for key in table.foreign_key_constraints if key.use_alter]
         statements: list[ExecutableDDLElement] = [CreateTable(table), *map(CreateIndex, table.indexes)]
         for statement in [*statements, *map(AddConstraint, late)]:
-            yield str(statement.compile(dialect=made)).replace("%%", "%")
+            yield str(statement.compile(dialect=DIALECT)).replace("%%", "%")
 
 
 async def _insert(connection: "asyncpg.Connection[asyncpg.Record]", table: str, row: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Rows of a file on their way into PostgreSQL: what they refer to stays as long as it takes."""
 
-import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 
 import asyncpg
 import pytest
@@ -17,7 +17,7 @@ from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category
-from tests.waiting import HUNG_AFTER
+from tests.waiting import until
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -66,6 +66,4 @@ async def test_a_slow_statement_of_an_export_ends_as_a_pages_does(
         await owner.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(ServiceUnavailable):
             await first_piece(postgres, registry, asked)
-        async with asyncio.timeout(HUNG_AFTER):
-            while await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
-                await asyncio.sleep(0)
+        await until(partial(owner.fetchval, "SELECT count(*) FROM pg_locks WHERE NOT granted"), 0)

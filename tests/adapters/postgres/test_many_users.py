@@ -128,9 +128,9 @@ async def test_no_page_reads_all_users(database: PostgresDatabase, asked: str) -
     """Of the tenant with all of them; counting those that a condition leaves may."""
     async with database.read_only(EveryTenant()) as read:
         extension = await read.connection.fetchval("SELECT count(*) FROM pg_extension WHERE extname = 'pg_trgm'")
-        explained = Explained(read.connection)
+        explained: Any = Explained(read.connection)
         listing = Listing(tenant_id=LARGE, **ASKED[asked])
-        page = UserPageStatement(explained, listing)  # type: ignore[arg-type]  # all of a connection that is asked for
+        page = UserPageStatement(explained, listing)
         await page.read()
     plan = next(plan for plan in explained.plans if "role_names" in plan or "SubPlan" in plan)
     if extension or "search" not in ASKED[asked] or "role" in ASKED[asked]:

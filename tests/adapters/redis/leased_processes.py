@@ -72,28 +72,28 @@ class Database:
     clock: MovableClock
     name: str = field(default_factory=lambda: next(NAMES))
     truth: int = 0
-    raised_at: float | None = None
+    pending_since: float | None = None
 
     def now(self) -> float:
         return self.clock.now().timestamp()
 
     def commit(self) -> int:
         self.truth += 1
-        self.raised_at = self.now() if self.raised_at is None else self.raised_at
+        self.pending_since = self.now() if self.pending_since is None else self.pending_since
         return self.truth
 
     def due(self, age: float) -> dict[str, int]:
-        is_due = self.raised_at is not None and self.raised_at < self.now() - age
+        is_due = self.pending_since is not None and self.pending_since < self.now() - age
         return {self.name: self.truth} if is_due else {}
 
-    def published(self, counts: Mapping[str, int]) -> None:
-        if counts.get(self.name, 0) >= self.truth:
-            self.raised_at = None
+    def published(self, versions: Mapping[str, int]) -> None:
+        if versions.get(self.name, 0) >= self.truth:
+            self.pending_since = None
 
 
 @dataclass
 class Outside:
-    """All that one actor reaches, each call at its turn: the calls of a SharedPipeline and of an Outbox."""
+    """All that one actor reaches, each call at its turn: the calls of a SharedPipeline and of PendingVersions."""
 
     line: Line
     database: Database
@@ -107,9 +107,9 @@ class Outside:
         await self.turn()
         return self.database.due(age)
 
-    async def published(self, counts: Mapping[str, int]) -> None:
+    async def published(self, versions: Mapping[str, int]) -> None:
         await self.turn()
-        self.database.published(counts)
+        self.database.published(versions)
 
     async def pause(self, seconds: float) -> None:
         until = self.database.now() + seconds
@@ -187,11 +187,11 @@ class LeasedProcesses:
                 await self.check()
 
     async def bump(self, line: Line, turn: Turn) -> None:
-        async with self.process(line, turn).publishing([self.name]) as counts:
+        async with self.process(line, turn).publishing([self.name]) as versions:
             await turn()
             number = self.database.commit()
             await turn()
-            counts[self.name] = number
+            versions[self.name] = number
         self.floor = max(self.floor, number)
 
     async def refuse(self, line: Line, turn: Turn) -> None:
@@ -249,8 +249,8 @@ class LeasedProcesses:
         ]
 
     async def known(self) -> int | None:
-        counts = (await self.watching.admit((), naming(self.name))).token_versions
-        return None if counts is None else counts[self.name]
+        versions = (await self.watching.admit((), naming(self.name))).token_versions
+        return None if versions is None else versions[self.name]
 
     async def check(self) -> None:
         known = await self.known()

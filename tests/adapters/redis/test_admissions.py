@@ -17,7 +17,7 @@ from adapters.redis.client import redis_client
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import Admissions
+from application.ports.shared_memory import Admissions
 from domain.limits import Hit, Limit
 from tests.adapters.redis.test_outages import Pauses
 from tests.redis_server import RedisServer
@@ -91,11 +91,11 @@ def at_once(answer: Coroutine[Any, Any, int | None]) -> int | None:
 
 
 async def certain(admissions: Admissions) -> int | None:
-    counts = (await admissions.admit((), naming(NAME))).token_versions
-    return None if counts is None else counts[NAME]
+    versions = (await admissions.admit((), naming(NAME))).token_versions
+    return None if versions is None else versions[NAME]
 
 
-async def test_a_killed_server_degrades_and_a_new_one_knows_no_counts(
+async def test_a_killed_server_degrades_and_a_new_one_knows_no_versions(
     server: RedisServer, admissions: RedisAdmissions, pauses: Pauses
 ) -> None:
     await known(admissions, 4)
@@ -137,7 +137,7 @@ async def test_a_server_away_from_the_start_is_found_when_it_comes(
 
 
 @hung
-async def test_a_count_raised_while_the_server_hung_is_known_to_it_before_the_change_is_answered(
+async def test_a_version_bumped_while_the_server_hung_is_known_to_it_before_the_change_is_answered(
     server: RedisServer, admissions: RedisAdmissions, pauses: Pauses
 ) -> None:
     await known(admissions, 4)
@@ -154,11 +154,11 @@ async def test_a_count_raised_while_the_server_hung_is_known_to_it_before_the_ch
 
 
 async def raise_to(admissions: RedisAdmissions, number: int) -> None:
-    async with admissions.publishing([NAME]) as counts:
-        counts[NAME] = number
+    async with admissions.publishing([NAME]) as versions:
+        versions[NAME] = number
 
 
-async def test_a_count_that_cannot_be_told_is_answered_once_every_lease_is_over(
+async def test_a_version_that_cannot_be_told_is_answered_once_every_lease_is_over(
     server: RedisServer, pipeline: SharedPipeline
 ) -> None:
     times = Times(lifetime=0.3, due=0.1, slack=0.05)

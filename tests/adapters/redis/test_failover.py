@@ -21,12 +21,12 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
-from application.ports.admissions import Admission, PresentedToken
+from application.ports.shared_memory import Admission, PresentedToken
 from domain.limits import Hit, Limit
 from tests.redis_cluster import Cluster, ask, open_cluster
 from tests.redis_sentinels import open_sentinels
 from tests.redis_server import RedisServer
-from tests.waiting import HUNG_AFTER
+from tests.waiting import HUNG_AFTER, until
 
 pytestmark = pytest.mark.end_to_end
 
@@ -37,7 +37,7 @@ ANSWERS_WITHIN = 1.0
 
 
 class Revoked:
-    """The database's side of revocation: a count that was raised, which the copy may have lost."""
+    """The database's side of revocation: a version that was bumped, which the copy may have lost."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, int] = {}
@@ -45,8 +45,8 @@ class Revoked:
     async def due(self, age: float, most: int) -> dict[str, int]:
         return dict(self.waiting)
 
-    async def published(self, counts: Mapping[str, int]) -> None:
-        for subject in counts:
+    async def published(self, versions: Mapping[str, int]) -> None:
+        for subject in versions:
             self.waiting.pop(subject, None)
 
 
@@ -164,9 +164,10 @@ async def test_a_master_dies_and_sentinels_name_another(tmp_path: Path) -> None:
 
 
 async def took_over(node: RedisServer) -> None:
-    async with asyncio.timeout(HUNG_AFTER):
-        while (await ask(node, "ROLE"))[0] != "master":  # noqa: ASYNC110  # nobody tells
-            await asyncio.sleep(0.05)
+    async def role() -> object:
+        return (await ask(node, "ROLE"))[0]
+
+    await until(role, "master")
 
 
 async def test_nodes_share_the_limits_of_callers(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
 
 @given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(
+async def test_a_certain_version_has_all_that_was_answered_whatever_the_order(
     pipelines: Pipelines, draws: list[int]
 ) -> None:
     processes = LeasedProcesses(pipelines)
@@ -55,7 +55,7 @@ async def test_a_certain_count_has_all_that_was_answered_whatever_the_order(
 
 @pytest.fixture
 async def processes(pipelines: Pipelines) -> LeasedProcesses:
-    """One in which everybody knows that the count is 0."""
+    """One in which everybody knows that the version is 0."""
     processes = LeasedProcesses(pipelines)
     assert await processes.watching.renew()
     await processes.read(Line(processes.redis, processes.now), at_once)
@@ -69,7 +69,7 @@ async def run(processes: LeasedProcesses, name: str, line: Line, turns: int = 10
 
 
 async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(processes: LeasedProcesses) -> None:
-    """The others renew for as long as the change is not theirs to see: the longest that the old count can live."""
+    """The others renew for as long as the change is not theirs to see: the longest that the old version can live."""
     cut, healthy = processes.lines
     cut.state = "cut"
     await processes.wait(0.32)  # so that the renewal comes just before the change is due
@@ -78,7 +78,7 @@ async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_befo
     assert processes.database.truth == 1
     stale_until = changed_at
     while not processes.actors["bump"].is_over:
-        if processes.database.raised_at is not None and not processes.database.due(processes.times.due):
+        if processes.database.pending_since is not None and not processes.database.due(processes.times.due):
             await run(processes, "renew", healthy)
         stale_until = processes.database.now() if await processes.known() == 0 else stale_until
         await processes.wait(0.01)
@@ -96,7 +96,7 @@ async def test_a_change_that_redis_was_not_told_is_found_by_the_others(processes
     await processes.wait(processes.times.due + 0.4)
     await run(processes, "renew", healthy)
     assert await processes.known() == 1
-    assert processes.database.raised_at is None
+    assert processes.database.pending_since is None
 
 
 async def test_who_can_tell_redis_again_waits_no_longer(processes: LeasedProcesses) -> None:
@@ -112,10 +112,10 @@ async def test_who_can_tell_redis_again_waits_no_longer(processes: LeasedProcess
 async def test_a_change_known_to_redis_is_crossed_off_without_waiting_for_its_time(processes: LeasedProcesses) -> None:
     await processes.go_on("bump", partial(processes.bump, processes.lines[0]), 100)
     assert await processes.known() == 1
-    async with processes.watching.publishing([processes.name]) as counts:
-        counts[processes.name] = processes.database.commit()
+    async with processes.watching.publishing([processes.name]) as versions:
+        versions[processes.name] = processes.database.commit()
     await processes.watching.renew()
-    assert processes.database.raised_at is None
+    assert processes.database.pending_since is None
 
 
 async def test_a_renewal_that_arrives_late_stretches_nothing(processes: LeasedProcesses) -> None:
@@ -147,7 +147,7 @@ async def test_without_the_database_the_copy_is_not_believed_for_long(processes:
         async def due(self, age: float, most: int) -> dict[str, int]:
             raise ServiceUnavailable
 
-        async def published(self, counts: Mapping[str, int]) -> None:
+        async def published(self, versions: Mapping[str, int]) -> None:
             raise ServiceUnavailable
 
     await processes.wait(1.9)

@@ -9,7 +9,7 @@ import pytest
 
 from adapters.redis.client import redis_client
 from adapters.redis.shared_pipeline import SharedPipeline
-from application.ports.admissions import PresentedToken
+from application.ports.shared_memory import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
 from entrypoints.composition import Adapters, production_adapters
@@ -57,8 +57,8 @@ async def test_services_with_prefixes_of_their_own_share_nothing(
     first, same, other = worlds
     await first.admissions.admit([HIT], None)
     await first.cache.put("profile:a", b"mine", timedelta(minutes=1))
-    async with first.revocations.publishing(["user:a"]) as counts:
-        counts["user:a"] = 1
+    async with first.revocations.publishing(["user:a"]) as versions:
+        versions["user:a"] = 1
     remaining = [(await adapters.admissions.admit([HIT], None)).verdicts[0].remaining for adapters in (same, other)]
     assert remaining == [0, 1]
     assert [await adapters.cache.get("profile:a") for adapters in (same, other)] == [b"mine", None]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import xlsxwriter
@@ -160,13 +161,13 @@ class Seen:
     errors: list[RowError]
 
 
-async def seen(registry: Registry, file: bytes, **options: object) -> Seen:
+async def seen(registry: Registry, file: bytes, **options: Any) -> Seen:
     rows = b""
     with tempfile.TemporaryFile() as upload:
         upload.write(file)
         upload.flush()
         upload.seek(0)
-        reading = ImportRequest(ImportOptions(**options))  # type: ignore[arg-type]
+        reading = ImportRequest(ImportOptions(**options))
         async with ProcessSheets().read(registry["products"], upload, reading) as sheet:
             async for piece in sheet.rows():
                 rows += piece

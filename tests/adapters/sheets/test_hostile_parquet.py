@@ -5,6 +5,7 @@ import io
 import json
 import random
 from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,9 +18,9 @@ from tests.adapters.sheets.test_hostile_files import seen, watched
 MOST_MEMORY = 200 * 1024 * 1024
 
 
-def parquet(frame: pl.DataFrame, **options: object) -> bytes:
+def parquet(frame: pl.DataFrame, **options: Any) -> bytes:
     made = io.BytesIO()
-    frame.write_parquet(made, **options)  # type: ignore[arg-type]
+    frame.write_parquet(made, **options)
     return made.getvalue()
 
 

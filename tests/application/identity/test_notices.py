@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.memory.identity.social import MemorySocialProviders
-from application.identity.login.forms import LoginForm
+from application.identity.login.forms import LoginForm, LoginResult
 from application.identity.login.social_sign_in import SocialForm
 from application.ports.identity.accounts import LinkedProvider, SocialIdentity
 from domain.entities.declaration import Registry
@@ -45,7 +45,8 @@ async def enter(service: InMemoryService, token: str) -> list[LinkedProvider]:
     """Logs in by a provider, and returns the identities that the profile shows."""
     form = SocialForm(provider=TOKENS[token].provider, access_token=token)
     result = await service.services.social_sign_in.login(form, HERE)
-    caller = service.caller(result)  # type: ignore[arg-type]
+    assert isinstance(result, LoginResult)
+    caller = service.caller(result)
     return (await service.services.profiles.complete(caller)).identities
 
 
@@ -79,5 +80,8 @@ async def test_a_login_from_a_new_device_is_told_and_the_first_is_not(service: I
     mail = await service.mail()
     assert "A login from a new device" in mail.subject
     assert AWAY.address in mail.text
+    another = Client(address="198.51.100.2", network="198.51.100.2", device="another telephone", language="de")
+    await service.services.sign_in.login(form, another)
+    assert "Guten Tag" in (await service.mail()).text
     await service.services.sign_in.login(form, AWAY)
     assert await subjects(service) == []

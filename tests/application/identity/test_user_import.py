@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from application.identity.administration.imported_rows import Row, read_rows
+from application.identity.administration.imported_rows import Form, Row, read_rows
 from application.identity.administration.tenant_forms import NewTenantForm
-from application.identity.administration.user_import import Result, UserImport
+from application.identity.administration.user_import import Plan, Result, UserImport
 from application.ports.identity.passwords import FOREIGN
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
@@ -233,10 +233,10 @@ async def test_a_late_conflict_of_one_row_does_not_fail_the_others(service: InMe
     class Late(UserImport):
         """An import during which Ada registers, between the plan and its execution."""
 
-        async def _apply(self, plans: object) -> None:
+        async def _apply(self, plans: Sequence[Plan]) -> None:
             if await account(service) is None:
                 await service.register()
-            await super()._apply(plans)  # type: ignore[arg-type]
+            await super()._apply(plans)
 
     late = Late(**{name: getattr(users, name) for name in users.__dataclass_fields__})
     rows = csv(f"{EMAIL},Ada,{HASH},true,acme,", "bob@example.com,Bob,,,,")
@@ -288,7 +288,7 @@ def test_empty_lines_are_skipped_and_rows_keep_their_line_numbers() -> None:
 
 
 @given(st.lists(st.text(max_size=40), max_size=10), st.sampled_from(["csv", "jsonl"]))
-def test_no_file_breaks_the_reader(texts: list[str], form: str) -> None:
+def test_no_file_breaks_the_reader(texts: list[str], form: Form) -> None:
     with suppress(BadRequest):
-        for row in read_rows([f"{text}\n" for text in texts], form):  # type: ignore[arg-type]
+        for row in read_rows([f"{text}\n" for text in texts], form):
             assert (row.user is None) == bool(row.errors)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from adapters.memory.database import MemoryDatabase
 from application.identity.login.forms import RefreshForm
 from application.identity.service_accounts.forms import ServiceAccountForm
 from application.ports.entities.records import Act, NewRow
@@ -135,10 +136,11 @@ async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure
     service.clock.move(2 * DAY)
     pauses: list[float] = []
     database = service.adapters.database
+    assert isinstance(database, MemoryDatabase)
 
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
-        database.down = len(pauses) == 1  # type: ignore[attr-defined]  # the one of memory
+        database.down = len(pauses) == 1
         if len(pauses) == 4:
             raise asyncio.CancelledError
 

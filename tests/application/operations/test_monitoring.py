@@ -11,10 +11,10 @@ import pytest
 from adapters.argon2 import Argon2Passwords, Cost
 from application.operations import monitoring
 from application.operations.monitoring import Monitoring
-from application.ports.admissions import Admission, Admissions, PresentedToken
 from application.ports.database import Mail
 from application.ports.load import HashLoad
 from application.ports.mail_delivery import MailBacklog
+from application.ports.shared_memory import Admission, Admissions, PresentedToken
 from application.ports.whole_database import Transaction, WholeDatabase
 from application.throttle import Throttle
 from domain.errors import ServiceUnavailable, TooBusy

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pytest
@@ -106,7 +107,7 @@ async def test_a_batch_names_every_item_with_another_version_and_changes_nothing
     await change(desk, Change(rows[1].id, {"title": "x"}), Change(rows[3].id, {"title": "y"}))
     for kept in ({}, {"cost": Decimal("12.50")}):
         stale = [change_of(row.id, {"title": "z"}, 1, kept) for row in rows]
-        named = await refused(PreconditionFailed, lambda stale=stale: change(desk, *stale))  # type: ignore[misc]
+        named = await refused(PreconditionFailed, partial(change, desk, *stale))
         assert named == ["items[1].version", "items[3].version"]
     assert [await version_of(desk, row) for row in rows] == [1, 2, 1, 2]
     known = [change_of(row.id, {"title": "z"}, 1 + n % 2, {}) for n, row in enumerate(rows)]

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,9 @@ HERE = OneTenant(new_id())
 ADA = new_id()
 
 
-def claim(key: str = "k", fingerprint: str = "f", **given: object) -> Claim:
-    return Claim(**{"tenant_id": HERE.id, "user_id": ADA, "key": key, "fingerprint": fingerprint, **given})  # type: ignore[arg-type]
+def claim(key: str = "k", fingerprint: str = "f", **given: Any) -> Claim:
+    values: dict[str, Any] = {"tenant_id": HERE.id, "user_id": ADA, "key": key, "fingerprint": fingerprint}
+    return Claim(**{**values, **given})
 
 
 async def answer(

@@ -23,7 +23,7 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.markers import entity, index, many, money, ref, unique
-from domain.entities.query.query import MOST_INCLUDED, WHOLE, View
+from domain.entities.query.query import MOST_INCLUDED_BYTES, WHOLE, View
 from domain.entities.query.read_query import read_export, read_query
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
@@ -241,7 +241,7 @@ async def test_a_row_included_as_json_is_written_like_any_other(database: WholeD
 
 async def test_lists_in_rows_included_as_json_are_bounded(database: WholeDatabase) -> None:
     """Two rows whose lists are short enough each, and too long together."""
-    text = "x" * (MOST_INCLUDED * 1024 * 1024 // 3)
+    text = "x" * (MOST_INCLUDED_BYTES // 3)
     first, second = await add(database, {}, {})
     for owner in (first, second):
         await add(database, *({LINKS[0]: owner, TEXTS[-1]: text} for _ in range(2)))

@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 from msgspec.structs import replace
 
-from adapters.http.entities.exports import ASKED_AGAIN, while_alive
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
 from adapters.sheets.processes import ProcessSheets
+from application.entities.transfers.exports import ASKED_AGAIN, while_alive
 from application.entities.transfers.imports import FileImport
 from application.entities.writing import Write
 from application.ports.whole_database import WholeDatabase
@@ -21,8 +21,7 @@ from domain.entities.declaration import Registry
 from domain.entities.query.query import Count, Query
 from domain.entities.sheets import ImportOptions
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.tokens import grants_subject, user_subject
-from domain.scope import Caller, OneTenant
+from domain.scope import Caller, OneTenant, grants_subject, user_subject
 from tests.builders import NOW, caller, new_id
 
 HERE = OneTenant(new_id())

@@ -5,7 +5,7 @@ import io
 import tempfile
 import time
 from collections.abc import AsyncIterator
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import polars as pl
 import pytest
@@ -34,8 +34,8 @@ def upload(body: bytes) -> BinaryIO:
     return file
 
 
-async def read(sheets: Sheets, registry: Registry, body: bytes, **options: object) -> tuple[list[str], list[RowError]]:
-    reading = ImportRequest(ImportOptions(**options))  # type: ignore[arg-type]
+async def read(sheets: Sheets, registry: Registry, body: bytes, **options: Any) -> tuple[list[str], list[RowError]]:
+    reading = ImportRequest(ImportOptions(**options))
     with upload(body) as file:
         async with sheets.read(registry["products"], file, reading) as sheet:
             text = b"".join([piece async for piece in sheet.rows()]).decode()

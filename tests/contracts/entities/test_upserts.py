@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Annotated
 
 import asyncpg
@@ -29,7 +30,7 @@ from domain.errors import FieldError
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
-from tests.waiting import HUNG_AFTER
+from tests.waiting import until
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
@@ -200,10 +201,7 @@ async def test_a_row_of_an_older_version_is_an_error_that_names_the_stored_one(
 
 async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Returns once a statement waits for a lock that another holds."""
-    async with asyncio.timeout(HUNG_AFTER):
-        # Asked again and again: a server tells nobody that a statement has begun to wait.
-        while not await owner.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
-            await asyncio.sleep(0)
+    await until(partial(owner.fetchval, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"))
 
 
 async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -25,9 +26,9 @@ async def ada(database: WholeDatabase) -> User:
     return ada
 
 
-def app_of(ada: User, **given: object) -> Factor:
-    values = {"id": new_id(), "user_id": ada.id, "kind": "totp", "name": "Phone", "created_at": NOW}
-    return Factor(**{**values, "sealed": "sealed", "last_step": 7, **given})  # type: ignore[arg-type]
+def app_of(ada: User, **given: Any) -> Factor:
+    values: dict[str, Any] = {"id": new_id(), "user_id": ada.id, "kind": "totp", "name": "Phone", "created_at": NOW}
+    return Factor(**{**values, "sealed": "sealed", "last_step": 7, **given})
 
 
 def passkey_of(ada: User, credential_id: bytes = b"id", **given: object) -> Factor:

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -37,11 +38,17 @@ async def acme(database: WholeDatabase) -> Tenant:
     return made
 
 
-def invitation(acme: Tenant, ada: User, email: str = EVE, **more: object) -> Invitation:
+def invitation(acme: Tenant, ada: User, email: str = EVE, **more: Any) -> Invitation:
     invitation_id = new_id()
-    values = {"tenant_id": acme.id, "id": invitation_id, "email": email, "email_key": email.lower(), "role_ids": ()}
+    values: dict[str, Any] = {
+        "tenant_id": acme.id,
+        "id": invitation_id,
+        "email": email,
+        "email_key": email.lower(),
+        "role_ids": (),
+    }
     values |= {"invited_by": ada.id, "created_at": NOW, "expires_at": NOW + WEEK, "hash": f"hash {invitation_id}"}
-    return Invitation(**{**values, "mailed_at": (NOW,), **more})  # type: ignore[arg-type]
+    return Invitation(**{**values, "mailed_at": (NOW,), **more})
 
 
 def sent(new: Invitation, *, has_mail: bool = True) -> NewInvitation:

@@ -45,7 +45,8 @@ async def log_in(
         assert state is not None
         begun = session(ada.id, device=device, address=network, created_at=at, rotated_at=at)
         line = AuditEvent(actor_id=ada.id, action="login.succeeded", occurred_at=at)
-        notice = Mail(id=new_id(), kind="new-device", recipient=ada.email, name="Ada", address=network, at=at)
+        told = {"recipient": ada.email, "name": "Ada", "address": network, "at": at, "language": "de"}
+        notice = Mail(id=new_id(), kind="new-device", **told)  # type: ignore[arg-type]
         verified = VerifiedIdentity(state, by_password=not social)
         ended = await tx.sessions.begin(NewLogin(verified, begun, None if social else network, line, notice))
     assert ended is not None
@@ -56,6 +57,7 @@ async def told(database: WholeDatabase) -> list[str]:
     """Addresses in the mails of the outbox."""
     async with database.autocommit(EveryTenant()) as tx:
         due = await tx.outbox.take(50, NOW + timedelta(days=400), timedelta(days=400))
+    assert {entry.mail.language for entry in due} <= {"de"}
     return [entry.mail.address for entry in due]
 
 

@@ -1,6 +1,7 @@
 """Everything that is stored about a person: complete, without secrets, and of nobody else."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -26,11 +27,22 @@ from tests.contracts.identity.test_factors import app_of, passkey_of
 LATER = NOW + timedelta(hours=1)
 
 
-def invitation(home: Tenant, **given: object) -> Invitation:
+def invitation(home: Tenant, **given: Any) -> Invitation:
     invitation_id = new_id()
-    values = {"tenant_id": home.id, "id": invitation_id, "email": "x@example.com", "email_key": "x@example.com"}
-    more = {"role_ids": (), "invited_by": new_id(), "created_at": NOW, "expires_at": LATER, "hash": str(invitation_id)}
-    return Invitation(**{**values, **more, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {
+        "tenant_id": home.id,
+        "id": invitation_id,
+        "email": "x@example.com",
+        "email_key": "x@example.com",
+    }
+    more: dict[str, Any] = {
+        "role_ids": (),
+        "invited_by": new_id(),
+        "created_at": NOW,
+        "expires_at": LATER,
+        "hash": str(invitation_id),
+    }
+    return Invitation(**{**values, **more, **given})
 
 
 async def fill(tx: Transaction, owner: User, home: Tenant) -> None:

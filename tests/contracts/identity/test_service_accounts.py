@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -118,8 +119,8 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
     await add(database, *made, service_account(there.id, name="Alpha"))
     last = NOW + timedelta(days=9)
 
-    async def listed(**given: object) -> tuple[list[str], int]:
-        listing = Listing(**{"tenant_id": here.id, **given})  # type: ignore[arg-type]
+    async def listed(**given: Any) -> tuple[list[str], int]:
+        listing = Listing(tenant_id=here.id, **given)
         async with database.read_only(EveryTenant()) as read:
             found, total = await read.service_accounts.page(listing, last)
         return [item.account.name for item in found], total

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -83,8 +84,8 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
     await add(database, acme, beta)
     async with database.read_only(EveryTenant()) as read:
 
-        async def listed(**asked: object) -> tuple[list[str], int]:
-            page, total = await read.tenants.page(Listing(**asked))  # type: ignore[arg-type]
+        async def listed(**asked: Any) -> tuple[list[str], int]:
+            page, total = await read.tenants.page(Listing(**asked))
             return [item.name for item in page], total
 
         assert await listed() == (["Beta", "Acme"], 2)

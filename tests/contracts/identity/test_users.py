@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
 from msgspec.structs import replace
 
-from application.ports.identity.users import Listing, RenewedHash, VerifiedIdentity
+from application.ports.identity.users import HeldRole, Listing, RenewedHash, VerifiedIdentity
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
-from domain.identity.tokens import grants_subject, role_subject, tenant_subject, user_subject
 from domain.identity.users import SUPER_ADMIN, User
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import EveryTenant, OneTenant, grants_subject, role_subject, tenant_subject, user_subject
 from tests.builders import NOW, new_id, role, session, tenant, user
 from tests.contracts.identity.logins import begin
 
@@ -142,9 +142,9 @@ async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDat
         await tx.roles.remove(held.id)
 
 
-async def listed(database: WholeDatabase, **asked: object) -> list[str]:
+async def listed(database: WholeDatabase, **asked: Any) -> list[str]:
     async with database.read_only(EveryTenant()) as read:
-        page, total = await read.users.page(Listing(**asked))  # type: ignore[arg-type]
+        page, total = await read.users.page(Listing(**asked))
     assert asked.keys() & {"page", "page_size"} or total == len(page)
     return [item.user.full_name for item in page]
 
@@ -182,6 +182,29 @@ async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> N
     assert await listed(database, ids=()) == []
     assert await listed(database, sort_by="last_login_at") == ["Bob 100% Äther", "Ada Lovelace", "Cleo"]
     assert await listed(database, sort_by="full_name", descending=False) == ["Ada Lovelace", "Bob 100% Äther", "Cleo"]
+
+
+async def test_roles_in_tenants_are_told_by_the_names_of_both(database: WholeDatabase) -> None:
+    ada, bob = user(), user()
+    first, second, gone = (tenant(identifier=f"{name}-{new_id().hex}") for name in ("a", "b", "c"))
+    both = [role(tenant.id, name=name) for tenant in (first, second, gone) for name in ("Clerk", "Boss")]
+    async with database.transaction(EveryTenant()) as tx:
+        for made in (first, second, gone):
+            await tx.tenants.add(made)
+        for held in both:
+            await tx.roles.add(held)
+        for member in (ada, bob):
+            await tx.users.add(member)
+            for made in (first, second, gone):
+                await join(tx, member, made.id, [held.id for held in both if held.tenant_id == made.id])
+        await join(tx, bob, second.id)
+        await tx.memberships.set_system_roles(ada.id, [])
+        await tx.tenants.remove(gone.id, NOW)
+    async with database.read_only(EveryTenant()) as read:
+        found = await read.users.roles_in_tenants([bob.id])
+        assert found == [HeldRole(bob.id, first.identifier, name) for name in ("Boss", "Clerk")]
+        assert len(await read.users.roles_in_tenants([ada.id, bob.id])) == 6
+        assert await read.users.roles_in_tenants([]) == []
 
 
 async def test_pages_partition_the_list(database: WholeDatabase) -> None:

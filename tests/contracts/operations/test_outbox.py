@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ from tests.builders import NOW, new_id
 HELD = timedelta(minutes=2)
 
 
-def mail(**given: object) -> Mail:
-    values = {"id": new_id(), "kind": "reset", "recipient": "ada@example.com", "at": NOW}
-    return Mail(**{**values, **given})  # type: ignore[arg-type]
+def mail(**given: Any) -> Mail:
+    values: dict[str, Any] = {"id": new_id(), "kind": "reset", "recipient": "ada@example.com", "at": NOW}
+    return Mail(**{**values, **given})
 
 
 async def add(database: WholeDatabase, *mails: Mail) -> None:

@@ -1,6 +1,6 @@
 """Outcomes, CodeOutcomes, InvitationOutcomes: every listener learns each outcome, and without one nothing happens."""
 
-from adapters.http.operations.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
+from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 
 
 def test_every_listener_learns_what_came_of_a_second_factor() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from datetime import timedelta
 from itertools import count
 
-from application.ports.admissions import Admissions, PresentedToken
+from application.ports.shared_memory import Admissions, PresentedToken
 from domain.limits import Hit, Limit
 from tests.shared_memories import Shared
 
@@ -131,7 +131,7 @@ async def test_one_risen_version_is_enough_while_others_are_unknown(shared: Shar
     assert (await left(shared, own), await left(shared, stranger)) == (5, 4)
 
 
-async def test_while_a_count_is_not_certain_the_token_is_taken_for_alive(shared: Shared) -> None:
+async def test_while_a_version_is_not_certain_the_token_is_taken_for_alive(shared: Shared) -> None:
     own, stranger = (Hit(limit(5, 60 * SECOND), name) for name in ("user:a", "address:a"))
     subject = next(names)
     await known(shared, **{subject: 4})

@@ -28,7 +28,7 @@ async def bump(database: PostgresDatabase, *subjects: str) -> None:
         await tx.token_versions.bump(subjects)
 
 
-async def test_a_raised_count_is_due_until_it_is_settled(
+async def test_a_bumped_version_is_due_until_it_is_published(
     postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     assert await outbox.due(0, 9) == {}
@@ -40,7 +40,7 @@ async def test_a_raised_count_is_due_until_it_is_settled(
     assert await outbox.due(0, 9) == {}
 
 
-async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
+async def test_a_version_is_due_once_it_has_aged(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
     await bump(postgres, ONE)
     assert await outbox.due(60, 9) == {}
     deadline = time.monotonic() + HUNG_AFTER
@@ -48,7 +48,7 @@ async def test_a_count_is_due_once_it_has_aged(postgres: PostgresDatabase, outbo
         assert time.monotonic() < deadline
 
 
-async def test_a_count_raised_again_stays_due_since_the_first_time(
+async def test_a_version_bumped_again_stays_due_since_the_first_time(
     postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     """However often it rises, somebody will look."""
@@ -78,7 +78,7 @@ async def test_a_change_that_rolls_back_is_never_due(
     assert await outbox.due(0, 9) == {}
 
 
-async def test_what_is_being_raised_again_is_not_waited_for(
+async def test_what_is_being_bumped_again_is_not_waited_for(
     postgres: PostgresDatabase, outbox: PostgresPendingVersions
 ) -> None:
     await bump(postgres, ONE)

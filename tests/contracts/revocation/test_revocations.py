@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from application.ports.admissions import Admission, Admissions
+from application.ports.shared_memory import Admission, Admissions
 from domain.errors import Conflict, ServiceUnavailable
 from tests.examples import examples
 from tests.shared_memories import Shared, naming
@@ -60,16 +60,16 @@ async def test_one_unknown_subject_makes_the_answer_uncertain(shared: Shared) ->
 async def test_a_change_is_uncertain_while_it_runs_and_certain_after_it(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
-    async with shared.first.publishing([name]) as counts:
+    async with shared.first.publishing([name]) as versions:
         assert await asked(shared.second, name) == Admission((), None, None)
-        counts[name] = 5
+        versions[name] = 5
     assert (await asked(shared.second, name)).token_versions == {name: 5}
 
 
 async def test_a_change_of_a_subject_never_read_is_certain_after_it(shared: Shared) -> None:
     name = subject()
-    async with shared.first.publishing([name]) as counts:
-        counts[name] = 1
+    async with shared.first.publishing([name]) as versions:
+        versions[name] = 1
     assert (await asked(shared.second, name)).token_versions == {name: 1}
 
 
@@ -82,7 +82,7 @@ async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared) -
     assert (await asked(shared.second, name)).token_versions == {name: 4}
 
 
-async def test_a_change_that_was_left_without_counts_leaves_what_was_known(shared: Shared) -> None:
+async def test_a_change_that_was_left_without_versions_leaves_what_was_known(shared: Shared) -> None:
     name, other = subject(), subject()
     await known(shared, name, 4)
     async with shared.first.publishing([name, other]):
@@ -101,7 +101,7 @@ async def test_a_change_whose_end_is_unknown_stays_uncertain(shared: Shared, err
     assert await asked(shared.second, name) == Admission((), None, None)
 
 
-async def test_overlapping_changes_are_settled_by_the_last_of_them_with_the_highest_count(shared: Shared) -> None:
+async def test_overlapping_changes_are_published_by_the_last_of_them_with_the_highest_version(shared: Shared) -> None:
     name = subject()
     async with shared.first.publishing([name]) as slow:
         async with shared.second.publishing([name]) as quick:
@@ -115,9 +115,9 @@ async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: 
     name = subject()
     ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
-    async with shared.second.publishing([name]) as counts:
+    async with shared.second.publishing([name]) as versions:
         await shared.first.remember({name: 0}, ticket)
-        counts[name] = 1
+        versions[name] = 1
     await shared.first.remember({name: 0}, ticket)
     assert (await asked(shared.first, name)).token_versions == {name: 1}
 
@@ -133,11 +133,11 @@ async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(share
 
 async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared: Shared) -> None:
     name = subject()
-    async with shared.first.publishing([name]) as counts:
+    async with shared.first.publishing([name]) as versions:
         await shared.lose()
         ticket = (await asked(shared.second, name)).ticket
         assert ticket is not None
-        counts[name] = 1
+        versions[name] = 1
     await shared.second.remember({name: 0}, ticket)
     assert (await asked(shared.second, name)).token_versions is None
 
@@ -146,13 +146,13 @@ async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number
     """Another change bumped the version since, and its mark is lost with the memory."""
     name = subject()
     before = shared.first.publishing([name])
-    counts = await before.__aenter__()
+    versions = await before.__aenter__()
     async with shared.second.publishing([name]) as higher:
         higher[name] = 2
     await shared.lose()
     refused = shared.second.publishing([name])
     await refused.__aenter__()
-    counts[name] = 1
+    versions[name] = 1
     await before.__aexit__(None, None, None)
     assert not await refused.__aexit__(Conflict, Conflict(), None)
     assert (await asked(shared.first, name)).token_versions is None
@@ -163,10 +163,10 @@ async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_late
 ) -> None:
     name = subject()
     before = shared.first.publishing([name])
-    counts = await before.__aenter__()
+    versions = await before.__aenter__()
     await shared.lose()
     async with shared.second.publishing([name]) as later:
-        later[name], counts[name] = 1, 2
+        later[name], versions[name] = 1, 2
         await before.__aexit__(None, None, None)
     assert (await asked(shared.first, name)).token_versions == {name: 2}
 
@@ -177,7 +177,7 @@ async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_late
 @dataclass
 class Raise:
     context: AbstractAsyncContextManager[dict[str, int]]
-    counts: dict[str, int]
+    versions: dict[str, int]
     committed: int | None = None
     is_marked: bool = True
 
@@ -196,7 +196,7 @@ class Model:
         self.running: dict[int, Raise] = {}
         self.dead: list[Raise] = []
         self.ticket: str | None = None
-        self.read_count: int | None = None
+        self.read_version: int | None = None
 
     def enabled(self) -> list[Callable[[], Awaitable[None]]]:
         steps = [self.lose]
@@ -211,13 +211,13 @@ class Model:
             steps += [partial(getattr(self, name), actor) for name in names]
         if self.ticket is None:
             return [*steps, self.read, self.read]
-        return [*steps, self.query, self.query] if self.read_count is None else [*steps, self.remember, self.remember]
+        return [*steps, self.query, self.query] if self.read_version is None else [*steps, self.remember, self.remember]
 
     def plain_steps(self) -> dict[str, Callable[[], Awaitable[None]]]:
         """Steps of one process whose changes all end, by name."""
         change = self.running.get(0)
         own = ["begin"] if change is None else ["leave"] if change.committed else ["commit", "leave"]
-        reader = "read" if self.ticket is None else "query" if self.read_count is None else "remember"
+        reader = "read" if self.ticket is None else "query" if self.read_version is None else "remember"
         changes = {name: partial(getattr(self, name), 0) for name in own}
         return {"lose": self.lose, reader: getattr(self, reader), **changes}
 
@@ -235,7 +235,7 @@ class Model:
     async def leave(self, actor: int) -> None:
         change = self.running.pop(actor)
         if change.committed is not None:
-            change.counts[self.name] = change.committed
+            change.versions[self.name] = change.committed
         await change.context.__aexit__(None, None, None)
         self.floor = max(self.floor, change.committed or 0)
 
@@ -260,13 +260,13 @@ class Model:
         self.ticket = (await asked(self.shared.first, self.name)).ticket
 
     async def query(self) -> None:
-        self.read_count = self.truth
+        self.read_version = self.truth
 
     async def remember(self) -> None:
         assert self.ticket is not None
-        assert self.read_count is not None
-        await self.shared.first.remember({self.name: self.read_count}, self.ticket)
-        self.ticket = self.read_count = None
+        assert self.read_version is not None
+        await self.shared.first.remember({self.name: self.read_version}, self.ticket)
+        self.ticket = self.read_version = None
 
     async def check(self) -> None:
         admission = await asked(self.shared.second, self.name)
@@ -277,7 +277,7 @@ class Model:
         """Once all changes are over without a mark left, one read of the database makes every version certain."""
         for actor in list(self.running):
             await self.leave(actor)
-        self.ticket = self.read_count = None
+        self.ticket = self.read_version = None
         await self.read()
         if self.ticket is not None:
             await self.query()
@@ -290,7 +290,7 @@ class Model:
 @pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 @given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared, steps: list[int]) -> None:
+async def test_a_certain_version_is_never_wrong_whatever_the_order(shared: Shared, steps: list[int]) -> None:
     model = Model(shared)
     for step in steps:
         enabled = model.enabled()
@@ -301,7 +301,7 @@ async def test_a_certain_count_is_never_wrong_whatever_the_order(shared: Shared,
 
 @pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 @pytest.mark.drawn
-async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> None:
+async def test_a_certain_version_is_never_wrong_on_long_walks(shared: Shared) -> None:
     """Longer sequences than above, for faults that need several changes and a loss."""
     for seed in range(examples(500)):
         chance, model = random.Random(seed), Model(shared)
@@ -313,7 +313,7 @@ async def test_a_certain_count_is_never_wrong_on_long_walks(shared: Shared) -> N
 
 
 @pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
-async def test_a_certain_count_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
+async def test_a_certain_version_is_never_wrong_in_any_order_of_seven_steps(shared: Shared) -> None:
     """Sequential changes, one reader, and a memory that is lost once."""
     prefixes: list[tuple[str, ...]] = [()]
     while prefixes:

@@ -7,7 +7,7 @@ from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 
 
-async def test_what_was_never_raised_counts_nothing(database: WholeDatabase) -> None:
+async def test_what_was_never_bumped_has_the_version_0(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.token_versions.bump(["b", "a", "b"]) == {"a": 1, "b": 1}
         assert await tx.token_versions.bump(["a"]) == {"a": 2}
@@ -24,7 +24,7 @@ async def test_what_has_ended_still_counts(database: WholeDatabase) -> None:
         assert await tx.token_versions.bump(["a"]) == {"a": 2}
 
 
-async def test_raises_at_once_all_count_whatever_their_order(database: WholeDatabase) -> None:
+async def test_bumps_at_once_all_count_whatever_their_order(database: WholeDatabase) -> None:
     async def bump(subjects: list[str]) -> None:
         async with database.transaction(EveryTenant()) as tx:
             await tx.token_versions.bump(subjects)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from adapters.joserfc import SealedTickets
-from application.ports.identity.tickets import Ticket
+from application.ports.identity.sessions import Ticket
 from tests.builders import NOW
 
 SECRET = "a secret key of more than 32 characters"

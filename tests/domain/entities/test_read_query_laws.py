@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel, Hidden, Registry
 from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.parameters import QueryParameter, export_parameters_of, parameters_of, view_parameters_of
-from domain.entities.query.query import Hidden, Query, View, field_of
+from domain.entities.query.query import Query, View, field_of
 from domain.entities.query.read_query import read_export, read_query, read_view
 from domain.entities.registry import build_registry
-from domain.entities.visibility import hidden_from
 from domain.errors import BadRequest, ValidationError
 from tests.twins.drawing import Parameters, parameters
 from tests.twins.everything import EVERYTHING
@@ -25,7 +24,7 @@ Listed = Callable[[EntityModel, Registry, Hidden], list[QueryParameter]]
 Read = Callable[[EntityModel, Registry, Hidden, Parameters], Query | View]
 
 REGISTRY = build_registry(EVERYTHING)
-HIDDEN = hidden_from(REGISTRY, ())
+HIDDEN = REGISTRY.hidden_from(())
 MODEL = REGISTRY["things"]
 
 settings = "page pageSize cursor count search sort sortBy sortOrder include fields includeDeleted".split()
@@ -55,7 +54,7 @@ def test_reading_raises_only_the_documented_errors(asked: Parameters) -> None:
 )
 def test_names_match_without_case(asked: tuple[object, Parameters]) -> None:
     model = next(model for model in REGISTRY if model is asked[0])
-    seen = hidden_from(REGISTRY, {"*"})
+    seen = REGISTRY.hidden_from({"*"})
     shouted = [(name.upper(), text) for name, text in asked[1]]
     assert read_query(model, REGISTRY, seen, shouted) == read_query(model, REGISTRY, seen, asked[1])
 

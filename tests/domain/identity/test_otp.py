@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.identity.otp import base32, code_at, matching_step, otpauth_uri, step_at
-from domain.identity.recovery import CODE_BYTES, recovery_code, recovery_digest
+from domain.identity.factor_codes import (
+    CODE_BYTES,
+    base32,
+    code_at,
+    matching_step,
+    otpauth_uri,
+    recovery_code,
+    recovery_digest,
+    step_at,
+)
 
 SECRET = b"12345678901234567890"
 NOW = datetime(2026, 11, 20, 12, 0, 10, tzinfo=UTC)

@@ -1,6 +1,7 @@
 """Keys of service accounts: their form and checksum, the states of a key, and where it may be used from."""
 
 from datetime import timedelta
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -82,10 +83,15 @@ def test_the_stored_form_is_a_digest_of_32_bytes() -> None:
     assert key_digest("tnt_x") != key_digest("tnt_y")
 
 
-def state(**given: object) -> KeyState:
+def state(**given: Any) -> KeyState:
     account = service_account(new_id(), roles=(role(None, permissions=("*:products", "read:users")),))
-    values = {"key": api_key(account), "account": account, "tenant_is_active": True, "token_versions": {}}
-    return KeyState(**{**values, **given})  # type: ignore[arg-type]
+    values: dict[str, Any] = {
+        "key": api_key(account),
+        "account": account,
+        "tenant_is_active": True,
+        "token_versions": {},
+    }
+    return KeyState(**{**values, **given})
 
 
 def test_a_key_lives_until_the_tick_of_its_end() -> None:

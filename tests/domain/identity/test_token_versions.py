@@ -5,15 +5,15 @@ from uuid import UUID
 import pytest
 
 from domain.errors import TokenExpired, TokenInvalid, Unauthorized
-from domain.identity.tokens import (
+from domain.scope import (
     at_issue,
+    ensure_alive,
     grants_subject,
     role_subject,
     session_subject,
     tenant_subject,
     user_subject,
 )
-from domain.scope import ensure_alive
 
 ID = UUID(int=1)
 ISSUED = {

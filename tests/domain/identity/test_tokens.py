@@ -16,15 +16,18 @@ from domain.identity.tokens import (
     caller_of,
     choose_tenant,
     claims_for,
-    grants_subject,
     membership_in,
+)
+from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
+from domain.scope import (
+    EVERYTHING,
+    OneTenant,
+    grants_subject,
     role_subject,
     session_subject,
     tenant_subject,
     user_subject,
 )
-from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
-from domain.scope import EVERYTHING, OneTenant
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 500_000, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

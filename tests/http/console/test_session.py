@@ -85,7 +85,7 @@ async def test_refreshing_takes_the_cookie_and_gives_the_next(app: TestApp) -> N
     assert "refreshToken" not in answer.json()["data"]
     assert await works(app, answer.json()["data"]["token"])
     # the successor is what the public endpoint would have answered, and the first is used up
-    app.adapters.clock.move(timedelta(minutes=5))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=5))
     assert (await ask(app, "POST", "/refresh", first, {})).json()["errorCode"] == "TOKEN_INVALID"
 
 

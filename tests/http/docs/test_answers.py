@@ -249,7 +249,7 @@ async def invite(call: Caller) -> None:
 async def change_owners(call: Caller) -> None:
     app = call.app
     # Logins are limited by the minute.
-    app.adapters.clock.move(timedelta(minutes=1))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=1))
     await app.login("ada", "ada@example.com")
     acme = (await app.call("GET", "/api/tenants/current", as_whom="acme")).json()["data"]["id"]
     members = (await app.call("GET", f"/api/tenants/{acme}/users", as_whom="acme")).json()["data"]["items"]

@@ -61,6 +61,20 @@ async def test_deleted_ones_are_named_once(app: TestApp, method: str, path: str)
     assert await count(app) == 1
 
 
+@pytest.mark.parametrize(("method", "path"), [("PUT", BATCH), ("DELETE", BATCH), ("POST", f"{BATCH}/delete")])
+async def test_a_version_of_all_rows_is_refused(app: TestApp, method: str, path: str) -> None:
+    (first,) = await made(app, 1)
+    body = {"items": [{"id": first, "stock": 2}]} if method == "PUT" else {"ids": [first]}
+    for tag in ('"1"', '"7"', "W/1", '"1", "2"'):
+        answer = await app.call(method, path, as_whom="acme", json=body, headers={"If-Match": tag})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
+        assert "If-Match" in answer.json()["error"]["message"]
+    assert await count(app) == 1
+    # any version will do, as it does without the header
+    answer = await app.call(method, path, as_whom="acme", json=body, headers={"If-Match": "*"})
+    assert answer.status_code == 200
+
+
 async def test_all_failing_items_are_named_and_nothing_is_stored(app: TestApp) -> None:
     wrong = [lamp(1), lamp(2, price=-1, nam="x"), lamp(3), {"name": "", "sku": "no", "price": 1}]
     expected = ["items[1].price", "items[1].nam", "items[3].name", "items[3].sku"]

@@ -63,7 +63,7 @@ async def test_what_was_refused_can_be_tried_again(app: TestApp) -> None:
 
 async def test_after_a_day_it_is_a_new_request(app: TestApp) -> None:
     await post(app, LAMP)
-    app.adapters.clock.move(timedelta(hours=24))  # type: ignore[attr-defined]  # the clock of this world is a movable one
+    app.clock.move(timedelta(hours=24))
     await app.login("acme", "admin@acme.example")
     assert (await post(app, LAMP)).status_code == 409
 

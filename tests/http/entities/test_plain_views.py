@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from application.entities.queries import EntityQueries
 from domain.entities.query.read_query import read_view
-from domain.entities.visibility import hidden_from
 from entrypoints.entities import load_registry
 
 
@@ -14,4 +13,4 @@ def test_no_parameters_are_an_empty_query() -> None:
     caller = cast(Any, SimpleNamespace(permissions=frozenset(), ensure_may=None))
     for model in registry:
         view = EntityQueries(model, registry).view(caller, ())
-        assert view == read_view(model, registry, hidden_from(registry, caller.permissions), ())
+        assert view == read_view(model, registry, registry.hidden_from(caller.permissions), ())

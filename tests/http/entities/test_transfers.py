@@ -76,6 +76,7 @@ async def test_format_wins_over_accept_and_csv_over_nothing(
         ("?nmae=x", 400, "VALIDATION_ERROR"),
         ("?include=reviews", 400, "VALIDATION_ERROR"),
         ("?bom=maybe", 400, "VALIDATION_ERROR"),
+        ("?bom=true&bom=true", 400, "VALIDATION_ERROR"),
         ("?format=csv&format=json", 400, "VALIDATION_ERROR"),
     ],
 )

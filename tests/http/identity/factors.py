@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pyotp
@@ -108,14 +109,15 @@ def move(app: TestApp, by: timedelta) -> None:
     clock.move(by)
 
 
-async def ask_for_factors(app: TestApp, tenant_id: str, **security: object) -> None:
+async def ask_for_factors(app: TestApp, tenant_id: str, **security: Any) -> None:
     """Lets the tenant require a second factor, as its settings do."""
     from uuid import UUID
 
     async with app.adapters.database.transaction(EveryTenant()) as tx:
         tenant = await tx.tenants.by_id(UUID(tenant_id))
         assert tenant is not None
-        asked = TenantSecurity(**{"require_mfa": True, "required_since": app.adapters.clock.now(), **security})  # type: ignore[arg-type]
+        values: dict[str, Any] = {"require_mfa": True, "required_since": app.adapters.clock.now()}
+        asked = TenantSecurity(**{**values, **security})
         await tx.tenants.save(replace(tenant, settings=replace(tenant.settings, security=asked)))
 
 

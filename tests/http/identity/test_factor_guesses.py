@@ -2,6 +2,7 @@
 
 import pytest_asyncio
 
+from domain.limits import FACTOR_GUESSES
 from tests.http.app import TestApp
 from tests.http.identity.factors import Person, actions
 from tests.http.identity.steps import claims_of
@@ -32,9 +33,15 @@ async def test_who_removes_the_factors_ends_the_lock_of_wrong_codes_and_who_unlo
     ticket = await person.ticket()
     answers = [await person.verify(ticket, code="000000") for _ in range(6)]
     assert answers[-1].json()["errorCode"] == "ACCOUNT_LOCKED"
-    assert (await person.app.call("POST", f"/api/users/{user_id}/unlock", as_whom="acme")).status_code == 200
+    until = f"{person.app.adapters.clock.now() + FACTOR_GUESSES.duration:%Y-%m-%dT%H:%M:%S}"
+    shown = (await person.app.call("GET", f"/api/users/{user_id}", as_whom="acme")).json()["data"]
+    assert (shown["isLocked"], shown["secondFactorsLockedUntil"][:19]) == (False, until)
+    unlocked = await person.app.call("POST", f"/api/users/{user_id}/unlock", as_whom="acme")
+    assert (unlocked.status_code, unlocked.json()["data"]["secondFactorsLockedUntil"][:19]) == (200, until)
     assert (await person.verify(ticket)).json()["errorCode"] == "ACCOUNT_LOCKED"
     assert (await person.app.call("DELETE", f"/api/users/{user_id}/factors", as_whom="acme")).status_code == 200
+    shown = (await person.app.call("GET", f"/api/users/{user_id}", as_whom="acme")).json()["data"]
+    assert shown["secondFactorsLockedUntil"] is None
     # A new app is not kept waiting by the guesses at the lost one
     await person.login()
     await person.add_app()

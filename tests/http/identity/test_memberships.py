@@ -21,3 +21,14 @@ async def test_a_membership_is_made_replaced_listed_and_ended(tenants: TwoTenant
     ended = await tenants.call("root", "DELETE", f"{path}/{tenants.users['member']}")
     assert (ended.status_code, ended.json().keys()) == (200, {"isSuccess", "message"})
     assert (await log_in(tenants, "member"))["currentTenant"]["isDefault"] is True
+
+
+async def test_a_membership_keeps_the_roles_that_are_left_out(tenants: TwoTenants) -> None:
+    path = f"/api/tenants/{tenants.tenants['other']}/users"
+    member = {"userId": tenants.users["member"]}
+    made = await tenants.call("root", "POST", path, member)
+    assert (made.status_code, made.json()["data"]["roles"]) == (201, [])
+    await tenants.call("root", "POST", path, {**member, "roles": ["Admin", "Member"]})
+    moved = await tenants.call("root", "POST", path, {**member, "isDefault": True})
+    data = moved.json()["data"]
+    assert (moved.status_code, data["isDefault"], data["roles"]) == (200, True, ["Admin", "Member"])

@@ -105,7 +105,7 @@ async def test_apps_that_were_begun_while_there_was_room_are_counted_when_they_a
 
 async def test_each_change_is_told_by_mail(person: Person) -> None:
     await person.app.services.relay.deliver()
-    sent = person.app.adapters.mailer.sent  # type: ignore[attr-defined]
+    sent = person.app.sent
     sent.clear()
     made = await person.add_app()
     await person.verify(await person.ticket(), "recovery", code=person.codes[0])
@@ -136,7 +136,7 @@ async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Per
     assert (await person.app.call("DELETE", path, as_whom="acme")).status_code == 200
     while await person.app.services.relay.deliver():
         pass
-    sent = person.app.adapters.mailer.sent  # type: ignore[attr-defined]
+    sent = person.app.sent
     assert [message.subject for message in sent if "was removed" in message.subject] == [
         "Tenantry: A second factor was removed from your account"
     ]

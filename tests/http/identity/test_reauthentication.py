@@ -60,7 +60,7 @@ async def guarded() -> AsyncIterator[TestApp]:
 
 
 def move(app: TestApp, by: timedelta) -> None:
-    app.adapters.clock.move(by)  # type: ignore[attr-defined]
+    app.clock.move(by)
 
 
 def sign(app: TestApp, name: str, whom: str = "root", **changes: Any) -> str:

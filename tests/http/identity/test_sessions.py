@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from domain.identity.tokens import SESSIONS_AT_MOST
-from tests.http.identity.steps import claims_of, log_in, move, refresh, try_login
+from tests.http.identity.steps import claims_of, join, log_in, move, refresh, try_login
 from tests.http.two_tenants import TwoTenants
 
 
@@ -20,6 +20,39 @@ async def test_the_last_spent_refresh_token_gets_the_same_successor_within_the_g
     dead = await tenants.call("member", "GET", "/api/auth/me")
     assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
     assert (await refresh(tenants, first["refreshToken"])).status_code == 401
+
+
+async def test_a_successor_that_is_answered_again_is_of_the_tenant_that_is_asked_for(tenants: TwoTenants) -> None:
+    await join(tenants, "member", "other")
+    acme, other = tenants.tenants["acme"], tenants.tenants["other"]
+    session = await log_in(tenants, "member", preferredTenantId=acme)
+    first = (await refresh(tenants, session["refreshToken"], tenantId=acme)).json()["data"]
+    moved = (await refresh(tenants, session["refreshToken"], tenantId=other)).json()["data"]
+    assert (claims_of(first["token"])["tenant_id"], claims_of(moved["token"])["tenant_id"]) == (acme, other)
+    assert moved["refreshToken"] == first["refreshToken"]
+    latest = (await refresh(tenants, first["refreshToken"])).json()["data"]
+    assert claims_of(latest["token"])["tenant_id"] == other
+
+
+async def test_a_tenant_that_is_refused_with_a_spent_refresh_token_leaves_its_successor_usable(
+    tenants: TwoTenants,
+) -> None:
+    session = await log_in(tenants, "member")
+    successor = (await refresh(tenants, session["refreshToken"])).json()["data"]["refreshToken"]
+    refused = await refresh(tenants, session["refreshToken"], tenantId=tenants.tenants["other"])
+    assert (refused.status_code, refused.json()["errorCode"]) == (403, "FORBIDDEN")
+    assert (await refresh(tenants, successor)).status_code == 200
+
+
+async def test_a_spent_refresh_token_asks_for_a_tenant_within_the_same_grace(tenants: TwoTenants) -> None:
+    await join(tenants, "member", "other")
+    acme, other = tenants.tenants["acme"], tenants.tenants["other"]
+    session = await log_in(tenants, "member", preferredTenantId=acme)
+    await refresh(tenants, session["refreshToken"])
+    move(tenants, timedelta(seconds=29))
+    assert (await refresh(tenants, session["refreshToken"], tenantId=other)).status_code == 200
+    move(tenants, timedelta(seconds=1))
+    assert (await refresh(tenants, session["refreshToken"], tenantId=other)).json()["errorCode"] == "TOKEN_INVALID"
 
 
 async def test_a_session_ends_when_it_is_not_used_and_when_it_is_old(tenants: TwoTenants) -> None:

@@ -9,8 +9,8 @@ from tests.http.two_tenants import TwoTenants, email_of
 
 USER = {"id", "email", "fullName", "roles", "isActive", "createdAt"}
 DETAIL = USER | {
-    "phoneNumber", "profilePictureUrl", "emailConfirmed", "isLocked", "lockedUntil", "mustChangePassword",
-    "lastLoginAt", "updatedAt", "tenants",
+    "phoneNumber", "profilePictureUrl", "emailConfirmed", "isLocked", "lockedUntil", "secondFactorsLockedUntil",
+    "mustChangePassword", "lastLoginAt", "updatedAt", "tenants",
 }  # fmt: skip
 
 

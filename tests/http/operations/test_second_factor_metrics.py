@@ -1,13 +1,13 @@
 """The metric of second factors: every outcome is counted under its method."""
 
-from adapters.http.operations.metrics import Metrics
-from adapters.http.operations.outcomes import SecondFactorCounts
+from adapters.prometheus.metrics import PrometheusMetrics
+from adapters.prometheus.outcomes import SecondFactorCounts
 from tests.http.app import TestApp
 from tests.http.identity.factors import Person
 
 
 async def test_what_came_of_second_factors_is_counted(app: TestApp) -> None:
-    metrics, person = Metrics(), Person(app)
+    metrics, person = PrometheusMetrics(), Person(app)
     counts = app.services.factor_counts
     assert isinstance(counts, SecondFactorCounts)
     counts.listeners.append(metrics.see_second_factor)

@@ -44,3 +44,18 @@ async def test_a_row_with_a_version_stays_with_its_caller_who_asks_again(app: Te
 @pytest.mark.parametrize("path", ["/docs/v1/docs.json", "/.well-known/jwks.json"])
 async def test_what_is_for_everybody_may_be_kept(app: TestApp, path: str) -> None:
     assert "no-store" not in (await app.call("GET", path)).headers.get("Cache-Control", "")
+
+
+@pytest.mark.parametrize(
+    "path", ["/docs/v1/docs.json", "/docs/index.html", "/docs/assets/docs.css", "/account/confirm"]
+)
+async def test_a_file_that_the_client_has_is_not_sent_again(app: TestApp, path: str) -> None:
+    tag = (await app.call("GET", path)).headers["ETag"]
+    for known, status in (
+        (tag, 304),
+        (f'"another", W/{tag}', 304),
+        ("*", 304),
+        ('"another"', 200),
+        (tag.strip('"'), 200),
+    ):
+        assert (await app.call("GET", path, headers={"If-None-Match": known})).status_code == status, known

@@ -8,6 +8,7 @@ import pytest
 from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
+from adapters.prometheus.metrics import PrometheusMetrics
 from entrypoints.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import SETTINGS, TestApp
@@ -31,7 +32,7 @@ def codes(answer: httpx.Response) -> list[str]:
 
 
 async def test_what_is_served_is_a_litestar_that_has_every_path(app: TestApp) -> None:
-    served = build_app(app.services, HttpSettings())
+    served = build_app(app.services, HttpSettings(), PrometheusMetrics())
     assert type(served) is Litestar
     paths = {route.path_format for route in served.routes}
     assert {"/api/auth/login", "/api/products/{id}", "/health/live", "/docs/v1/docs.json"} <= paths

@@ -11,7 +11,7 @@ import pytest
 from litestar import post
 from litestar.connection import Request
 
-from adapters.http.app import HttpSettings, build_app
+from adapters.http.app import HttpSettings
 from adapters.http.request import body
 from adapters.http.request.body import BodyReader, TooSlow
 from adapters.http.request.export import Export
@@ -20,7 +20,6 @@ from adapters.http.request.strict_request import PARSED
 from domain.bounded_cache import BoundedCache
 from domain.errors import BadRequest
 from domain.limits import Limit
-from entrypoints import testing
 from tests.http.app import ADMIN, TestApp, client_of
 from tests.http.built_once import asgi_of
 
@@ -120,7 +119,7 @@ async def test_a_large_or_endless_body_ends_the_connection(
     ],
 )
 async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: bytes, value: str) -> None:
-    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=2))
     token = f"Bearer {app.tokens['acme']}"
     given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
     given += [(b"authorization", token.encode()), (name, value.replace("same", token).encode())]
@@ -158,7 +157,7 @@ async def test_rights_are_judged_again_after_a_body_that_took_its_time(
 
     async def receive() -> Message:
         if len(pieces) == 1:
-            app.adapters.clock.move(timedelta(seconds=seconds))  # type: ignore[attr-defined]
+            app.clock.move(timedelta(seconds=seconds))
             if meanwhile == "disabled":
                 path = f"/api/users/{users[0]['id']}"
                 await app.login("root", ADMIN)
@@ -192,7 +191,7 @@ async def test_metrics_without_a_token_are_not_for_a_proxy(app: TestApp, name: s
 async def test_a_body_that_breaks_off_is_answered_counted_and_logged(
     app: TestApp, path: str, code: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    app.adapters.clock.move(timedelta(minutes=2))  # type: ignore[attr-defined]
+    app.clock.move(timedelta(minutes=2))
     named = {"authorization": f"Bearer {app.tokens['acme']}"} if path == "/api/products" else {}
     named |= {"content_type": "application/json", "transfer_encoding": "chunked"}
     remaining = []
@@ -319,24 +318,6 @@ async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -
         body.read_json(json.dumps({"n": number}).encode(), decimals=False)
     for kept in (2**63 - 1, -(2**63)):
         assert body.read_json(json.dumps(kept).encode(), decimals=False) == kept
-
-
-async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
-    counted = testing.client_of(build_app(app.services, HttpSettings()))  # others count in the application of ``app``
-    await counted.get("/health/live")
-    answer = await counted.get("/metrics")
-    assert answer.status_code == 200
-    assert 'tenantry_answers_total{endpoint="health.live",status="200"} 1.0' in answer.text
-    assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
-    forwarded = await counted.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
-    assert forwarded.status_code == 404
-
-
-async def test_metrics_with_a_token_are_its_bearers(app: TestApp) -> None:
-    async with client_of(app.services, HttpSettings(metrics_token="the token")) as client:
-        for given, status in (("Bearer the token", 200), ("Bearer another", 401), ("", 401)):
-            answer = await client.get("/metrics", headers={"Authorization": given})
-            assert answer.status_code == status, given
 
 
 def test_what_is_remembered_is_bounded_by_its_size_and_its_time() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.http.operations.access_log import AccessLine
+from application.ports.access_log import AccessLine
 from tests.builders import new_id
 from tests.http.app import PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed

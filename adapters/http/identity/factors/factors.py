@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, bare, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, bare, identity_data, identity_message
 from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.factors.forms import (
@@ -64,7 +64,6 @@ class FactorsController(Controller):
             example={"state": "the state of begin", "code": "123456", "name": "Phone"},
         ),
         description=FINISH_TEXT,
-        response_headers=[LOCATION],
     )
     async def finish_totp(
         self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
@@ -95,7 +94,6 @@ class FactorsController(Controller):
             example={"state": "the state of begin", "response": {}, "name": "Laptop"},
         ),
         description=FINISH_TEXT,
-        response_headers=[LOCATION],
     )
     async def finish_passkey(
         self, request: StrictRequest, data: JSONBody[FinishForm], my_factors: Factors
@@ -107,7 +105,6 @@ class FactorsController(Controller):
         "/recovery-codes",
         **operation("auth.recovery-codes", "Make new recovery codes", RECENT_PEOPLE, "CONFLICT", example={}),
         description="Ten codes that serve once each and are shown this once; older ones are worth nothing any more.",
-        response_headers=[LOCATION],
     )
     async def renew_codes(
         self,

@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath, JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.domains import DomainAdministration, DomainForm, DomainItem
@@ -41,7 +41,6 @@ class DomainsController(Controller):
             example={"domain": "acme.example", "mode": "request", "roles": ["Member"]},
         ),
         description=ADD_TEXT,
-        response_headers=[LOCATION],
     )
     async def save(
         self, request: StrictRequest, data: JSONBody[DomainForm], domains: Domains

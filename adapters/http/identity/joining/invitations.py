@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import PAGE_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.invitations import (
@@ -38,11 +38,7 @@ class InvitationsController(Controller):
     @get(
         "/",
         **operation(
-            "invitations.page",
-            "List the tenant's invitations",
-            needs("read:invitations"),
-            "VALIDATION_ERROR",
-            parameters=PARAMETERS,
+            "invitations.page", "List the tenant's invitations", needs("read:invitations"), parameters=PARAMETERS
         ),
         description="The latest first.",
     )
@@ -60,7 +56,6 @@ class InvitationsController(Controller):
             example={"email": "ada@example.com", "roles": ["Member"]},
         ),
         description="The answer, and its time, do not tell whether the address has an account. 200 a day.",
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[InvitationForm], invitations: Invitations
@@ -78,7 +73,6 @@ class InvitationsController(Controller):
             example={"items": [{"email": "ada@example.com", "roles": ["Member"]}]},
         ),
         description="All or none: errors name the items that fail.",
-        response_headers=[LOCATION],
     )
     async def create_batch(
         self, request: StrictRequest, data: JSONBody[InvitationBatch], invitations: Invitations

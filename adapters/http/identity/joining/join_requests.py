@@ -27,9 +27,7 @@ class JoinRequestsController(Controller):
 
     @get(
         "/",
-        **operation(
-            "join-requests.page", "List requests to join", MAY_DECIDE, "VALIDATION_ERROR", parameters=PAGE_PARAMETERS
-        ),
+        **operation("join-requests.page", "List requests to join", MAY_DECIDE, parameters=PAGE_PARAMETERS),
         description="Those that wait, the oldest first. The id of a request is that of the account.",
     )
     async def page(self, request: StrictRequest, join_requests: Requests) -> Response[Data[JoinRequestPage]]:

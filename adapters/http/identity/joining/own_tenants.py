@@ -4,7 +4,7 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, identity_data
+from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import PEOPLE, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.own_tenants import OwnTenantForm, OwnTenants
@@ -28,7 +28,6 @@ class OwnTenantsController(Controller):
             example={"name": "Acme Tools", "identifier": "acme-tools"},
         ),
         description="The caller becomes its owner and Admin. 404 unless the service allows it; three a day.",
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[OwnTenantForm], own_tenants: NamedDependency[OwnTenants]

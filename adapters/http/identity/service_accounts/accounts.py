@@ -7,7 +7,7 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import Parameter, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.service_accounts.administration import ServiceAccountAdministration
@@ -34,11 +34,7 @@ class ServiceAccountsController(Controller):
     @get(
         "/",
         **operation(
-            "service-accounts.page",
-            "List service accounts",
-            needs("read:service-accounts"),
-            "VALIDATION_ERROR",
-            parameters=PARAMETERS,
+            "service-accounts.page", "List service accounts", needs("read:service-accounts"), parameters=PARAMETERS
         ),
     )
     async def page(self, request: StrictRequest, service_accounts: Accounts) -> Response[Data[ServiceAccountPage]]:
@@ -54,7 +50,6 @@ class ServiceAccountsController(Controller):
             "QUOTA_EXCEEDED",
         ),
         description=f"It belongs to the caller's tenant and has no key yet. {HOLDS}",
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, data: JSONBody[ServiceAccountForm], service_accounts: Accounts

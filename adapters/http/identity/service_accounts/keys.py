@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.request.responses import LOCATION, Data, MessageOnly, identity_data, identity_message
+from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.service_accounts.forms import ApiKeyItem, KeyForm, NewKey, RotationForm
@@ -32,7 +32,6 @@ class ApiKeysController(Controller):
         "/",
         **operation("service-accounts.create-key", "Make a key", MAY_MAKE, "QUOTA_EXCEEDED"),
         description="`key` is shown in this answer and never again. It may be narrower than its account.",
-        response_headers=[LOCATION],
     )
     async def create(
         self, request: StrictRequest, account_id: PathId, data: JSONBody[KeyForm], api_keys: Keys
@@ -46,7 +45,6 @@ class ApiKeysController(Controller):
         "/{key_id:str}/rotate",
         **operation("service-accounts.rotate-key", "Replace a key", MAY_MAKE, "CONFLICT", "QUOTA_EXCEEDED"),
         description="Answers a new key with the same rights; the old one lives on for `overlapMinutes`.",
-        response_headers=[LOCATION],
     )
     async def rotate(
         self, request: StrictRequest, account_id: PathId, key_id: PathId, data: JSONBody[RotationForm], api_keys: Keys

@@ -26,7 +26,7 @@ from domain.limits import TOKENS
 FORM = "application/x-www-form-urlencoded"
 LARGEST_FORM = 16 * 1024
 PARAMETERS = 20
-CACHED = {"cache-control": "public, max-age=300"}
+CACHED = {"cache-control": "public, max-age=300", "vary": "Origin"}
 
 FORM_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -56,11 +56,7 @@ class TokenOperation(Operation):
 
     def to_schema(self) -> dict[str, Any]:
         body = {"required": True, "content": {FORM: {"schema": FORM_SCHEMA}}}
-        described = super().to_schema() | {"requestBody": body}
-        unauthorized = described["responses"].get("401")
-        if unauthorized is not None:
-            unauthorized["headers"] = {"WWW-Authenticate": {"description": "RFC 7617.", "schema": {"type": "string"}}}
-        return described
+        return super().to_schema() | {"requestBody": body}
 
 
 class TokenController(Controller):
@@ -74,13 +70,13 @@ class TokenController(Controller):
             "oauth.token",
             "Get a token with client credentials",
             PUBLIC,
-            "VALIDATION_ERROR",
             "INVALID_CREDENTIALS",
             "PAYLOAD_TOO_LARGE",
             "UNSUPPORTED_MEDIA_TYPE",
         ),
         description="RFC 6749, section 4.4: `client_id` is the id of a service account, `client_secret` one of its "
-        "keys, both in the body or both by HTTP Basic. There is no refresh token.",
+        "keys, both in the body or both by HTTP Basic. There is no refresh token. 400 is `invalid_request`, "
+        "`invalid_scope` or `unsupported_grant_type`.",
         request_max_body_size=LARGEST_FORM,
         operation_class=TokenOperation,
     )

@@ -11,7 +11,7 @@ from adapters.memory.identity.service_accounts.accounts import current_roles
 from adapters.memory.store import Access, Store, StoredApiKey
 from application.ports.identity.service_accounts import KeyUse
 from domain.identity.service_accounts import ApiKey, KeyState
-from domain.identity.tokens import at_issue, grants_subject, role_subject, tenant_subject, user_subject
+from domain.scope import at_issue, grants_subject, role_subject, tenant_subject, user_subject
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sqlalchemy.schema import CreateTable
 
 from adapters.postgres.entities.history import DataChange, history_lines
 from adapters.postgres.schema.copies import is_lowered
+from adapters.postgres.schema.sql import DIALECT
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, table_of, unique_without_case
 from adapters.postgres.statements.writing import (
@@ -37,18 +38,19 @@ INCOMING = "tenantry incoming"
 _N, _ID, _GIVEN, _REFUSED, _VERSION = "row n", "row id", "row given", "row refused", "row version"
 _KEY = "row key"
 
+PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
+"""Plans for this tenant and file: one for any values reads all the rows of a large tenant for ten of a file."""
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
 
-_DIALECT = postgresql.dialect()  # type: ignore[no-untyped-call]
 _ROW = parameter("row", sa.Integer())
 
 
 @lru_cache(maxsize=REMEMBERED)
 def create_incoming(model: EntityModel) -> str:
     """DDL of the temporary table, which is gone when the transaction is."""
-    return str(CreateTable(_incoming(model)).compile(dialect=_DIALECT))
+    return str(CreateTable(_incoming(model)).compile(dialect=DIALECT))
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -17,11 +17,11 @@ from adapters.postgres.entities.reading.row_encoder import Part, RowEncoder, Row
 from adapters.postgres.statements.compiled import compiled, constant, parameter
 from adapters.postgres.statements.rows import Value
 from adapters.postgres.statements.writing import materialized
-from domain.entities.query.query import MOST_INCLUDED
+from domain.entities.query.query import MOST_INCLUDED_BYTES
 
 _SIZE = parameter("size", sa.Integer())
 _PLACE = "place"
-_MOST = constant(MOST_INCLUDED * 1024 * 1024)
+_MOST = constant(MOST_INCLUDED_BYTES)
 _LONGER_THAN_A_TEXT = constant(2**31 - 1)
 
 

@@ -6,7 +6,7 @@ migration is written, they are Alembic's own operations.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,7 +14,9 @@ from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, CreateForeignKeyOp, CreateIndexOp, MigrateOperation
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import SQLAlchemyError
+
+from adapters.postgres.schema.sql import quoted
 
 ONLINE = "online"
 """Key of Alembic's attributes: whether each statement of the file is a transaction of its own."""
@@ -80,7 +82,7 @@ def _constraint(table: str, name: str) -> bool | None:
 
 def _validate(table: str, name: str) -> None:
     with by_itself():
-        statement = f"ALTER TABLE {_quoted(table)} VALIDATE CONSTRAINT {_quoted(name)}"
+        statement = f"ALTER TABLE {quoted(table)} VALIDATE CONSTRAINT {quoted(name)}"
         op.execute(statement)
 
 
@@ -97,8 +99,12 @@ def by_itself() -> Iterator[None]:
     _wait_for_locks("0")
     try:
         yield
-    finally:
-        _wait_for_locks(before)
+    except Exception:
+        # of a connection that is lost, its loss is told
+        with suppress(SQLAlchemyError):
+            _wait_for_locks(before)
+        raise
+    _wait_for_locks(before)
 
 
 def _wait_for_locks(limit: str) -> None:
@@ -112,11 +118,7 @@ def _answer(statement: sa.Select[Any]) -> Any:
 
 def _known(name: str) -> sa.ColumnElement[Any]:
     """The relation of this name; null where there is none."""
-    return sa.func.to_regclass(_quoted(name))
-
-
-def _quoted(name: str) -> str:
-    return str(postgresql.dialect().identifier_preparer.quote(name))  # type: ignore[no-untyped-call]
+    return sa.func.to_regclass(quoted(name))
 
 
 class Online(MigrateOperation):

@@ -433,6 +433,7 @@ export interface UserDetail {
   emailConfirmed: boolean;
   isLocked: boolean;
   lockedUntil: string | null;
+  secondFactorsLockedUntil: string | null;
   mustChangePassword: boolean;
   lastLoginAt: string | null;
   updatedAt: string;

@@ -2,9 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/api";
-import { t } from "../words/words";
 import { Pager } from "./Fields";
-import { Icon } from "./Icon";
+import { Find } from "./Find";
 import { type Loaded, Ready, useLoaded } from "./States";
 
 export interface Column<T> {
@@ -118,18 +117,7 @@ export function SearchBox({ search, placeholder }: { search: (text: string) => v
     const timer = setTimeout(() => search(typed.trim()), 250);
     return () => clearTimeout(timer);
   }, [typed]);
-  return (
-    <div class="find">
-      <Icon name="search" />
-      <input
-        type="search"
-        aria-label={t("search")}
-        placeholder={placeholder ?? t("search")}
-        value={typed}
-        onInput={(event) => setTyped(event.currentTarget.value)}
-      />
-    </div>
-  );
+  return <Find value={typed} change={setTyped} placeholder={placeholder} />;
 }
 
 export const Tags = ({ names }: { names: string[] }) => (

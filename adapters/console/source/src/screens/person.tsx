@@ -31,6 +31,11 @@ export function Person({ id }: { id: string }) {
                 <>
                   {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}
                   {user.isLocked && <span class="badge warn">{t("person.locked")}</span>}
+                  {user.secondFactorsLockedUntil && (
+                    <span class="badge warn" title={exactTime(user.secondFactorsLockedUntil)}>
+                      {t("person.factors.locked")}
+                    </span>
+                  )}
                 </>
               }
             >

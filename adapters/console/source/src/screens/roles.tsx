@@ -4,6 +4,7 @@ import { call } from "../api/api";
 import type { Permission, ListedRoleItem as Role } from "../api/types";
 import { ask } from "../parts/Dialog";
 import { TextField } from "../parts/Fields";
+import { Find } from "../parts/Find";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
@@ -89,16 +90,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
   return (
     <>
       <div class="tools">
-        <div class="find">
-          <Icon name="search" />
-          <input
-            type="search"
-            aria-label={t("search")}
-            placeholder={t("permission")}
-            value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
-          />
-        </div>
+        <Find value={text} change={setText} placeholder={t("permission")} />
         {count > 0 && (
           <>
             <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>

@@ -12,6 +12,7 @@ import { Pages } from "../grid/pages";
 import { Selection } from "../grid/selection";
 import { apiQuery, pageQuery, readView, type View } from "../grid/view";
 import { ViewsMenu } from "../grid/views";
+import { Find } from "../parts/Find";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { Failure, Notice } from "../parts/States";
@@ -129,18 +130,7 @@ function Search({ view, change }: Change) {
     const timer = setTimeout(() => change({ search: text }), 250);
     return () => clearTimeout(timer);
   }, [text]);
-  return (
-    <div class="find">
-      <Icon name="search" />
-      <input
-        type="search"
-        aria-label={t("search")}
-        placeholder={t("search")}
-        value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
-      />
-    </div>
-  );
+  return <Find value={text} change={setText} />;
 }
 
 interface MoreProps extends Change {

@@ -1,0 +1,129 @@
+"""Rows that refer to deleted ones: whose rule is asked when a reference is cleared, what a refusal tells."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from application.ports.entities.records import Current, Records
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
+from domain.errors import Conflict, Error, FieldError, NotFound, Referrer, StillReferredTo
+from domain.scope import Caller, allows
+
+_BY_ID = (SortKey(Path((), "id"), descending=False),)
+_AT_ONCE = 1_000
+
+ClearedRows = list[tuple[EntityModel, dict[UUID, Current]]]
+"""Rows before a deletion, by the entity whose rule is to be asked."""
+
+
+class _WithId(Struct):
+    id: UUID
+
+
+@dataclass(frozen=True)
+class ClearedReferences:
+    """Finds rows that a deletion will change, in its transaction; rows of other tenants are not among them."""
+
+    records: Records
+    registry: Registry
+
+    async def find(self, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
+        """Living rows with a rule that the deletion of these rows changes, directly or through cascades."""
+        if not leads_to_a_rule(self.registry, model):
+            return []
+        # Locked first: a row that comes to refer to them waits, and then finds them gone.
+        await self.records.current(model, ids)
+        found: ClearedRows = []
+        waiting, seen = [(model, list(ids))], {(model.plural, row_id) for row_id in ids}
+        while waiting:
+            target, targets = waiting.pop()
+            for referring, field, on_delete in _followed(self.registry, target):
+                rows = await self._referring(referring, field, targets)
+                if on_delete == "clear" and referring.rules_look_at([field.name]):
+                    found.append((referring, await self.records.current(referring, rows)))
+                elif on_delete == "cascade":
+                    fresh = [row_id for row_id in rows if (referring.plural, row_id) not in seen]
+                    seen |= {(referring.plural, row_id) for row_id in fresh}
+                    waiting += [(referring, fresh)] if fresh else []
+        return found
+
+    async def _referring(self, model: EntityModel, field: FieldModel, targets: Sequence[UUID]) -> list[UUID]:
+        where = (Condition(Path((), field.name), Operator.IN, tuple(targets)),)
+        found: list[UUID] = []
+        for number in count(1):
+            query = Query(where=where, sort=_BY_ID, page=number, page_size=_AT_ONCE, count=Count.NONE)
+            rows = msgspec.json.decode((await self.records.page(model, query)).items, type=list[_WithId])
+            found += [row.id for row in rows]
+            if len(rows) < _AT_ONCE:
+                break
+        return found
+
+
+def leads_to_a_rule(registry: Registry, model: EntityModel, seen: set[str] | None = None) -> bool:
+    """Whether the deletion of such rows clears references that a rule looks at, directly or through cascades."""
+    seen = set() if seen is None else seen
+    seen.add(model.plural)
+    return any(
+        (on_delete == "clear" and referring.rules_look_at([field.name]))
+        or (on_delete == "cascade" and referring.plural not in seen and leads_to_a_rule(registry, referring, seen))
+        for referring, field, on_delete in _followed(registry, model)
+    )
+
+
+def _followed(registry: Registry, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
+    for referring, field in registry.referring(model.plural):
+        if field.reference is not None and field.reference.on_delete != "restrict":
+            yield referring, field, field.reference.on_delete
+
+
+def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
+    """Raises NotFound naming each missing id as ``ids[2]``."""
+    missing = set(ids).difference(found)
+    if missing:
+        absent = [n for n, row_id in enumerate(ids) if row_id in missing]
+        raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
+
+
+def told_to(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:
+    """Conflict that names every id that is still referred to, and by what: such as ``ids[2]`` with "products (3)".
+
+    Entities that the caller may not read, and fields that do not exist for the caller, are not told of.
+    """
+    hidden = registry.hidden_from(caller.permissions)
+    fields = []
+    for n, row_id in enumerate(ids):
+        if row_id in error.by:
+            seen = [each for each in error.by[row_id] if any((each.plural, name) not in hidden for name in each.fields)]
+            readable = [each for each in seen if allows(caller.permissions, registry[each.plural].permission("read"))]
+            fields.append(FieldError(f"ids[{n}]", _sentence(readable)))
+    return Conflict(_sentence([]) if len(fields) > 1 else fields[0].message, fields)
+
+
+def broken_told_to(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
+    """Fields that a rule of ``model`` refuses to have cleared, named by the entity: such as ``volumes.genreId``.
+
+    Nothing is told of an entity that the caller may not read, nor of a field that does not exist for the caller.
+    """
+    if not allows(caller.permissions, model.permission("read")):
+        return []
+    hidden = registry.hidden_from(caller.permissions)
+    # The guards of the handler know the fields of the deleted rows alone: these are of another entity.
+    unseen = {model.by_name[name].wire for plural, name in hidden if plural == model.plural}
+    seen = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2].partition("[")[0] not in unseen]
+    return [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in seen]
+
+
+def _sentence(referrers: Collection[Referrer]) -> str:
+    counts = ", ".join(_counts(referrers))
+    return f"Rows still refer to it: {counts}." if counts else StillReferredTo.sentence
+
+
+def _counts(referrers: Collection[Referrer]) -> Iterator[str]:
+    """``"products (3)"`` by plural; a row that refers with two fields counts once."""
+    for plural in sorted({each.plural for each in referrers}):
+        yield f"{plural} ({sum(each.count for each in referrers if each.plural == plural)})"

@@ -1,0 +1,38 @@
+"""Line of the access log that each response writes, for whoever logs or counts them."""
+
+from collections.abc import Callable
+from uuid import UUID
+
+from msgspec import Struct
+
+
+class AccessLine(Struct, frozen=True):
+    """``took`` is in seconds, up to the answer's last byte; ``refusal`` is the error code of an answer that is one."""
+
+    method: str
+    path: str
+    status: int
+    took: float
+    request_id: str
+    address: str
+    user_id: UUID | None
+    operation: str = "nowhere"
+    by_key: bool = False
+    refusal: str | None = None
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """Fields of the log line, by their names there; a path is escaped where it would not print."""
+        return {
+            "method": self.method,
+            "path": self.path if self.path.isprintable() else ascii(self.path),
+            "status": self.status,
+            "ms": round(self.took * 1000, 2),
+            "request_id": self.request_id,
+            "address": self.address,
+            "user_id": str(self.user_id) if self.user_id else None,
+            "refusal": self.refusal,
+        }
+
+
+AccessLog = Callable[[AccessLine], None]
