@@ -150,7 +150,7 @@ def _wrong_options(model: EntityModel, options: ImportOptions, may: FieldAccess)
         yield FieldError("options.timeZone", "takes the name of a time zone, such as Europe/Berlin")
     spelt = {name.strip().lower(): name for name in options.columns}
     clashing = sorted(options.columns.keys() - spelt.values())
-    yield from (FieldError(f"options.columns.{name}", "is named twice") for name in clashing)
+    yield from (FieldError(f"options.columns.{name}", "is given twice") for name in clashing)
     if options.mode == "create":
         if options.key is not None:
             yield FieldError("options.key", "is taken with the mode upsert only")
