@@ -119,8 +119,7 @@ class _Describer:
         return described
 
     def _is_writable(self, model: EntityModel, field: FieldModel) -> bool:
-        needed = field.guard.write
-        return not field.server_owned and model.declaration.writable and (needed is None or self.rights.may(needed))
+        return not field.server_owned and model.declaration.writable and _may_send(field, self.rights)
 
     def _relations(self, model: EntityModel) -> list[RelationDescription]:
         names = Vocabulary(self.registry, model, self.hidden).relation_names(model)
@@ -150,7 +149,7 @@ def _rights(model: EntityModel, rights: Rights) -> EntityRights:
         can_write and rights.may(model.permission(action)) for action in ("create", "update", "delete", "purge")
     )
     return EntityRights(
-        create=create,
+        create=create and all(_may_send(field, rights) for field in model.declared if field.required),
         read=True,
         update=update,
         delete=delete,
@@ -158,6 +157,11 @@ def _rights(model: EntityModel, rights: Rights) -> EntityRights:
         import_=create,
         export=True,
     )
+
+
+def _may_send(field: FieldModel, rights: Rights) -> bool:
+    needed = field.guard.write or field.guard.read
+    return needed is None or rights.may(needed)
 
 
 def _kind(field: FieldModel) -> str:
