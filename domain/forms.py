@@ -79,7 +79,7 @@ def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError
 
 
 def _errors_within(name: str, kind: object, value: object) -> Iterator[FieldError]:
-    """Errors of the structs inside the value, as ``settings.timezone`` and ``items[3].email``."""
+    """Errors inside the value, as ``settings.timezone``, ``items[3].email`` and ``columns.Titel``."""
     for part in _parts(kind):
         if isinstance(value, Mapping) and isinstance(part, type) and issubclass(part, Struct):
             yield from _explain(part, value, f"{name}.")
@@ -87,6 +87,9 @@ def _errors_within(name: str, kind: object, value: object) -> Iterator[FieldErro
             element = get_args(part)[0]
             for index, item in enumerate(value):
                 yield from _value_errors(f"{name}[{index}]", element, item)
+        elif isinstance(value, Mapping) and get_origin(part) is dict:
+            for key, item in value.items():
+                yield from _value_errors(f"{name}.{key}", get_args(part)[1], item)
 
 
 def _parts(kind: object) -> Iterator[object]:

@@ -1,6 +1,7 @@
 """From the names in ENTITIES to what is served: the registry, routes beside it, and where migrations are kept."""
 
 import importlib
+import importlib.util
 import sys
 import sysconfig
 import traceback
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 OWN_PACKAGE = "tenantry"
 _CODE = Path(__file__).resolve().parent.parent
-_LIBRARIES = (
+LIBRARIES = (
     *(f"{_CODE / layer}/" for layer in ("domain", "application", "adapters", "entrypoints", "tenantry")),
     *{f"{sysconfig.get_path(name)}/" for name in ("stdlib", "platstdlib", "purelib", "platlib")},
     "<frozen ",
@@ -128,7 +129,7 @@ def _module(name: str) -> ModuleType:
     except EntitiesError:
         raise
     except Exception as error:  # noqa: BLE001  # a user's file may raise anything, and is told where
-        raise EntitiesError([f"{name} cannot be imported: {where_raised(error)}"]) from None
+        raise EntitiesError([f"{name} cannot be imported: {where_raised(error, name)}"]) from None
 
 
 def _imported(name: str) -> ModuleType:
@@ -151,13 +152,25 @@ def _from_file(path: Path) -> ModuleType:
     return import_file(path)
 
 
-def where_raised(error: Exception) -> str:
-    """The error and the line that raised it, without a traceback."""
+def where_raised(error: Exception, name: str | None = None, libraries: tuple[str, ...] = LIBRARIES) -> str:
+    """The error and the line that raised it, without a traceback; ``name`` is the module that was imported."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) or not frames:
         return said
     # the last line that is neither of this package nor of a library: that one can be mended
-    own = [frame for frame in frames if not frame.filename.startswith(_LIBRARIES)]
+    of_module = _places(name)
+    own = [line for line in frames if line.filename.startswith(of_module) or not line.filename.startswith(libraries)]
     frame = (own or frames)[-1]
     return f"{said} (line {frame.lineno} of {frame.filename})"
+
+
+def _places(name: str | None) -> tuple[str, ...]:
+    """Files of the package that a module belongs to: one that is installed lies among the libraries."""
+    if name is None or name.endswith(".py") or _is_own(name):
+        return ()
+    found = importlib.util.find_spec(name.partition(".")[0])
+    if found is None:
+        return ()
+    folders = tuple(f"{folder}/" for folder in found.submodule_search_locations or ())
+    return folders or ((found.origin,) if found.origin else ())

@@ -36,12 +36,14 @@ SEARCHES_KNOWN_FOR = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """Seconds: for a connection to be free, for a new one to be made, for a statement, for a lock."""
+    """Seconds: for a connection to be free, for a new one to be made, for a statement, for a lock, and for a connection
+    to be of use again after a statement was cut off."""
 
     acquire: float = 5.0
     connect: float = 5.0
     statement: float = 30.0
     lock: float = 10.0
+    mend: float = 5.0
 
 
 @dataclass
@@ -66,7 +68,7 @@ class PostgresDatabase:
     _pool: TenantPool | None = None
 
     async def open(self) -> None:
-        self._pool = TenantPool(await self._asyncpg_pool(), self.patience.acquire)
+        self._pool = TenantPool(await self._asyncpg_pool(), self.patience.acquire, self.patience.mend)
 
     async def close(self) -> None:
         if self._pool is not None:

@@ -9,9 +9,10 @@ from msgspec import Meta, Struct
 from domain.entities.markers import entity, unique
 from domain.errors import FieldError
 from domain.identity.redirects import MOST_ADDRESSES, redirect_mistake
-from domain.scope import AuditEvent
+from domain.scope import PERMISSION_PATTERN, AuditEvent
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
+PermissionName = Annotated[str, Meta(max_length=100, pattern=f"^(?:{PERMISSION_PATTERN})$")]
 
 
 @entity("applications", search=["name"], unique=[unique("app_id")], tenant_owned=False)
@@ -26,7 +27,7 @@ class Application(Struct, rename="camel", kw_only=True):
     name: Label
     is_active: bool = True
     allowed_tenant_ids: list[UUID] | None = None
-    required_permission: Label | None = None
+    required_permission: PermissionName | None = None
     redirect_urls: list[str] | None = None
 
     def check(self, before: "Application | None") -> Iterator[FieldError]:  # noqa: ARG002  # the address alone counts

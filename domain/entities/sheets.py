@@ -148,6 +148,9 @@ def _wrong_options(model: EntityModel, options: ImportOptions, may: FieldAccess)
         yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
     if options.time_zone is not None and not _is_time_zone(options.time_zone):
         yield FieldError("options.timeZone", "takes the name of a time zone, such as Europe/Berlin")
+    spelt = {name.strip().lower(): name for name in options.columns}
+    clashing = sorted(options.columns.keys() - spelt.values())
+    yield from (FieldError(f"options.columns.{name}", "is given twice") for name in clashing)
     if options.mode == "create":
         if options.key is not None:
             yield FieldError("options.key", "is taken with the mode upsert only")
@@ -196,6 +199,7 @@ def read_header(
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
     renamed = {name.strip().lower(): target for name, target in renames.items()}
+    spelt = {name.strip().lower(): name for name in renames}
     known = [field.wire for field in model.declared if field.wire not in may.unknown]
     by_wire = {wire.lower(): model.by_wire[wire.lower()] for wire in known}
     errors: list[FieldError] = []
@@ -210,7 +214,7 @@ def read_header(
             errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
         found.append(field)
     # Renamings that are left name no column of the file.
-    errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in renamed]
+    errors += [FieldError(f"options.columns.{spelt[title]}", "is no column of the file") for title in renamed]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
     if errors:

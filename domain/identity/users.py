@@ -60,6 +60,8 @@ class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
     settings: TenantSettings = field(default_factory=TenantSettings)
 
 
+# letters and symbols by their category: fillers of Hangul, and Braille without a dot
+_WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 SUPER_ADMIN = "SuperAdmin"
 ADMIN = "Admin"
 MEMBER = "Member"
@@ -282,6 +284,10 @@ def _is_blank(char: str) -> bool:
     return char.isspace() or unicodedata.category(char).startswith("C")
 
 
+def _is_seen(char: str) -> bool:
+    return not _is_blank(char) and not unicodedata.category(char).startswith("M") and char not in _WITHOUT_SHAPE
+
+
 def normal_password(text: str) -> str:
     """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", text)
@@ -293,7 +299,7 @@ def text_errors(field: str, text: str | None, shortest: int, longest: int) -> li
     if text is not None and plain(text) != text:
         return [FieldError(field, "takes no control characters and no marks of writing direction")]
     # A name of blanks, or of characters without width, leaves a gap wherever it is shown.
-    if text and shortest and all(map(_is_blank, text)):
+    if text and shortest and not any(map(_is_seen, text)):
         return [FieldError(field, "takes at least one character that can be seen")]
     return []
 

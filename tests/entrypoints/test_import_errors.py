@@ -1,10 +1,12 @@
 """A file of entities that cannot be imported is told by the line that its author can mend."""
 
+import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from entrypoints.entities import EntitiesError, load_registry
+from entrypoints.entities import LIBRARIES, EntitiesError, load_registry, where_raised
 
 HEAD = "from tenantry import entity, money\nfrom msgspec import Meta, Struct\n"
 WRONG = {
@@ -21,3 +23,19 @@ def test_the_line_of_the_file_is_named(tmp_path: Path, case: str) -> None:
     with pytest.raises(EntitiesError) as caught:
         load_registry([str(file)])
     assert f"(line 3 of {file})" in str(caught.value)
+
+
+@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("is_package", [True, False])
+def test_the_line_of_an_installed_package_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, is_package: bool
+) -> None:
+    top = f"shop_{list(WRONG).index(case)}_{is_package}"
+    name = f"{top}.entities" if is_package else top
+    file = tmp_path / f"{name.replace('.', '/')}.py"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(HEAD + WRONG[case])
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises((TypeError, ValueError, ArithmeticError, re.error)) as caught:
+        import_module(name)
+    assert f"(line 3 of {file})" in where_raised(caught.value, name, (*LIBRARIES, f"{tmp_path}/"))

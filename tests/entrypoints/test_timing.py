@@ -13,6 +13,6 @@ def test_a_page_of_a_real_service_says_its_stages(serve: Serve, migrated: dict[s
     request = urllib.request.Request(f"{served.url}/api/products", headers={"Authorization": f"Bearer {token}"})
     with urllib.request.urlopen(request, timeout=HUNG_AFTER) as answer:
         shown = dict(re.findall(r"([a-z]+);dur=([0-9.]+)", answer.headers["Server-Timing"]))
-    assert list(shown) == ["door", "token", "limits", "work", "database", "total"]
+    assert list(shown) == ["routing", "token", "limits", "work", "database", "total"]
     assert float(shown["database"]) > 0.05
     assert float(shown["limits"]) > 0.02

@@ -16,8 +16,8 @@ from application.throttle import Admitted, Renewal, Throttle
 from domain.limits import Hit
 from domain.scope import Caller
 
-STAGES = ("door", "token", "limits", "body", "work", "database")
-"""Stages in the order of the header. Time that belongs to no other stage is that of ``door``."""
+STAGES = ("routing", "token", "limits", "body", "work", "database")
+"""Stages in the order of the header. Time that belongs to no other stage is that of ``routing``."""
 
 NEVER = "/api/auth/"
 """Paths without times: these would tell anybody what the answers conceal, such as whether an account exists."""

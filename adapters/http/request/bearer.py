@@ -12,7 +12,10 @@ from domain.identity.service_accounts import looks_like_key
 from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
-SINGLE = frozenset({b"authorization", b"host", b"content-length", b"content-type"})
+SINGLE = frozenset(
+    {b"authorization", b"host", b"content-length", b"content-type", b"idempotency-key", b"x-tenant-scope"}
+)
+"""Headers that decide what a request does, of which only one may be there."""
 REMEMBERED = 16_384
 """Tokens whose callers are kept, less than 1 kB each: permissions and roles are the claims' own."""
 

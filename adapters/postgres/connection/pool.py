@@ -30,7 +30,6 @@ SOON = 0.01
 RESTS = 60.0
 """Seconds after which an unused connection goes back to asyncpg's pool, which closes it after ``CLOSED_AFTER``."""
 CLOSED_AFTER = 540.0
-MENDED_WITHIN = 5.0
 CLOSING = "The database is being closed."
 
 
@@ -40,7 +39,10 @@ def nothing() -> None:
 
 @dataclass(eq=False, slots=True)
 class TenantPool:
-    """At most ``pool.get_max_size()`` connections; ``patience`` is in seconds, for a free one and for a new one.
+    """At most ``pool.get_max_size()`` connections.
+
+    ``patience`` is in seconds, for a free connection and for a new one; ``mended_within`` is the time in which one that
+    was cut off in the middle of a statement has to be of use again.
 
     ``pool`` is used by nobody else, so that acquiring from it never waits for a place. ``_held`` counts what is
     acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is
@@ -49,6 +51,7 @@ class TenantPool:
 
     pool: AsyncpgPool
     patience: float
+    mended_within: float
     rests: float = RESTS
     _held: int = 0
     _resting: list[tuple[ServiceConnection, float]] = field(default_factory=list)
@@ -224,9 +227,9 @@ class TenantPool:
         lease, connection.lease = connection.lease, None
         try:
             if connection.is_spoilt and not connection.is_closed():
-                async with asyncio.timeout(MENDED_WITHIN):
-                    await connection.close(timeout=MENDED_WITHIN)
-            await self.pool.release(lease, timeout=MENDED_WITHIN)  # type: ignore[arg-type]
+                async with asyncio.timeout(self.mended_within):
+                    await connection.close(timeout=self.mended_within)
+            await self.pool.release(lease, timeout=self.mended_within)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001  # asyncpg has closed it then, and its place is free
             if_lost()
         finally:

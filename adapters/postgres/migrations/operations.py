@@ -13,7 +13,20 @@ from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema import row_security
 from adapters.postgres.schema.sql import ddl, quoted
 
-Renamed = Literal["table", "column", "index", "constraint", "history"]
+Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
+
+# The values stay as they are written, a decimal with its scale, for they never leave their JSON.
+_RENAMED_FIELD = """
+UPDATE row_history SET changes = (
+    SELECT json_agg(
+        json_build_object(
+            'field', CASE change ->> 'field' WHEN :old THEN :new ELSE change ->> 'field' END,
+            'from', change -> 'from', 'to', change -> 'to'
+        ) ORDER BY place
+    ) FROM json_array_elements(changes) WITH ORDINALITY AS told(change, place)
+)
+WHERE entity = :entity
+AND EXISTS (SELECT FROM json_array_elements(changes) AS change WHERE change ->> 'field' = :old)"""
 
 # Not every server offers pg_trgm, nor every user may install it. Searches are right without the index, but slower.
 _TRIGRAMS = """
@@ -82,7 +95,8 @@ def keep_values(table: str, column: str, *values: str) -> sa.Executable:
 def rename(kind: Renamed, table: str, old: str, new: str) -> None:
     """Renames a table, or a column, an index or a constraint of it: ``rename("column", "books", "code", "sku")``.
 
-    ``history`` moves the lines of the history of a renamed entity along, by the names in its path.
+    ``history`` moves the lines of the history of a renamed entity along, by the names in its path, and ``field`` what
+    they tell of a renamed field, by its JSON names.
     """
     op.execute(rename_statement(kind, table, old, new))
 
@@ -91,6 +105,8 @@ def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.Execut
     if kind == "history":
         entity: sa.ColumnClause[str] = sa.column("entity", sa.Text())
         return sa.update(sa.table("row_history", entity)).where(entity == old).values(entity=new)
+    if kind == "field":
+        return sa.text(_RENAMED_FIELD).bindparams(entity=table.replace("_", "-"), old=old, new=new)
     return ddl(_RENAMES[kind], {"old": quoted(old), "new": quoted(new)}, table=table)
 
 

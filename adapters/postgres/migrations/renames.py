@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import Any
 
 import sqlalchemy as sa
+from msgspec import defstruct, structs
 from sqlalchemy import Connection, Inspector
 
 from adapters.postgres.migrations.operations import Rename, Renamed
@@ -94,6 +96,17 @@ def _field(inspector: Inspector, model: EntityModel, old: str, new: str) -> Iter
         if f"_{old}" in name:
             renamed = name.replace(f"_{old}", f"_{new}", 1)
             yield Rename(kind, model.table, name, renamed)
+    if model.declaration.history:
+        yield Rename("field", model.table, _json_name(model, old), model.by_name[new].wire)
+
+
+def _json_name(model: EntityModel, column: str) -> str:
+    """JSON name that a field had, by the rule of those which the struct still has."""
+    for rule in ("camel", None, "pascal", "kebab"):
+        made = defstruct("Names", [(field.name, Any) for field in model.declared], rename=rule)
+        if [field.encode_name for field in structs.fields(made)] == [field.wire for field in model.declared]:
+            return structs.fields(defstruct("Name", [(column, Any)], rename=rule))[0].encode_name
+    return column
 
 
 def _table(inspector: Inspector, old: str, model: EntityModel) -> Iterator[Rename]:

@@ -1,7 +1,6 @@
 """Migration 0052: keys of stored addresses beyond ASCII."""
 
 import logging
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -12,7 +11,7 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 from tests.builders import NOW, new_id
-from tests.databases import create_database, drop_database
+from tests.conftest import NewDatabase
 
 BEFORE = {
     "ada@example.com": "ada@example.com",
@@ -24,9 +23,9 @@ BEFORE = {
 
 
 async def test_addresses_beyond_ascii_get_their_new_form(
-    servers: tuple[str, str], registry: Registry, caplog: pytest.LogCaptureFixture
+    empty_database: NewDatabase, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
-    url = await create_database(servers[0], f"tenantry_addresses_{uuid4().hex[:12]}")
+    url = await empty_database()
     await run_command(url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade("0051"))
     connection = await asyncpg.connect(url)
     try:
@@ -41,7 +40,6 @@ async def test_addresses_beyond_ascii_get_their_new_form(
         rows = await connection.fetch("SELECT id, email, email_key FROM users")
     finally:
         await connection.close()
-        await drop_database(url)
     assert {row["email"]: row["email_key"] for row in rows} == {
         **BEFORE,
         "ceo@Straße.example": "ceo@xn--strae-oqa.example",

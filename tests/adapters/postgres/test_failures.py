@@ -77,7 +77,7 @@ async def proxy(postgres: PostgresDatabase, database_url: str) -> AsyncIterator[
 
 @pytest.fixture
 async def behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2)
+    patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2, mend=0.1)
     database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=3, patience=patience)
     await database.open()
     yield database
@@ -140,10 +140,8 @@ async def test_a_server_that_is_silent_is_an_outage(
     behind: PostgresDatabase,
     proxy: CuttingProxy,
     caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
     way: str,
 ) -> None:
-    monkeypatch.setattr("adapters.postgres.connection.pool.MENDED_WITHIN", 0.1)
     await ask(behind, within=way)
     proxy.pause()
     with pytest.raises(ServiceUnavailable):

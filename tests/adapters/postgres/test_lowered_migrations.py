@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -15,7 +14,6 @@ from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry, unique
 from tests.adapters.postgres.changed_books import Books, declared
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database
 
 COPIES = """
 SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attribute
@@ -154,11 +152,11 @@ async def test_a_unique_of_several_fields_uses_the_copy_of_one_that_has_it(books
     ids=["the catalogue's", "none", "with case"],
 )
 async def test_the_shipped_copy_is_for_the_catalogues_index_alone(
-    servers: tuple[str, str], tmp_path: Path, changed: str, *, is_shipped: bool
+    empty_database: NewDatabase, tmp_path: Path, changed: str, *, is_shipped: bool
 ) -> None:
     """A project may have changed the catalogue's table before the copy was shipped."""
     registry = titled()
-    other = Books(await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}"), tmp_path)
+    other = Books(await empty_database(), tmp_path)
     await run_command(other.url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade(BEFORE))
     for statement in changed.split("; "):
         await other.ask(statement)
@@ -168,4 +166,3 @@ async def test_the_shipped_copy_is_for_the_catalogues_index_alone(
     assert found == ([("name$lower",)] if is_shipped else [])
     if before:
         assert await other.ask(SHIPPED) == before
-    await drop_database(other.url)

@@ -3,7 +3,6 @@
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
-from uuid import uuid4
 
 import pytest
 
@@ -15,7 +14,6 @@ from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry, index, money
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database
 
 COPIES = """
 SELECT attname, pg_get_expr(adbin, adrelid), attgenerated FROM pg_attribute
@@ -118,12 +116,13 @@ async def test_a_default_order_by_an_indexed_decimal_is_that_of_the_copy(books: 
     assert '(tenant_id, "price$e2", id)' in orders[0][0]
 
 
-async def test_the_shipped_index_passes_over_a_table_that_is_another(servers: tuple[str, str], tmp_path: Path) -> None:
+async def test_the_shipped_index_passes_over_a_table_that_is_another(
+    empty_database: NewDatabase, tmp_path: Path
+) -> None:
     """A project may have changed the catalogue's table before this index was shipped."""
     registry = priced(12, 2)
-    other = Books(await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}"), tmp_path)
+    other = Books(await empty_database(), tmp_path)
     await run_command(other.url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade("0042"))
     await other.ask("ALTER TABLE products ALTER COLUMN price TYPE numeric(12, 3)")
     await upgrade(other.url, registry)
     assert await other.ask("SELECT attname FROM pg_attribute WHERE attname = 'price$e2'") == []
-    await drop_database(other.url)

@@ -1,6 +1,7 @@
 """Files of migrations: renames, downgrades, a fixed order, and values that the declaration does not know."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -70,6 +71,38 @@ async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) 
     assert await books.ask("SELECT entity FROM row_history") == [("printed-titles",)]
     assert await write_migration(books.url, after, "again", books.folders) is None
     assert await books.ask("SELECT 1 FROM pg_policies WHERE tablename = 'printed_titles'") == [(1,)]
+
+
+async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
+    price = Annotated[Decimal, money(8, 2)]
+    await books.migrate(declared([("list_price", price), ("title", str)], history=True))
+    added = (
+        "INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)"
+        " VALUES ($1, $2, $1, 1, 'created', now(), $3)"
+    )
+    title, price_line = (
+        '{"field" : "title", "from" : null, "to" : "listPrice"}',
+        '{"field" : "listPrice", "from" : 1, "to" : 2.50}',
+    )
+    changes = f"[{title}, {price_line}]"
+    for entity_name in ("books", "loans"):
+        await books.ask(added, books.tenant, entity_name, changes)
+    after = declared([("full_price", price), ("title", str)], history=True)
+    written = await books.migrate(after, "list_price=full_price")
+    told = "SELECT entity, changes::text FROM row_history ORDER BY entity"
+    (_, of_books), (_, of_others) = await books.ask(told)
+    assert [change["field"] for change in json.loads(of_books)] == ["title", "fullPrice"]
+    assert [change["to"] for change in json.loads(of_books)] == ["listPrice", 2.5]
+    assert "2.50" in of_books
+    assert of_others == changes
+    assert await downgrade(books.url, after, books.folders) == [written.path]
+    assert [change["field"] for change in json.loads((await books.ask(told))[0][1])] == ["title", "listPrice"]
+
+
+async def test_a_renamed_field_without_history_has_none_to_take_along(books: Books) -> None:
+    await books.migrate(declared([("code", str)]))
+    written = await books.migrate(declared([("sku", str)]), "code=sku")
+    assert "rename('field'" not in written.path.read_text()
 
 
 class Wide(Enum):

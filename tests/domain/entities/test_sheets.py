@@ -83,7 +83,7 @@ def test_columns_of_the_server_and_of_included_rows_are_ignored() -> None:
         (["sku", "prise"], {}, "prise", "did you mean 'price'"),
         (["sku", "SKU"], {}, "SKU", "another column"),
         (["sku", ""], {}, "column 2", "no name"),
-        (["sku"], {"Preis": "price"}, "options.columns.preis", "no column of the file"),
+        (["sku"], {"Preis": "price"}, "options.columns.Preis", "no column of the file"),
         (["sku", "x"], {"x": "prise"}, "x", "renamed to 'prise'"),
         (["id"], {}, "file", "no column that is taken"),
         (["a"] * 10_000, {}, "file", "10000 columns"),
@@ -134,6 +134,8 @@ def test_the_key_is_the_one_that_was_named_or_the_only_one_and_none_where_rows_a
         ({"delimiter": ",,"}, "options.delimiter"),
         ({"dryRun": "yes"}, "options.dryRun"),
         ({"columns": ["a"]}, "options.columns"),
+        ({"columns": {"sku": "sku", "Preis": 5}}, "options.columns.Preis"),
+        ({"columns": {"Preis": "price", " preis": "name"}}, "options.columns.Preis"),
     ],
 )
 def test_wrong_options_are_named(body: dict[str, object], field: str) -> None:

@@ -64,7 +64,10 @@ def test_a_name_holds_no_control_characters_and_no_marks_of_direction(name: str)
     assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]
 
 
-@pytest.mark.parametrize("name", [" ", "\u00a0\u2003", "\u200b\u200d", "\ufeff "])
+@pytest.mark.parametrize(
+    "name",
+    [" ", "\u00a0\u2003", "\u200b\u200d", "\ufeff ", "\u3164", "\u115f\u1160", "\uffa0 ", "\u2800", "\u034f\ufe0f"],
+)
 def test_a_name_shows_something_where_one_is_required(name: str) -> None:
     assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]
     assert text_errors("phoneNumber", name, 0, 50) == []

@@ -43,7 +43,7 @@ def times(answer: httpx.Response) -> dict[str, float]:
 
 async def test_a_page_says_its_stages_in_their_order(timed: TestApp) -> None:
     shown = times(await timed.call("GET", "/api/products", as_whom="acme"))
-    assert list(shown) == ["door", "token", "limits", "work", "database", "total"]
+    assert list(shown) == ["routing", "token", "limits", "work", "database", "total"]
     assert all(took > 0 for took in shown.values())
 
 
@@ -127,12 +127,12 @@ async def test_requests_at_the_same_time_have_watches_of_their_own(timed: TestAp
 
 def test_each_moment_belongs_to_one_stage() -> None:
     watch = Watch()
-    assert watch.turn("limits") == "door"
+    assert watch.turn("limits") == "routing"
     assert watch.turn("database") == "limits"
     assert watch.turn("limits") == "database"
-    assert watch.turn("door") == "limits"
+    assert watch.turn("routing") == "limits"
     names = [part.partition(";")[0] for part in watch.text().split(", ")]
-    assert names == ["door", "limits", "database", "total"]
+    assert names == ["routing", "limits", "database", "total"]
 
 
 async def test_in_the_background_nothing_is_timed() -> None:

@@ -81,8 +81,7 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
             what = "built" if operation.fields else "dropped"
             yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is {what} CONCURRENTLY"
         elif isinstance(operation, Rename):
-            what = f"the {operation.kind} {operation.old} is renamed"
-            yield f"{operation.table}: reads and writes wait for a moment: {what}"
+            yield f"{operation.table}: {_renamed(operation)}"
 
 
 def _sentence(operation: Any) -> str:
@@ -102,6 +101,12 @@ def _sentence(operation: Any) -> str:
         case _:
             said = "reads and writes wait for a moment"
     return said
+
+
+def _renamed(operation: Rename) -> str:
+    if operation.kind == "field":
+        return f"all histories are read, and what they tell of {operation.old} is written anew"
+    return f"reads and writes wait for a moment: the {operation.kind} {operation.old} is renamed"
 
 
 def _added(operation: ops.AddColumnOp) -> str:
