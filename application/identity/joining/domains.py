@@ -68,8 +68,8 @@ class DomainAdministration:
             return [_item(found.domain, found.roles) for found in await read.domains.all(caller.tenant.id)]
 
     @retry_on_conflict
-    async def save(self, caller: Caller, form: DomainForm, client: Client) -> DomainItem:
-        """Adds the domain, or changes mode and roles of one that is there.
+    async def save(self, caller: Caller, form: DomainForm, client: Client) -> tuple[DomainItem, bool]:
+        """Adds the domain, or changes mode and roles of one that is there; returns it and whether it was added.
 
         Raises ValidationError, Forbidden for roles that the caller may not give, and Conflict on ``domain``.
         """
@@ -101,7 +101,7 @@ class DomainAdministration:
             # The trail names the domain: it has no id, and one that was removed is found nowhere else.
             action = f"domain.changed:{name}" if found else f"domain.added:{name}"
             await tx.audit.add(tenant_id, event(action, caller.user_id, None, client, now))
-        return _item(saved, tuple(sorted(role.name for role in roles)))
+        return _item(saved, tuple(sorted(role.name for role in roles))), found is None
 
     async def verify(self, caller: Caller, domain: str, client: Client) -> DomainItem:
         """Looks the record up. Raises NotFound, Conflict while it is not there, and ServiceUnavailable."""

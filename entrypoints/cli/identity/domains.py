@@ -27,7 +27,7 @@ async def add_domain(
 ) -> Answer:
     caller = await operator_in(services, identifier)
     form = DomainForm(domain=domain, mode=mode, roles=list(roles)) if roles else DomainForm(domain=domain, mode=mode)
-    added = await services.domains.save(caller, form, CLIENT)
+    added, _ = await services.domains.save(caller, form, CLIENT)
     if added.state == "verified":
         return Answer(f"{added.domain} is verified, with the mode {added.mode}.", [added])
     record = added.record

@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency
+from litestar.openapi.datastructures import ResponseSpec
 from litestar.params import FromPath, JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
@@ -17,8 +18,9 @@ MAY_CHANGE = needs("update:tenant-settings", recent=True, people=True)
 
 ADD_TEXT = """`record` is the TXT record that proves the domain: publish it, then verify the domain. `mode` is what \
 somebody with a confirmed address there gets at their next login: `join` makes them a member with `roles`, `request` \
-asks the tenant, `off` does nothing. For a domain that is there already, mode and roles are replaced. 409 for a domain \
-that is verified elsewhere."""
+asks the tenant, `off` does nothing. 200 for a domain that is there already: its mode and roles are replaced. 409 for \
+a domain that is verified elsewhere."""
+REPLACED = {200: ResponseSpec(Data[DomainItem], generate_examples=False)}
 
 Domains: TypeAlias = NamedDependency[DomainAdministration]
 
@@ -41,11 +43,14 @@ class DomainsController(Controller):
             example={"domain": "acme.example", "mode": "request", "roles": ["Member"]},
         ),
         description=ADD_TEXT,
+        responses=REPLACED,
     )
     async def save(
         self, request: StrictRequest, data: JSONBody[DomainForm], domains: Domains
     ) -> Response[Data[DomainItem]]:
-        saved = await domains.save(request.caller, data, request.from_client)
+        saved, is_new = await domains.save(request.caller, data, request.from_client)
+        if not is_new:
+            return identity_data(saved, 200)
         return identity_data(saved, headers={"location": "/api/tenants/current/domains"})
 
     @post(
