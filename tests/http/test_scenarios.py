@@ -150,9 +150,11 @@ async def test_the_life_of_a_product(app: TestApp) -> None:
 async def test_a_page_leads_to_the_next(app: TestApp) -> None:
     for number in range(5):
         await app.call("POST", "/api/products", as_whom="acme", json={**LAMP, "sku": f"LAMP-{number}"})
-    seen, query = [], "pageSize=2"
+    seen: list[str] = []
+    query = "pageSize=2"
     while query:
         data = (await app.call("GET", f"/api/products?{query}&sort=sku", as_whom="acme")).json()["data"]
+        assert data["hasPreviousPage"] is bool(seen)
         seen += [item["sku"] for item in data["items"]]
         query = f"pageSize=2&cursor={data['nextCursor']}" if "nextCursor" in data else ""
     assert seen == [f"LAMP-{number}" for number in range(5)]

@@ -262,7 +262,8 @@ def _with_text(number: Json) -> Json:
 def _page(item: Json) -> Json:
     whole, yes = {"type": "integer", "minimum": 0}, {"type": "boolean"}
     total = {"anyOf": [whole, NULL]}
-    counts = {"page": whole, "pageSize": whole, "totalCount": total, "totalPages": total}
+    number = whole | {"description": "The page that was asked for; 1 with a `cursor`."}
+    counts = {"page": number, "pageSize": whole, "totalCount": total, "totalPages": total}
     page = _object({"items": {"type": "array", "items": item}, **counts, "hasNextPage": yes, "hasPreviousPage": yes})
     page["properties"] |= {
         "nextCursor": {"type": "string", "description": "The `cursor` of the next page, where there is one."},

@@ -17,7 +17,7 @@ def page_body(query: Query, page: RowPage) -> bytes:
         "totalCount": total,
         "totalPages": pages,
         "hasNextPage": page.has_next,
-        "hasPreviousPage": query.page > 1,
+        "hasPreviousPage": query.page > 1 or query.cursor is not None,
     }
     if page.last is not None:
         around["nextCursor"] = write_cursor(query.sort, page.last)
