@@ -170,3 +170,16 @@ async def test_a_statement_that_is_stopped_leaves_the_limit_of_waiting_as_it_was
 
     outcome = await run_command(books.url, metadata_for(BEFORE), books.folders, stopped, commits=False)
     assert outcome.value == "3s"
+
+
+async def test_a_search_index_that_comes_alone_is_built_beside_reads_and_writes(books: Books) -> None:
+    changed = declared(FIELDS, search=["title"])
+    written = await books.write(changed)
+    assert "the index ix_books_search is built CONCURRENTLY" in written.path.read_text()
+    async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
+        migration = asyncio.create_task(upgrade(books.url, changed, books.folders))
+        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+            assert not migration.done()
+        await books.add({"title": "c", "pages": 4})
+        assert not migration.done()
+    assert await migration == []
