@@ -38,8 +38,8 @@ SEARCHES_KNOWN_FOR = 60.0
 class Patience:
     """Limits of time, in seconds.
 
-    ``acquire`` is for a connection to be free, ``connect`` for a new one, ``statement`` and ``lock`` are the server's, and
-    ``mend`` is for a connection to be of use again after a statement was cut off.
+    ``acquire`` is for a connection to be free, ``connect`` for a new one, ``statement`` and ``lock`` are the server's,
+    and ``mend`` is for a connection to be of use again after a statement was cut off.
     """
 
     acquire: float = 5.0
