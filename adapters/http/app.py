@@ -24,7 +24,7 @@ from adapters.http.docs.served import openapi_config
 from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
-from adapters.http.operations.metrics import Metrics, metrics_handler
+from adapters.http.operations.metrics import metrics_handler
 from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
 from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
@@ -37,6 +37,7 @@ from adapters.http.use_cases import UseCases
 from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.mail_delivery import Inbox
+from application.ports.metrics import Metrics
 from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]

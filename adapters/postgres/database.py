@@ -36,8 +36,11 @@ SEARCHES_KNOWN_FOR = 60.0
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """Seconds: for a connection to be free, for a new one to be made, for a statement, for a lock, and for a connection
-    to be of use again after a statement was cut off."""
+    """Limits of time, in seconds.
+
+    ``acquire`` is for a connection to be free, ``connect`` for a new one, ``statement`` and ``lock`` are the server's,
+    and ``mend`` is for a connection to be of use again after a statement was cut off.
+    """
 
     acquire: float = 5.0
     connect: float = 5.0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from application.operations.monitoring import ProcessLoad, SharedState
+from application.ports.metrics import ProcessLoad, SharedState
 
 if TYPE_CHECKING:  # decides where it counts when it is loaded: a process loads it after it has started
     from prometheus_client import CollectorRegistry, Metric

@@ -6,9 +6,9 @@ from importlib.metadata import version
 
 from adapters.prometheus.gauges import Families, ProcessGauges, process_families, shared_families
 from adapters.prometheus.workers import SHARED_FOLDER, Workers
-from application.operations.monitoring import ProcessLoad, SharedState
 from application.operations.traffic import SECONDS
 from application.ports.access_log import AccessLine
+from application.ports.metrics import ProcessLoad, SharedState
 
 
 class PrometheusMetrics:

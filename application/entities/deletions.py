@@ -1,4 +1,4 @@
-"""Rows that refer to deleted ones: whose rule is asked when a reference is cleared, what a refusal tells."""
+"""Rows that refer to deleted ones: rules that are asked when a reference is cleared, and errors of a refusal."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,10 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from msgspec import Struct
-
-from application.ports.load import HashLoad, Loads, PoolLoad, ReplicaLoad
+from application.ports.load import Loads
 from application.ports.mail_delivery import MailBacklog
+from application.ports.metrics import ProcessLoad, SharedState
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
@@ -17,27 +16,6 @@ from domain.scope import EveryTenant
 
 PATIENCE = timedelta(seconds=2)
 """Time in which the database answers, or counts as away: whoever collects metrics does not wait for long."""
-
-
-class ProcessLoad(Struct, frozen=True, kw_only=True):
-    """Load of this process now, and what it has counted since its start."""
-
-    pool: PoolLoad
-    hashes: HashLoad
-    replicas: ReplicaLoad
-    limits_refused: int
-    revocation_fallbacks: int
-
-
-class SharedState(Struct, frozen=True, kw_only=True):
-    """State of what all processes share; None is not known, because the database is away."""
-
-    database: bool
-    redis: bool
-    migrations_pending: bool | None
-    mails: MailBacklog | None
-    oldest_mail: timedelta | None
-    """Age of the oldest mail that waits; zero without any."""
 
 
 @dataclass(frozen=True)

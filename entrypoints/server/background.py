@@ -75,7 +75,7 @@ async def background(services: Services) -> AsyncIterator[None]:
             with suppress(asyncio.CancelledError):
                 await task
         # What was noted since the last turn would be lost with the process.
-        await _done(services.last_uses.store, USES)
+        await _do(services.last_uses.store, USES)
 
 
 async def _first_keys(keys: KeyRotation) -> None:
@@ -107,18 +107,18 @@ async def _keep_doing(work: Work, every: float, texts: LogTexts) -> None:
     """
     while True:
         # As long as some were found there may be more: they are taken some at a time.
-        if not await _done(work, texts):
+        if not await _do(work, texts):
             await asyncio.sleep(every)
 
 
 async def _keep_storing_uses(uses: LastUses) -> None:
     while True:
         await asyncio.sleep(STORED_EVERY)
-        await _done(uses.store, USES)
+        await _do(uses.store, USES)
 
 
-async def _done(work: Work, texts: LogTexts) -> int:
-    """How much was done; 0 after a failure, which is logged."""
+async def _do(work: Work, texts: LogTexts) -> int:
+    """Does the work and returns how much it was; logs a failure and returns 0."""
     try:
         return await work()
     except ServiceUnavailable:

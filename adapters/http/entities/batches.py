@@ -52,7 +52,7 @@ def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, fields.new_items(request.caller, data)
+        caller, items = request.caller, fields.read_new_items(request.caller, data)
         with fields.concealing(caller):
             written = await batches.create(write_of(request, await request.body()), model, items)
         rows = fields.shown_all(caller, [stored.body for stored in written.answer])
@@ -82,7 +82,7 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         _ensure_no_version(request, "the version of each row is the version of its item")
-        caller, items = request.caller, fields.changed_items(request.caller, data)
+        caller, items = request.caller, fields.read_changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
             stored = await batches.update(write_of(request), model, changes)

@@ -95,7 +95,7 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model, fields, policy = entity.model, entity.fields, may_write(entity.model, "create")
 
     async def create(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, values = request.caller, fields.new(request.caller, data)
+        caller, values = request.caller, fields.read_new(request.caller, data)
         with fields.concealing(caller):
             written = await crud.create(write_of(request, await request.body()), model, values)
         stored = written.answer
@@ -118,7 +118,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
-        caller, sent = request.caller, fields.changes(request.caller, data)
+        caller, sent = request.caller, fields.read_changes(request.caller, data)
         _ensure_same_id(id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with fields.concealing(caller):

@@ -1,7 +1,7 @@
 """/metrics: what the service counts and measures, for Prometheus, and for whoever may ask."""
 
 from hmac import compare_digest
-from typing import Any, Protocol
+from typing import Any
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
@@ -10,23 +10,11 @@ from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.request.this_machine import ensure_from_this_machine
-from application.operations.monitoring import Monitoring, ProcessLoad, SharedState
-from application.ports.access_log import AccessLine
+from application.operations.monitoring import Monitoring
+from application.ports.metrics import Metrics
 from domain.errors import Unauthorized
 
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
-
-
-class Metrics(Protocol):
-    """What a process counts of its answers; see adapters/prometheus/metrics.py."""
-
-    def see(self, line: AccessLine) -> None: ...
-
-    def see_load(self, load: ProcessLoad) -> None: ...
-
-    def text(self, state: SharedState) -> bytes:
-        """Metrics of all processes, in the text format of Prometheus."""
-        ...
 
 
 def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None) -> HTTPRouteHandler:
