@@ -12,7 +12,7 @@ from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
-from domain.errors import Forbidden, ValidationError
+from domain.errors import Forbidden, NotFound, ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -92,11 +92,14 @@ class Registration:
     async def _join(self, tx: RegistrationTransaction, user: User) -> UUID | None:
         identifier = self.policy.default_tenant
         tenant = await tx.tenants.by_identifier(identifier) if identifier else None
-        # A missing or closed default tenant must not keep anybody from registering.
+        # A missing or closed default tenant, or one that is deleted meanwhile, must not keep anybody from registering.
         if tenant is None or not tenant.is_active:
             return None
         roles = await tx.roles.by_names(None, [MEMBER])
-        await tx.memberships.save(user.id, tenant.id, [role.id for role in roles], None, user.created_at)
+        try:
+            await tx.memberships.save(user.id, tenant.id, [role.id for role in roles], None, user.created_at)
+        except NotFound:
+            return None
         return tenant.id
 
     join = _join

@@ -8,6 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Store, StoredMembership
+from domain.errors import NotFound
 from domain.identity.users import ADMIN, Membership
 
 
@@ -24,7 +25,8 @@ class MemoryMemberships:
     ) -> bool:
         async with self.access.write() as store:
             assert user_id in store.users
-            assert tenant_id in store.tenants
+            if tenant_id not in store.tenants or tenant_id in store.deleted_tenants:
+                raise NotFound
             stored = store.memberships.get((user_id, tenant_id))
             store.memberships[user_id, tenant_id] = StoredMembership(
                 user_id=user_id,

@@ -8,6 +8,7 @@ from uuid import UUID
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
+from domain.errors import NotFound
 from domain.identity.factors import TenantSecurity
 from domain.identity.users import ADMIN, Membership
 
@@ -21,10 +22,14 @@ INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[
 ON CONFLICT DO NOTHING"""
 # NO KEY: rows that refer to the user, such as sessions, can be written meanwhile.
 _LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
+# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about.
 _ADD = """
-INSERT INTO memberships (tenant_id, user_id, is_default, joined_at)
-SELECT $1, $2, NOT EXISTS (SELECT FROM memberships WHERE user_id = $2 AND is_default), $3
-ON CONFLICT DO NOTHING RETURNING true"""
+WITH tenant AS (SELECT id FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE),
+made AS (
+    INSERT INTO memberships (tenant_id, user_id, is_default, joined_at)
+    SELECT id, $2, NOT EXISTS (SELECT FROM memberships WHERE user_id = $2 AND is_default), $3 FROM tenant
+    ON CONFLICT DO NOTHING RETURNING true)
+SELECT EXISTS (SELECT FROM made) FROM tenant"""
 _SET_ROLES = """
 WITH gone AS (DELETE FROM membership_roles WHERE tenant_id = $1 AND user_id = $2 AND role_id <> ALL ($3))
 INSERT INTO membership_roles (tenant_id, user_id, role_id) SELECT $1, $2, given FROM unnest($3::uuid[]) given
@@ -76,11 +81,13 @@ class PostgresMemberships:
     ) -> bool:
         await self.connection.execute(_LOCK_USER, user_id)
         made = await self.connection.fetchval(_ADD, tenant_id, user_id, at)
+        if made is None:
+            raise NotFound
         await self.connection.execute(_SET_ROLES, tenant_id, user_id, list(role_ids))
         if is_default:
             await self.connection.execute(_UNMARK, user_id, tenant_id)
             await self.connection.execute(_MARK, user_id, tenant_id)
-        return made is not None
+        return bool(made)
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
         row = await self.connection.fetchrow(_VISIT, tenant_id)

@@ -85,7 +85,7 @@ def _scripts(script: ops.MigrationScript, together: list[Any], after: list[Any])
     """A script for what a transaction holds together, and one for what is applied after it, as far as there is any."""
     number = script.rev_id or ""
     if together:
-        _fill(script, together)
+        _fill(script, together, is_beside=False)
         yield script
     if together and after:
         script = ops.MigrationScript(
@@ -97,13 +97,13 @@ def _scripts(script: ops.MigrationScript, together: list[Any], after: list[Any])
             version_path=script.version_path,
         )
     if after:
-        _fill(script, after)
+        _fill(script, after, is_beside=True)
         yield script
 
 
-def _fill(script: ops.MigrationScript, operations: list[Any]) -> None:
+def _fill(script: ops.MigrationScript, operations: list[Any], *, is_beside: bool) -> None:
     assert script.upgrade_ops is not None
-    script.upgrade_ops.ops = [Locks(operations), *operations]
+    script.upgrade_ops.ops = [Locks(operations, is_beside=is_beside), *operations]
     script.downgrade_ops = ops.DowngradeOps(_reversed(operations))
 
 

@@ -9,24 +9,14 @@ from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, MigrateOperation
 
+from adapters.postgres.migrations.online.histories import move_histories, rename_in_histories
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema import row_security
 from adapters.postgres.schema.sql import ddl, quoted
 
 Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
-
-# The values stay as they are written, a decimal with its scale, for they never leave their JSON.
-_RENAMED_FIELD = """
-UPDATE row_history SET changes = (
-    SELECT json_agg(
-        json_build_object(
-            'field', CASE change ->> 'field' WHEN :old THEN :new ELSE change ->> 'field' END,
-            'from', change -> 'from', 'to', change -> 'to'
-        ) ORDER BY place
-    ) FROM json_array_elements(changes) WITH ORDINALITY AS told(change, place)
-)
-WHERE entity = :entity
-AND EXISTS (SELECT FROM json_array_elements(changes) AS change WHERE change ->> 'field' = :old)"""
+IN_HISTORIES = frozenset[Renamed]({"history", "field"})
+"""Renames of what the lines of histories tell, which lie in a table of their own."""
 
 # Not every server offers pg_trgm, nor every user may install it. Searches are right without the index, but slower.
 _TRIGRAMS = """
@@ -96,17 +86,18 @@ def rename(kind: Renamed, table: str, old: str, new: str) -> None:
     """Renames a table, or a column, an index or a constraint of it: ``rename("column", "books", "code", "sku")``.
 
     ``history`` moves the lines of the history of a renamed entity along, by the names in its path, and ``field`` what
-    they tell of a renamed field, by its JSON names.
+    they tell of a renamed field, by its JSON names: in a file beside reads and writes a day of lines at a time.
     """
-    op.execute(rename_statement(kind, table, old, new))
-
-
-def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.Executable:
     if kind == "history":
-        entity: sa.ColumnClause[str] = sa.column("entity", sa.Text())
-        return sa.update(sa.table("row_history", entity)).where(entity == old).values(entity=new)
-    if kind == "field":
-        return sa.text(_RENAMED_FIELD).bindparams(entity=table.replace("_", "-"), old=old, new=new)
+        move_histories(old, new)
+    elif kind == "field":
+        rename_in_histories(table.replace("_", "-"), old, new)
+    else:
+        op.execute(rename_statement(kind, table, old, new))
+
+
+def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.ExecutableDDLElement:
+    """The statement of a rename of something that belongs to the table itself."""
     return ddl(_RENAMES[kind], {"old": quoted(old), "new": quoted(new)}, table=table)
 
 
@@ -129,10 +120,6 @@ class Rename(MigrateOperation):
 
     def __init__(self, kind: Renamed, table: str, old: str, new: str) -> None:
         self.kind, self.table, self.old, self.new = kind, table, old, new
-
-    @property
-    def statement(self) -> sa.Executable:
-        return rename_statement(self.kind, self.table, self.old, self.new)
 
     def reverse(self) -> MigrateOperation:
         return Rename(self.kind, self.new if self.kind == "table" else self.table, self.new, self.old)

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from msgspec import defstruct, structs
 from sqlalchemy import Connection, Inspector
 
-from adapters.postgres.migrations.operations import Rename, Renamed
+from adapters.postgres.migrations.operations import IN_HISTORIES, Rename, Renamed, rename_statement
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
 from adapters.postgres.schema.copies import is_name_of_copy
@@ -18,6 +18,8 @@ from domain.entities.declaration import EntityModel, Registry
 
 _OURS = frozenset({"alembic_version"})
 _EXAMPLES = frozenset({"categories", "currencies", "products", "reviews"})
+_Rule = Literal["camel", "pascal", "kebab"] | None
+_RULES: Sequence[_Rule] = ("pascal", "kebab", None, "camel")
 _ALIKE = 0.5
 """Least similarity of two names that are offered as a rename, from 0 to 1."""
 
@@ -33,7 +35,10 @@ def renames(connection: Connection, registry: Registry, spoken: Sequence[str]) -
                 "books.old=new for a field of one entity."
             )
         for operation in made:
-            connection.execute(operation.statement)
+            # histories stay as they are: nothing else of the migration depends on them, and there may be many lines
+            if operation.kind not in IN_HISTORIES:
+                statement = rename_statement(operation.kind, operation.table, operation.old, operation.new)
+                connection.execute(statement)
         found += made
     return found
 
@@ -97,16 +102,26 @@ def _field(inspector: Inspector, model: EntityModel, old: str, new: str) -> Iter
             renamed = name.replace(f"_{old}", f"_{new}", 1)
             yield Rename(kind, model.table, name, renamed)
     if model.declaration.history:
-        yield Rename("field", model.table, _json_name(model, old), model.by_name[new].wire)
+        wire = model.by_name[new].wire
+        yield from (Rename("field", model.table, name, wire) for name in _json_names(model, old))
 
 
-def _json_name(model: EntityModel, column: str) -> str:
-    """JSON name that a field had, by the rule of those which the struct still has."""
-    for rule in ("camel", None, "pascal", "kebab"):
-        made = defstruct("Names", [(field.name, Any) for field in model.declared], rename=rule)
-        if [field.encode_name for field in structs.fields(made)] == [field.wire for field in model.declared]:
-            return structs.fields(defstruct("Name", [(column, Any)], rename=rule))[0].encode_name
-    return column
+def _json_names(model: EntityModel, column: str) -> list[str]:
+    """JSON names that a field may have had, by the rules of most of the fields that the struct still has.
+
+    The likeliest comes last: it is the first that a downgrade gives back. A struct whose names are of one word each,
+    or given by hand, does not tell its rule.
+    """
+    fields = {field.name: field.wire for field in model.declared}
+    followed = {rule: sum(_by_rule(rule, name) == wire for name, wire in fields.items()) for rule in _RULES}
+    most = max(followed.values())
+    names = dict.fromkeys(_by_rule(rule, column) for rule in _RULES if followed[rule] == most)
+    return [name for name in names if name not in fields.values()]
+
+
+def _by_rule(rule: _Rule, column: str) -> str:
+    (field,) = structs.fields(defstruct("Name", [(column, Any)], rename=rule))
+    return field.encode_name
 
 
 def _table(inspector: Inspector, old: str, model: EntityModel) -> Iterator[Rename]:

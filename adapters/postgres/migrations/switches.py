@@ -38,7 +38,7 @@ def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaD
         if any(_is_switched(index, metadata.tables[table]) for index in stored.get((None, table), ()))
     ]
     reflected = MetaData()
-    if switched:  # else all tables of the database
+    if switched:  # reflect() without names reads all tables of the database
         reflected.reflect(connection, only=switched, resolve_fks=False)
     return [
         ops.ModifyTableOps(table, list(_replacements(reflected.tables[table], metadata.tables[table])))

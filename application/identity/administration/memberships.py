@@ -30,7 +30,7 @@ from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``roles`` left out are those of the membership as it stands, and none for a new one."""
+    """A member and their roles. If ``roles`` is sent, it replaces the member's roles; if it is left out, they stay."""
 
     user_id: UUID
     roles: list[str] | UnsetType = UNSET
@@ -87,7 +87,6 @@ class MembershipAdministration:
         subject = grants_subject(form.user_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                await self._ensure_tenant(tx, tenant_id)
                 # Locked before it is read, so that two administrators who change a user do so one after the other.
                 await tx.memberships.lock(form.user_id)
                 state = await self._state(tx, caller, form.user_id, tenant_id)
@@ -96,17 +95,15 @@ class MembershipAdministration:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
                     )
-                roles = await self._roles(tx, tenant_id, form.roles, before)
-                ensure_may_give(caller, roles, before.roles if before else ())
-                ensure_fit_membership(roles)
-                held = (*roles, *state.roles)
-                ensure_fits_token(held, "roles")
-                if takes_an_admin(caller, state, tenant_id, held):
-                    ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), form.user_id)
+                kept: Sequence[Role] = before.roles if before else ()
+                roles = kept
+                if form.roles is not UNSET:
+                    roles = await self._new_roles(tx, caller, state, tenant_id, form.roles)
+                # Raises NotFound when the tenant was deleted meanwhile, and keeps it from then on.
                 await tx.memberships.save(
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
-                if before is not None and {role.id for role in roles} != {role.id for role in before.roles}:
+                if before is not None and {role.id for role in roles} != {role.id for role in kept}:
                     await tx.outbox.add(self._notice(state.user, client))
                 digests = self.departures.digests(state.user.email_key, tenant_id)
                 await tx.former_members.readmit(tenant_id, form.user_id, digests)
@@ -115,10 +112,9 @@ class MembershipAdministration:
                     tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
                 )
                 after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
-                if after is None:
-                    raise NotFound  # the tenant was deleted meanwhile
             published.update(versions)
         await self.cache.drop([profile_key(form.user_id)])
+        assert after is not None
         return _item(form.user_id, after), before is None
 
     @retry_on_conflict
@@ -161,17 +157,26 @@ class MembershipAdministration:
 
     async def _state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
+        # After the state, which has no membership in a deleted tenant: the user is not what is wrong then.
+        await self._ensure_tenant(tx, tenant_id)
         # Only a super-admin may learn that a user of other tenants exists.
         if state is None or (state.membership_in(tenant_id) is None and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return state
 
-    async def _roles(
-        self, tx: IdentityTransaction, tenant_id: UUID, names: list[str] | UnsetType, before: Membership | None
+    async def _new_roles(
+        self, tx: IdentityTransaction, caller: Caller, state: AccountState, tenant_id: UUID, names: list[str]
     ) -> Sequence[Role]:
-        if names is UNSET:
-            return before.roles if before else ()
-        return roles_named(names, await tx.roles.by_names(tenant_id, names))
+        """The roles of these names, if the caller may give them to the user, and may take those that are held now."""
+        before = state.membership_in(tenant_id)
+        roles = roles_named(names, await tx.roles.by_names(tenant_id, names))
+        ensure_may_give(caller, roles, before.roles if before else ())
+        ensure_fit_membership(roles)
+        held = (*roles, *state.roles)
+        ensure_fits_token(held, "roles")
+        if takes_an_admin(caller, state, tenant_id, held):
+            ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), state.user.id)
+        return roles
 
 
 def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:

@@ -17,7 +17,7 @@ from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
-from domain.errors import Conflict, FieldError, ValidationError
+from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
 from domain.identity.users import (
     NAME_LENGTH,
@@ -104,6 +104,9 @@ class UserImport:
         refused = [result for result in planned if isinstance(result, Result)]
         try:
             await self._apply(plans)
+        except NotFound:
+            # A tenant was deleted meanwhile: planned anew, its rows are refused.
+            return [result for row in rows for result in await self._store([row])]
         except Conflict as conflict:
             # An account was made meanwhile: one transaction per row finds the row that conflicts.
             if len(rows) == 1:

@@ -26,7 +26,7 @@ from application.ports.identity.users import Departures, IdentityTransaction, Me
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import FieldError
+from domain.errors import FieldError, NotFound, TokenInvalid
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
@@ -278,7 +278,11 @@ class UserAdministration:
         if caller.acts_for_all:
             await tx.memberships.set_system_roles(user_id, role_ids)
         else:
-            await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
+            try:
+                await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
+            except NotFound:
+                # The caller's tenant was deleted meanwhile, and the caller's token is revoked with it.
+                raise TokenInvalid from None
 
     async def _keep_an_admin(
         self, tx: IdentityTransaction, caller: Caller, state: AccountState, left: Sequence[Role] = ()

@@ -217,7 +217,10 @@ class InvitationAcceptance:
             raise wrong_link()
         ensure_fits_token((*roles, *system_roles), "token")
         await self._end(tx, invitation, user_id, client, now)
-        await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
+        try:
+            await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
+        except NotFound:
+            raise wrong_link() from None
         digests = self.departures.digests(invitation.email_key, invitation.tenant_id)
         await tx.former_members.readmit(invitation.tenant_id, user_id, digests)
 

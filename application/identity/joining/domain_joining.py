@@ -9,7 +9,7 @@ from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.users import Departures, VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
-from domain.errors import ValidationError
+from domain.errors import NotFound, ValidationError
 from domain.identity.administration import ensure_fits_token
 from domain.identity.domains import JoinRequest, TenantDomain, domain_of
 from domain.identity.invitations import may_still_give
@@ -91,7 +91,10 @@ class DomainJoining:
             # Security: whoever was removed, or left, does not come back by the address alone, nor by a new account.
             digests = self.departures.digests(state.user.email_key, current.tenant_id)
             if not await tx.former_members.is_former(current.tenant_id, state.user.id, digests):
-                outcome = await self._join_or_ask(tx, state, current, client)
+                try:
+                    outcome = await self._join_or_ask(tx, state, current, client)
+                except NotFound:
+                    return seen  # the tenant was deleted meanwhile
             after = await tx.users.state(seen.user.id)
         if outcome is not None:
             self.outcomes.count(outcome)

@@ -2,17 +2,23 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
+from advanced_alchemy.alembic.commands import AlembicCommands
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Connection, text
 
-from adapters.postgres.migrations.commands import LockPatience
+from adapters.postgres.migrations.commands import LockPatience, run_command
 from adapters.postgres.migrations.migrate import discard, downgrade, pending_sql, upgrade, write_migration
+from adapters.postgres.migrations.online.operations import by_itself
 from adapters.postgres.migrations.pending import MigrationRefused, pending
+from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import index, ref, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.conftest import NewDatabase
@@ -151,3 +157,29 @@ async def test_a_file_that_fails_names_what_is_wrong_and_is_begun_again(books: B
         await books.ask(mend)
     await books.apply(AFTER)
     assert await books.ask(STATE) == [(True, 5, True, 1, True)]
+
+
+async def test_a_statement_that_is_stopped_leaves_the_limit_of_waiting_as_it_was(books: Books) -> None:
+    def stopped(commands: AlembicCommands) -> object:
+        connection: Connection = commands.config.attributes["connection"]
+        connection.execute(text("SET lock_timeout = '3s'"))
+        with Operations.context(MigrationContext.configure(connection)), suppress(asyncio.CancelledError), by_itself():
+            assert connection.execute(text("SHOW lock_timeout")).scalar_one() == "0"
+            raise asyncio.CancelledError
+        return connection.execute(text("SHOW lock_timeout")).scalar_one()
+
+    outcome = await run_command(books.url, metadata_for(BEFORE), books.folders, stopped, commits=False)
+    assert outcome.value == "3s"
+
+
+async def test_a_search_index_that_comes_alone_is_built_beside_reads_and_writes(books: Books) -> None:
+    changed = declared(FIELDS, search=["title"])
+    written = await books.write(changed)
+    assert "the index ix_books_search is built CONCURRENTLY" in written.path.read_text()
+    async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
+        migration = asyncio.create_task(upgrade(books.url, changed, books.folders))
+        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+            assert not migration.done()
+        await books.add({"title": "c", "pages": 4})
+        assert not migration.done()
+    assert await migration == []

@@ -1,13 +1,13 @@
 """Migrations that put a table into parts, stopped at any moment: the service writes on, and the next run ends them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import asyncpg
 import pytest
 
-from adapters.postgres.migrations.commands import run_command
+from adapters.postgres.migrations.commands import LockPatience, run_command
 from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.migrations.pending import VERSIONS, pending
+from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, pending
 from adapters.postgres.schema.parts import bound
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
@@ -101,6 +101,28 @@ async def test_a_bound_that_has_come_near_since_it_was_left_is_made_anew(
     assert await upgrade(url, registry) == []
     await kind.add(owner, next_month(now()))
     assert await kind.where(owner) == {f"{kind.table}_old": 4}
+    await owner.close()
+
+
+async def test_a_bound_that_stays_because_the_table_is_in_use_hides_no_row_behind_it(
+    kind: Kind, url: str, registry: Registry
+) -> None:
+    owner, reader = await opened(url), await asyncpg.connect(url)
+    await kind.add(owner, now(), now() + timedelta(days=200))
+    # as after a run that was stopped
+    month = next_month(next_month(now()))
+    check = f"ADD CONSTRAINT {kind.table}_bound CHECK ({kind.parted.key} < '{await shown_bound(owner, kind, month)}')"
+    await owner.execute(f"ALTER TABLE {kind.table} {check} NOT VALID")
+    async with reader.transaction():
+        await reader.execute(f"SELECT FROM {kind.table}")
+        with pytest.raises(MigrationRefused, match=f"{kind.table}_bound"):
+            await upgrade(url, registry, patience=LockPatience(seconds=0.02, pause=0, tries=1))
+    assert await owner.fetchval(BOUNDS, kind.table) == 1
+    # the next run takes it away
+    with pytest.raises(MigrationRefused, match=f"{kind.table}_bound"):
+        await upgrade(url, registry)
+    assert await owner.fetchval(BOUNDS, kind.table) == 0
+    await reader.close()
     await owner.close()
 
 

@@ -13,8 +13,10 @@ from application.identity.administration.user_forms import NewUserForm, UserForm
 from application.retry import retry_on_conflict
 from domain.entities.declaration import Registry
 from domain.errors import Error, Forbidden, SerializationConflict, ValidationError
-from domain.scope import EveryTenant
+from domain.identity.users import Role
+from domain.scope import GRANTS_BYTES, EveryTenant
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
+from tests.builders import new_id
 
 
 @pytest.fixture
@@ -134,6 +136,22 @@ async def test_the_mark_of_the_default_is_moved_and_never_taken_away(service: In
     with pytest.raises(ValidationError) as error:
         await services.memberships.save(root, tenant.id, form, HERE)
     assert fields(error) == ["isDefault"]
+
+
+async def test_roles_that_have_grown_too_large_keep_nobody_from_another_default(service: InMemoryService) -> None:
+    root, services = await service.admin(), service.services
+    tenant = await services.tenants.create(root, NewTenantForm(name="Acme", identifier="acme"), HERE)
+    user = await services.users.create(root, NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada"), HERE)
+    names = [f"read:entity-{number:04}" for number in range(GRANTS_BYTES // 15)]
+    large = Role(id=new_id(), tenant_id=tenant.id, name="Large", permissions=tuple(names))
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.roles.add(large)
+        await tx.memberships.save(user.id, tenant.id, [large.id], None, service.clock.now())
+    kept, _ = await services.memberships.save(root, tenant.id, MemberForm(user_id=user.id, is_default=True), HERE)
+    assert (kept.roles, kept.is_default) == (("Large",), True)
+    with pytest.raises(ValidationError) as error:
+        await services.memberships.save(root, tenant.id, MemberForm(user_id=user.id, roles=["Large"]), HERE)
+    assert fields(error) == ["roles"]
 
 
 async def test_a_token_with_the_old_address_is_stale(service: InMemoryService) -> None:

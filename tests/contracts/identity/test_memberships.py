@@ -8,7 +8,7 @@ import pytest
 
 from application.ports.identity.users import Listing
 from application.ports.whole_database import Transaction, WholeDatabase
-from domain.errors import Conflict
+from domain.errors import Conflict, NotFound
 from domain.identity.administration import ensure_owner_stays
 from domain.identity.users import Membership, Tenant, User
 from domain.scope import EveryTenant, OneTenant
@@ -145,6 +145,36 @@ async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
         await tx.memberships.save(ada.id, tenants[0].id, role_ids, None, NOW)
     with pytest.raises(Conflict):
         await removing
+
+
+async def test_nobody_joins_a_deleted_tenant(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
+    here = tenants[0]
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.memberships.save(ada.id, here.id, [], None, NOW)
+        await tx.tenants.remove(here.id, NOW)
+    for tenant_id in (here.id, new_id()):
+        async with database.transaction(EveryTenant()) as tx:
+            with pytest.raises(NotFound):
+                await tx.memberships.save(ada.id, tenant_id, [], None, NOW)
+
+
+async def test_a_tenant_stays_until_a_membership_is_stored(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    here = tenants[0]
+
+    async def remove() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.tenants.remove(here.id, NOW)
+
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.memberships.save(ada.id, here.id, [], None, NOW)
+        removing = asyncio.create_task(remove())
+        await asyncio.wait([removing], timeout=0.1)
+        assert [membership.tenant_id for membership in await of(tx, ada)] == [here.id]
+    await removing
+    async with database.read_only(EveryTenant()) as read:
+        assert await of(read, ada) == ()
 
 
 async def test_owners_are_members_with_an_active_account(

@@ -48,7 +48,8 @@ class Load:
         return Loaded(imported, count - len(self.errors) - imported, self.errors)
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
-        await self._execute(f"{statements.PLANNING}; {statements.create_incoming(self.model)}")
+        await self._execute(statements.PLANNING)
+        await self._execute(statements.create_incoming(self.model))
         names = statements.copied_columns(self.model, is_upsert=self.loading.key is not None)
         status = await self.connection.copy_to_table(
             statements.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE

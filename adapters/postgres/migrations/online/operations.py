@@ -99,7 +99,7 @@ def by_itself() -> Iterator[None]:
     _wait_for_locks("0")
     try:
         yield
-    except Exception:
+    except BaseException:
         # of a connection that is lost, its loss is told
         with suppress(SQLAlchemyError):
             _wait_for_locks(before)

@@ -5,10 +5,11 @@ bound while they are read and written, and then takes the part over without read
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from adapters.postgres.migrations.online.operations import by_itself, is_online
 from adapters.postgres.schema.parts import InParts, bound, making, on_table
@@ -107,8 +108,10 @@ def _validate(parted: InParts, context: Mapping[str, str]) -> None:
         with by_itself():
             op.execute(on_table(_VALIDATE, parted, context))
     except IntegrityError:
-        # whoever wrote that row goes on to, until somebody has decided about it
-        op.execute(on_table(_UNBOUND, parted))
+        # whoever wrote that row goes on to, until somebody has decided about it: unless the table is in use, and the
+        # bound stays, for the row is what the migration is stopped by
+        with suppress(SQLAlchemyError):
+            op.execute(on_table(_UNBOUND, parted))
         raise
 
 

@@ -9,7 +9,7 @@ from alembic.operations import ops
 
 from adapters.postgres.migrations.online.operations import Online
 from adapters.postgres.migrations.online.search_indexes import IndexSearch
-from adapters.postgres.migrations.operations import FillIn, Rename
+from adapters.postgres.migrations.operations import IN_HISTORIES, FillIn, Rename
 from adapters.postgres.schema.search import search_index_name
 
 ONLINE_MESSAGE = ", beside reads and writes"
@@ -34,11 +34,17 @@ def split(operations: list[Any]) -> tuple[list[Any], list[Any]]:
             stays = [inside for inside in operation.ops if inside not in late]
             together += [ops.ModifyTableOps(operation.table_name, stays)] if stays else []
             after += [ops.ModifyTableOps(operation.table_name, [Online(inside) for inside in late])] if late else []
-        elif isinstance(operation, IndexSearch) and operation.table not in made:
+        elif _is_alone(operation, made):
             after.append(operation)
         else:
             together.append(operation)
     return together, after
+
+
+def _is_alone(operation: Any, made: set[str]) -> bool:
+    if isinstance(operation, IndexSearch):
+        return operation.table not in made
+    return isinstance(operation, Rename) and operation.kind in IN_HISTORIES
 
 
 def _is_late(operation: Any, replaced: set[str]) -> bool:
@@ -51,8 +57,10 @@ def _is_late(operation: Any, replaced: set[str]) -> bool:
 class Locks(ops.MigrateOperation):
     """Comment at the head of a file: which tables its statements lock, whom that keeps out, and for how long."""
 
-    def __init__(self, operations: list[Any]) -> None:
+    def __init__(self, operations: list[Any], *, is_beside: bool) -> None:
         self.sentences = list(dict.fromkeys(_sentences(operations)))
+        self.head = "# Locks, beside reads and writes:" if is_beside else "# Locks:"
+        """The first line; by it the template knows a file that is applied beside reads and writes."""
 
     def reverse(self) -> ops.MigrateOperation:
         return self
@@ -63,7 +71,7 @@ class Locks(ops.MigrateOperation):
 
 @renderers.dispatch_for(Locks)
 def _render(_: AutogenContext, operation: Locks) -> list[str]:
-    return ["# Locks:", *(f"# - {sentence}" for sentence in operation.sentences)]
+    return [operation.head, *(f"# - {sentence}" for sentence in operation.sentences)]
 
 
 def _sentences(operations: list[Any]) -> Iterator[str]:
@@ -81,7 +89,7 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
             what = "built" if operation.fields else "dropped"
             yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is {what} CONCURRENTLY"
         elif isinstance(operation, Rename):
-            yield f"{operation.table}: {_renamed(operation)}"
+            yield _renamed(operation)
 
 
 def _sentence(operation: Any) -> str:
@@ -104,9 +112,15 @@ def _sentence(operation: Any) -> str:
 
 
 def _renamed(operation: Rename) -> str:
+    table, old, new = operation.table, operation.old, operation.new
+    if operation.kind == "history":
+        return f"row_history: nobody waits: lines of {old} become lines of {new}, a day at a time"
     if operation.kind == "field":
-        return f"all histories are read, and what they tell of {operation.old} is written anew"
-    return f"reads and writes wait for a moment: the {operation.kind} {operation.old} is renamed"
+        return (
+            f"row_history: nobody waits: what lines of {table} tell of {old} they tell of {new}, a day at a time; a "
+            f"JSON name that was given by hand belongs in the place of {old}"
+        )
+    return f"{table}: reads and writes wait for a moment: the {operation.kind} {old} is renamed"
 
 
 def _added(operation: ops.AddColumnOp) -> str:

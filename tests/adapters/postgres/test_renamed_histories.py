@@ -1,0 +1,139 @@
+"""Histories of renamed fields and entities: their lines move along, and nobody waits for it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+import msgspec
+import pytest
+from msgspec import defstruct, field
+
+from adapters.postgres.migrations.commands import LockPatience
+from adapters.postgres.migrations.migrate import downgrade, pending_sql, upgrade
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.declaration import Registry, entity
+from domain.entities.registry import build_registry
+from tests.adapters.postgres.changed_books import Books, Fields, declared
+from tests.conftest import NewDatabase
+from tests.waiting import HUNG_AFTER
+
+NOW = datetime.now(UTC)
+ADD = """
+INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)
+VALUES ($1, 'books', $2, 1, 'created', $3, $4)"""
+TOLD = "SELECT entity, changes -> 0 ->> 'field' FROM row_history ORDER BY at"
+MILLISECONDS = timedelta(milliseconds=1)
+
+
+@pytest.fixture
+async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
+    return Books(await new_database(), tmp_path)
+
+
+async def tell(books: Books, *names: str, at: datetime = NOW) -> None:
+    """Adds a line of the history of books for each field, in this order."""
+    for number, name in enumerate(names):
+        changes = msgspec.json.encode([{"field": name, "from": None, "to": 1}]).decode()
+        await books.ask(ADD, books.tenant, uuid4(), at + number * MILLISECONDS, changes)
+
+
+def kept(fields: Fields, rename: Any = "camel") -> Registry:
+    made = entity("books", history=True)(defstruct("Book", fields, rename=rename, kw_only=True))
+    return build_registry([*BUILTIN_ENTITIES, made])
+
+
+@asynccontextmanager
+async def holding_lines(books: Books, since: datetime) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A transaction that has locked the lines since a moment, so that whoever changes them waits."""
+    connection = await asyncpg.connect(books.url, server_settings={"tenantry.scope": "every"})
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT FROM row_history WHERE at >= $1 FOR UPDATE", since)
+            yield connection
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "spoken"),
+    [("books", "sku", "code=sku"), ("titles", "code", "books=titles")],
+)
+async def test_nobody_waits_while_lines_move_along_day_by_day(
+    books: Books, table: str, column: str, spoken: str
+) -> None:
+    after = declared([(column, int)], table, history=True)
+    await books.migrate(declared([("code", int)], history=True))
+    await tell(books, "code", at=NOW - timedelta(days=2))
+    await tell(books, "code")
+    async with asyncio.timeout(HUNG_AFTER), holding_lines(books, NOW) as connection:
+        # the file is written without a change of any line
+        written = await books.write(after, spoken)
+        assert written.after is not None
+        assert "online = True" in written.after.read_text()
+        # the wait for a line has no limit: a try that gave up would begin anew
+        patience = LockPatience(seconds=0.02, pause=0, tries=1)
+        migration = asyncio.create_task(upgrade(books.url, after, books.folders, patience))
+        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+            assert not migration.done()
+        await books.add({column: 1}, table=table)
+        assert await books.ask(TOLD) == [(table, column), ("books", "code")]
+        assert not migration.done()
+    assert await migration == []
+    assert await books.ask(TOLD) == [(table, column)] * 2
+    assert await downgrade(books.url, after, books.folders) == [written.path, written.after]
+    assert await books.ask(TOLD) == [("books", "code")] * 2
+
+
+async def test_printed_sql_moves_all_lines_together_outside_the_transaction_of_the_table(books: Books) -> None:
+    await books.migrate(kept([("code", int)]))
+    await tell(books, "code", "title")
+    after = kept([("sku", int)])
+    await books.write(after, "code=sku")
+    printed = await pending_sql(books.url, after, books.folders)
+    first, second = printed.split("UPDATE row_history", 1)
+    assert first.rindex("COMMIT;") > first.rindex("RENAME COLUMN code TO sku")
+    assert "\nCOMMIT;" in second
+    connection = await asyncpg.connect(books.url, server_settings={"tenantry.scope": "every"})
+    for statement in printed.split(";\n"):
+        await connection.execute(statement)
+    await connection.close()
+    assert [told for _, told in await books.ask(TOLD)] == ["sku", "title"]
+
+
+BY_HAND = field(name="sku")
+
+
+@pytest.mark.parametrize(
+    ("others", "rename", "new", "told", "becomes"),
+    [
+        # names of one word each do not tell the rule
+        ([], None, ("price", int), "unit_price", "price"),
+        ([], "camel", ("price", int), "unitPrice", "price"),
+        ([], "kebab", ("price", int), "unit-price", "price"),
+        # others do, beside names that were given by hand
+        ([("code", int, BY_HAND)], "camel", ("full_price", int), "unitPrice", "fullPrice"),
+        ([("shelf_mark", int)], "camel", ("cost", int, field(name="price")), "unitPrice", "price"),
+        ([("shelf_mark", int)], None, ("cost", int, field(name="price")), "unit_price", "price"),
+        # such as that of another field, whose lines stay
+        ([("code", int, field(name="unit_price"))], "camel", ("full_price", int), "unit_price", "unit_price"),
+    ],
+)
+async def test_lines_of_a_field_are_found_by_the_json_name_that_it_had(
+    books: Books, others: Fields, rename: Any, new: Any, told: str, becomes: str
+) -> None:
+    await books.migrate(kept([("unit_price", int), *others], rename))
+    await tell(books, told, "title")
+    after = kept([new, *others], rename)
+    written = await books.migrate(after, f"unit_price={new[0]}")
+    assert [name for _, name in await books.ask(TOLD)] == [becomes, "title"]
+    if written.after is not None and told != becomes:
+        assert "a JSON name that was given by hand belongs in the place of" in written.after.read_text()
+        await downgrade(books.url, after, books.folders)
+        # the likeliest of the names, where the struct does not tell
+        likeliest = told if others else "unitPrice"
+        assert [name for _, name in await books.ask(TOLD)] == [likeliest, "title"]
