@@ -13,7 +13,7 @@ from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, Tok
 EVERYTHING = "*"
 
 _NAME = re.compile(r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})")
-PERMISSION_PATTERN = _NAME.pattern
+PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
 
 
 class Permission(Struct, frozen=True, kw_only=True):

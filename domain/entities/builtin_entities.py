@@ -9,10 +9,10 @@ from msgspec import Meta, Struct
 from domain.entities.markers import entity, unique
 from domain.errors import FieldError
 from domain.identity.redirects import MOST_ADDRESSES, redirect_mistake
-from domain.scope import PERMISSION_PATTERN, AuditEvent
+from domain.scope import PERMISSION_HINT, AuditEvent, is_permission
 
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
-PermissionName = Annotated[str, Meta(max_length=100, pattern=f"^(?:{PERMISSION_PATTERN})$")]
+PermissionName = Annotated[str, Meta(max_length=100)]
 
 
 @entity("applications", search=["name"], unique=[unique("app_id")], tenant_owned=False)
@@ -30,7 +30,11 @@ class Application(Struct, rename="camel", kw_only=True):
     required_permission: PermissionName | None = None
     redirect_urls: list[str] | None = None
 
-    def check(self, before: "Application | None") -> Iterator[FieldError]:  # noqa: ARG002  # the address alone counts
+    def check(self, before: "Application | None") -> Iterator[FieldError]:
+        # A name that was stored before this rule keeps nobody from changing the rest, as from closing the application.
+        is_kept = before is not None and before.required_permission == self.required_permission
+        if not is_kept and self.required_permission is not None and not is_permission(self.required_permission):
+            yield FieldError("requiredPermission", PERMISSION_HINT)
         addresses = self.redirect_urls or []
         if len(addresses) > MOST_ADDRESSES:
             yield FieldError("redirectUrls", f"takes {MOST_ADDRESSES} addresses at most")

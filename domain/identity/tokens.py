@@ -123,6 +123,11 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
     return TokenInvalid("The session has ended.")
 
 
+def refreshed_once_more() -> TokenInvalid:
+    """Refusal of a refresh token whose successor is spent too; the session lives."""
+    return TokenInvalid("The session was refreshed once more meanwhile: use its newest refresh token.")
+
+
 SELECTOR_SCOPE = "tenant-selector-only"
 
 

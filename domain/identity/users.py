@@ -60,8 +60,6 @@ class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
     settings: TenantSettings = field(default_factory=TenantSettings)
 
 
-# letters and symbols by their category: fillers of Hangul, and Braille without a dot
-_WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 SUPER_ADMIN = "SuperAdmin"
 ADMIN = "Admin"
 MEMBER = "Member"
@@ -282,6 +280,10 @@ def _ascii_host(domain: str) -> str | None:
 
 def _is_blank(char: str) -> bool:
     return char.isspace() or unicodedata.category(char).startswith("C")
+
+
+# Their categories are those of letters and symbols: fillers of Hangul, Braille without a dot, a note without a head.
+_WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 
 
 def _is_seen(char: str) -> bool:

@@ -3,16 +3,22 @@
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from application.identity.administration.tenant_forms import TenantPage
+from application.identity.operator_accounts import OperatorAccounts
 from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
+from domain.scope import EveryTenant
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity import administration, demo, service_accounts
 from entrypoints.cli.reports.settings_report import report
+from tests.builders import user
 from tests.entrypoints.processes import Tenantry
 from tests.http.app import ADMIN, TestApp, open_test_app
 
@@ -81,6 +87,27 @@ async def test_users_are_listed_by_tenant_or_all_of_them(app: TestApp) -> None:
     assert [user["tenantRoles"] for user in listed.values() if user["roles"] == ["SuperAdmin"]] == [[]]
     (line,) = [line for line in everybody.splitlines() if line.startswith("u1@acme.example")]
     assert "acme:Member" in line
+
+
+@dataclass
+class CountedAccounts:
+    """The operator's use cases, with the numbers of users whose roles were asked for at once."""
+
+    accounts: OperatorAccounts
+    asked: list[int] = field(default_factory=list)
+
+    async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+        self.asked.append(len(user_ids))
+        return await self.accounts.roles_in_tenants(user_ids)
+
+
+async def test_roles_in_tenants_are_asked_for_page_by_page(app: TestApp) -> None:
+    async with app.adapters.database.transaction(EveryTenant()) as tx:
+        for _ in range(administration.PAGE_SIZE):
+            await tx.users.add(user())
+    counted: Any = CountedAccounts(app.services.operator_accounts)
+    listed = json.loads((await administration.list_users(replace(app.services, operator_accounts=counted), None)).json)
+    assert counted.asked == [administration.PAGE_SIZE, len(listed) - administration.PAGE_SIZE]
 
 
 async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:

@@ -94,6 +94,9 @@ def finished(document: Json) -> Json:
     for name, schema in document["components"]["schemas"].items():
         if schema.get("title") == name:
             del schema["title"]
+        if "description" in schema:
+            # Descriptions are Markdown; docstrings write code as reStructuredText does.
+            schema["description"] = schema["description"].replace("``", "`")
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
     return document | {"tags": [{"name": tag} for tag in tags]}
 

@@ -39,7 +39,8 @@ class MembershipsController(Controller):
     @post(
         "/",
         **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
-        description="200 when the user was in it already: `roles` replace those held, which stay where it is left out.",
+        description="200 when the user was in it already. If `roles` is sent, it replaces the member's roles; "
+        "if it is left out, they stay.",
         responses=REPLACED,
     )
     async def save(

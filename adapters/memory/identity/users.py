@@ -77,11 +77,11 @@ class MemoryUsers:
         return page_of(found, listing, lambda candidate: candidate.user), len(found)
 
     async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
-        store = self.access.read()
+        store, wanted = self.access.read(), set(user_ids)
         held = [
             HeldRole(member.user_id, store.tenants[member.tenant_id].identifier, name)
             for member in store.memberships.values()
-            if member.user_id in user_ids and member.tenant_id not in store.deleted_tenants
+            if member.user_id in wanted and member.tenant_id not in store.deleted_tenants
             for name in _role_names(store, member.user_id, member.tenant_id)
         ]
         return sorted(held, key=lambda each: (each.tenant, each.role, each.user_id))

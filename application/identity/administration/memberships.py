@@ -30,7 +30,7 @@ from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``roles`` left out are those of the membership as it stands, and none for a new one."""
+    """A member and their roles. If ``roles`` is sent, it replaces the member's roles; if it is left out, they stay."""
 
     user_id: UUID
     roles: list[str] | UnsetType = UNSET

@@ -26,6 +26,7 @@ from domain.identity.administration import (
 )
 from domain.identity.users import Role
 from domain.scope import (
+    PERMISSION_HINT,
     Caller,
     Client,
     EveryTenant,
@@ -195,9 +196,6 @@ class RoleAdministration:
 
 def served_permissions(registry: Registry) -> list[Permission]:
     return [registered(name, "entities") for name in registry.permissions()]
-
-
-PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
 
 
 def _errors(form: RoleForm | RoleChange) -> list[FieldError]:

@@ -43,6 +43,7 @@ from domain.identity.tokens import (
     membership_in,
     proved_by,
     refresh_outcome,
+    refreshed_once_more,
 )
 from domain.identity.users import (
     AccountState,
@@ -265,7 +266,7 @@ class SignIn:
         claims = await self.issuing.issued_claims(session, state, wanted, now)
         rotated = await self.issuing.rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
-            raise TokenInvalid("The session has ended.")
+            raise refreshed_once_more()
         # Another refresh won the race: this one answers with the winner's successor.
         if rotated.tenant_id != wanted:
             return await self._again(rotated, state, asked, now)
@@ -281,9 +282,12 @@ class SignIn:
         # The counter stays: the successor is the same, and its time of grace begins no second time.
         moved = replace(session, tenant_id=asked)
         async with self.database.autocommit(EveryTenant()) as tx:
-            if not await tx.sessions.rotate(moved, seen=session.counter):
-                raise TokenInvalid("The session has ended.")
-        return moved, claims
+            if await tx.sessions.rotate(moved, seen=session.counter):
+                return moved, claims
+            current = await tx.sessions.by_id(session.id)
+        if current is None or current.ended_at is not None:
+            raise TokenInvalid("The session has ended.")
+        raise refreshed_once_more()
 
     @retry_on_conflict
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:

@@ -11,7 +11,7 @@ from application.ports.identity.service_accounts import ListedServiceAccount
 from domain.errors import FieldError, ValidationError
 from domain.identity.service_accounts import NETWORKS_PER_KEY, PERMISSIONS_PER_KEY, ApiKey
 from domain.identity.users import text_errors
-from domain.scope import is_permission
+from domain.scope import PERMISSION_HINT, is_permission
 
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000
@@ -22,7 +22,6 @@ LAST_MOMENT = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
 """The latest time that a key can end at: PostgreSQL knows later ones, and Python does not."""
 
 SORTABLE_ACCOUNTS = {"createdAt": "created_at", "name": "name", "isActive": "is_active"}
-PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
 
 
 class ServiceAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

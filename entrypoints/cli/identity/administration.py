@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm, TenantForm
@@ -68,15 +68,28 @@ class UserOfTenants(UserItem, rename="camel", kw_only=True):
     tenant_roles: tuple[str, ...]
 
 
+class UsersOfTenants(Struct, frozen=True):
+    """A page of users, with the roles of their memberships."""
+
+    items: list[UserOfTenants]
+    total_pages: int
+
+
 async def list_users(services: Services, identifier: str | None) -> Answer:
     # in ``system`` the operator sees the users of all tenants
     tenant = await tenant_named(services, identifier or SYSTEM_IDENTIFIER)
-    users = await every_page(lambda parameters: services.users.page(operator(tenant.id), parameters))
+    caller = operator(tenant.id)
     if tenant.id != SYSTEM_TENANT_ID:
+        users = await every_page(lambda parameters: services.users.page(caller, parameters))
         return listed(users, ("email", "fullName", "roles", "isActive", "createdAt", "id"))
-    held = await services.operator_accounts.roles_in_tenants([user.id for user in users])
-    told = [UserOfTenants(**structs.asdict(user), tenant_roles=held.get(user.id, ())) for user in users]
-    return listed(told, ("email", "fullName", "roles", "tenantRoles", "isActive", "createdAt", "id"))
+
+    async def page(parameters: Sequence[tuple[str, str]]) -> UsersOfTenants:
+        found = await services.users.page(caller, parameters)
+        held = await services.operator_accounts.roles_in_tenants([user.id for user in found.items])
+        told = [UserOfTenants(**structs.asdict(user), tenant_roles=held.get(user.id, ())) for user in found.items]
+        return UsersOfTenants(told, found.total_pages)
+
+    return listed(await every_page(page), ("email", "fullName", "roles", "tenantRoles", "isActive", "createdAt", "id"))
 
 
 async def create_user(

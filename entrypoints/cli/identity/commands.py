@@ -93,7 +93,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @click.option("--tenant", metavar="IDENTIFIER", help="Members of this tenant; users of all tenants without it.")
     @JSON
     def list_command(tenant: str | None) -> None:
-        """Print users. Without a tenant, roles in tenants are such as acme:Admin, beside those of the whole service."""
+        """Print users. Without --tenant, the roles that they hold in tenants are listed too, as in acme:Admin."""
         from entrypoints.cli.identity.administration import list_users  # noqa: PLC0415
 
         run(lambda services: list_users(services, tenant))

@@ -39,6 +39,7 @@ async def crowded(
     return postgres
 
 
+@pytest.mark.long  # lists a little over the bound are among the contracts of records
 @pytest.mark.parametrize("include", ["reviews,category.products", "category.products.reviews"])
 async def test_lists_of_more_than_a_gigabyte_are_refused(
     crowded: PostgresDatabase, registry: Registry, include: str

@@ -8,21 +8,26 @@ from uuid import UUID
 
 import pytest
 
+from application.identity.administration.imported_rows import ImportedUser, Row
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, RolesForm
+from application.identity.administration.user_import import Outcome
+from application.identity.joining.acceptance import AcceptForm
 from application.identity.joining.join_requests import ApprovalForm
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from domain.errors import Error, NotFound, TokenInvalid
+from domain.errors import Error, NotFound, TokenInvalid, ValidationError
 from domain.identity.domains import JoinRequest
-from domain.identity.users import User
+from domain.identity.users import User, token_hash
 from domain.scope import Caller, EveryTenant, Scope
+from entrypoints.cli.identity.user_import import user_import
 from tests.application.identity.test_social_sign_in import open_service
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 from tests.builders import NOW, caller, role, user
 from tests.contracts.identity.test_domains import domain_of
+from tests.contracts.identity.test_invitations import invitation, sent
 
 
 @dataclass
@@ -178,3 +183,30 @@ async def test_who_comes_by_the_address_while_the_tenant_is_deleted_logs_in_with
     joined = await going.service.services.sign_in.joining.joined(VerifiedIdentity(state, by_password=False), HERE)
     assert going.database.deleted is None
     assert joined.memberships == ()
+
+
+async def test_an_invitation_to_a_tenant_that_is_deleted_meanwhile_is_a_wrong_link(going: Going) -> None:
+    token, root = "a" * 43, going.root.user_id
+    async with going.database.database.transaction(EveryTenant()) as tx:
+        acme = await tx.tenants.by_id(going.tenant_id)
+        state = await tx.users.state(root)
+        assert acme is not None
+        assert state is not None
+        invited = invitation(acme, state.user, going.eve.email, hash=token_hash(token))
+        assert await tx.invitations.add([sent(invited)]) == 1
+    eve = caller(user_id=going.eve.id)
+    with pytest.raises(ValidationError) as refusal:
+        await going.service.services.acceptance.accept(eve, AcceptForm(token=token), HERE)
+    assert [error.field for error in refusal.value.fields] == ["token"]
+    assert going.database.deleted is None
+    assert await going.tenants_of(going.eve.id) == []
+
+
+async def test_rows_of_an_import_are_planned_anew_when_their_tenant_is_deleted(going: Going) -> None:
+    """In this test the deletion is undone with the transaction, and so the rows are stored the second time."""
+    rows = [
+        Row(number, ImportedUser(email=f"u{number}@x.example", full_name="New", tenant="acme")) for number in (2, 3)
+    ]
+    results = await user_import(going.service.adapters).store(rows)
+    assert going.database.deleted is None
+    assert [(result.number, result.outcome) for result in results] == [(2, Outcome.MADE), (3, Outcome.MADE)]

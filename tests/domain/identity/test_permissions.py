@@ -3,7 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from domain.entities.builtin_entities import Application
 from domain.scope import allows, covers, is_permission, may_grant, smallest
 
 SIDES = st.sampled_from(["*", "read", "create", "users", "products"])
@@ -106,3 +108,11 @@ def test_a_grant_never_reaches_further_than_its_giver(held: list[str], given_: l
     if may_grant(held, given_):
         for needed in ("*", "read:users", "create:products", "read:*", "*:users"):
             assert not allows(given_, needed) or allows(held, needed)
+
+
+def test_an_application_with_a_name_from_before_the_rule_can_be_closed() -> None:
+    """And gets no other such name."""
+    before = Application(app_id="shop", name="Shop", required_permission="sell")
+    assert list(replace(before, is_active=False).check(before)) == []
+    (error,) = replace(before, required_permission="Sell").check(before)
+    assert error.field == "requiredPermission"

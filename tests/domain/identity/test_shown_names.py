@@ -66,7 +66,18 @@ def test_a_name_holds_no_control_characters_and_no_marks_of_direction(name: str)
 
 @pytest.mark.parametrize(
     "name",
-    [" ", "\u00a0\u2003", "\u200b\u200d", "\ufeff ", "\u3164", "\u115f\u1160", "\uffa0 ", "\u2800", "\u034f\ufe0f"],
+    [
+        " ",
+        "\u00a0\u2003",
+        "\u200b\u200d",
+        "\ufeff ",
+        "\u3164",
+        "\u115f\u1160",
+        "\uffa0 ",
+        "\u2800",
+        "\u034f\ufe0f",
+        "\U0001d159",
+    ],
 )
 def test_a_name_shows_something_where_one_is_required(name: str) -> None:
     assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]

@@ -72,6 +72,13 @@ async def test_headers_stand_in_the_same_order_in_every_process(app: TestApp) ->
         assert own == sorted(own)
 
 
+async def test_code_is_marked_as_in_markdown(app: TestApp) -> None:
+    """Docstrings mark it with two backticks, as reStructuredText does."""
+    document = json.dumps(await described(app))
+    assert "`" in document
+    assert "``" not in document
+
+
 async def test_every_endpoint_is_described(app: TestApp) -> None:
     document = await described(app)
     operations = [operation for path in document["paths"].values() for operation in path.values()]

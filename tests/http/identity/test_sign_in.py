@@ -166,8 +166,10 @@ async def test_an_application_that_does_not_take_the_caller_is_forbidden(app: Te
 async def test_an_application_asks_for_a_permission_that_a_role_can_hold(app: TestApp, name: str) -> None:
     location = await register_app(app, requiredPermission="*:products")
     answer = await app.call("PUT", location, as_whom="root", json={"requiredPermission": name})
-    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "VALIDATION_ERROR")
-    assert [detail["field"] for detail in answer.json()["error"]["details"]] == ["requiredPermission"]
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "UNPROCESSABLE_ENTITY")
+    (detail,) = answer.json()["error"]["details"]
+    assert detail["field"] == "requiredPermission"
+    assert detail["message"].startswith("takes <action>:<resource>")
 
 
 async def test_an_application_id_that_could_not_be_registered_is_refused(app: TestApp) -> None:
