@@ -48,9 +48,12 @@ class Load:
         return Loaded(imported, count - len(self.errors) - imported, self.errors)
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
-        await self._execute(statements.PLANNING)
+        is_upsert = self.loading.key is not None
+        if is_upsert:
+            # not for new rows: the server would plan the check of each reference anew for each of them
+            await self._execute(statements.PLANNING)
         await self._execute(statements.create_incoming(self.model))
-        names = statements.copied_columns(self.model, is_upsert=self.loading.key is not None)
+        names = statements.copied_columns(self.model, is_upsert=is_upsert)
         status = await self.connection.copy_to_table(
             statements.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE
         )
