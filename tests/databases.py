@@ -6,6 +6,19 @@ from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
 
+SOMEBODY_WAITS = """
+SELECT EXISTS (
+    SELECT FROM pg_locks
+    WHERE NOT granted AND pid IN (
+        SELECT pid FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE datname = current_database()
+    )
+)
+"""
+"""Whether a connection to this database waits for a lock; in those of other tests somebody always may.
+
+Locks of rows name no database, but who waits for one holds a lock of its table.
+"""
+
 
 def named(url: str) -> str:
     return urlsplit(url).path.removeprefix("/")

@@ -12,6 +12,7 @@ import pytest
 
 from domain.scope import SYSTEM_TENANT_ID
 from tests.conftest import NewDatabase
+from tests.databases import SOMEBODY_WAITS
 from tests.entrypoints.pair import ADDRESSES, ADMIN, JsonObject, Pair, pair_on
 from tests.entrypoints.processes import PASSWORD, Tenantry
 from tests.waiting import HUNG_AFTER, until
@@ -166,7 +167,7 @@ async def test_whoever_adds_a_member_waits_for_who_deletes_the_tenant(pair: Pair
 
 
 async def waits_or_ended(pair: Pair, asked: asyncio.Task[httpx.Response]) -> bool:
-    return asked.done() or bool(await pair.database.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"))
+    return asked.done() or bool(await pair.database.fetchval(SOMEBODY_WAITS))
 
 
 LIVING_ADMINS = """

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from tests.databases import SOMEBODY_WAITS
 from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, free_port, is_gone
 from tests.waiting import HUNG_AFTER
 
@@ -127,7 +128,7 @@ async def stop_in_the_middle(served: Served, database_url: str, token: str) -> N
         async with connection.transaction():
             await connection.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
             answer = asyncio.create_task(asyncio.to_thread(served.call, "GET", "/api/products", None, token))
-            while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+            while not await connection.fetchval(SOMEBODY_WAITS):
                 assert not answer.done()
             served.process.terminate()
             while can_connect(served.url):

@@ -12,6 +12,7 @@ from domain.entities.declaration import Registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_reading import PRODUCT
+from tests.databases import SOMEBODY_WAITS
 from tests.waiting import until
 
 HERE = OneTenant(new_id())
@@ -38,7 +39,7 @@ async def test_a_row_that_another_moves_elsewhere_is_not_taken_along(
     async with owner.transaction():
         await owner.execute("UPDATE reviews SET product_id = $1 WHERE id = $2", staying, moved)
         deleting = asyncio.create_task(removed(postgres, registry, "products", going))
-        await until(partial(owner.fetchval, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"))
+        await until(partial(owner.fetchval, SOMEBODY_WAITS))
     await deleting
     deleted = await owner.fetch("SELECT id, is_deleted FROM reviews")
     assert {row["id"]: row["is_deleted"] for row in deleted} == {moved: False, left: True}

@@ -17,6 +17,7 @@ from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category
+from tests.databases import SOMEBODY_WAITS
 from tests.waiting import until
 
 HERE = OneTenant(new_id())
@@ -66,4 +67,4 @@ async def test_a_slow_statement_of_an_export_ends_as_a_pages_does(
         await owner.execute("LOCK TABLE products IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(ServiceUnavailable):
             await first_piece(postgres, registry, asked)
-        await until(partial(owner.fetchval, "SELECT count(*) FROM pg_locks WHERE NOT granted"), 0)
+        await until(partial(owner.fetchval, SOMEBODY_WAITS), False)

@@ -17,6 +17,7 @@ from adapters.postgres.migrations.pending import MigrationRefused
 from tests.adapters.postgres.changed_books import Books, declared
 from tests.adapters.postgres.working_process import CLIENTS, NEW, OLD, ROUNDS
 from tests.conftest import NewDatabase
+from tests.databases import SOMEBODY_WAITS
 from tests.entrypoints.processes import ROOT
 
 pytestmark = pytest.mark.end_to_end
@@ -59,7 +60,7 @@ async def test_while_a_migration_waits_nobody_waits_behind_it_for_long(books: Bo
         patience = LockPatience(seconds=0.2, pause=0.05, tries=1000)
         migration = asyncio.create_task(upgrade(books.url, changed, books.folders, patience))
         for _ in range(3):
-            while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+            while not await connection.fetchval(SOMEBODY_WAITS):
                 assert not migration.done()
             # this read waits behind the migration, until that gives up its turn
             await books.ask("SELECT FROM books")

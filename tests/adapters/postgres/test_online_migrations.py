@@ -22,6 +22,7 @@ from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import index, ref, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.conftest import NewDatabase
+from tests.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER
 
 FIELDS: Fields = [("title", str), ("pages", int | None, None), ("category_id", UUID | None, None)]
@@ -122,7 +123,7 @@ async def test_others_read_and_write_while_an_index_waits_for_a_transaction(book
         # the wait for a transaction has no limit: a try that gave up would begin the index anew
         patience = LockPatience(seconds=0.02, pause=0, tries=1)
         migration = asyncio.create_task(upgrade(books.url, changed, books.folders, patience))
-        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+        while not await connection.fetchval(SOMEBODY_WAITS):
             assert not migration.done()
         await books.add({"title": "c", "pages": 4})
         assert await books.ask("SELECT count(*) FROM books") == [(3,)]
@@ -136,7 +137,7 @@ async def test_a_process_that_starts_meanwhile_does_not_hold_the_index_up(books:
     await books.write(changed)
     async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
         started = [asyncio.create_task(upgrade(books.url, changed, books.folders)) for _ in range(3)]
-        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+        while not await connection.fetchval(SOMEBODY_WAITS):
             assert not any(task.done() for task in started)
     assert await asyncio.gather(*started) == [[]] * 3
 
@@ -178,7 +179,7 @@ async def test_a_search_index_that_comes_alone_is_built_beside_reads_and_writes(
     assert "the index ix_books_search is built CONCURRENTLY" in written.path.read_text()
     async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):
         migration = asyncio.create_task(upgrade(books.url, changed, books.folders))
-        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+        while not await connection.fetchval(SOMEBODY_WAITS):
             assert not migration.done()
         await books.add({"title": "c", "pages": 4})
         assert not migration.done()

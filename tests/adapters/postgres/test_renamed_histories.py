@@ -20,6 +20,7 @@ from domain.entities.declaration import Registry, entity
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.conftest import NewDatabase
+from tests.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER
 
 NOW = datetime.now(UTC)
@@ -78,7 +79,7 @@ async def test_nobody_waits_while_lines_move_along_day_by_day(
         # the wait for a line has no limit: a try that gave up would begin anew
         patience = LockPatience(seconds=0.02, pause=0, tries=1)
         migration = asyncio.create_task(upgrade(books.url, after, books.folders, patience))
-        while not await connection.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)"):
+        while not await connection.fetchval(SOMEBODY_WAITS):
             assert not migration.done()
         await books.add({column: 1}, table=table)
         assert await books.ask(TOLD) == [(table, column), ("books", "code")]

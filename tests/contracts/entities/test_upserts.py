@@ -30,6 +30,7 @@ from domain.errors import FieldError
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
+from tests.databases import SOMEBODY_WAITS
 from tests.waiting import until
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
@@ -201,7 +202,7 @@ async def test_a_row_of_an_older_version_is_an_error_that_names_the_stored_one(
 
 async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Returns once a statement waits for a lock that another holds."""
-    await until(partial(owner.fetchval, "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted"))
+    await until(partial(owner.fetchval, SOMEBODY_WAITS))
 
 
 async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
