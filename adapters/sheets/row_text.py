@@ -17,7 +17,7 @@ from domain.errors import BadRequest, FieldError, ValidationError
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
-_LARGEST_VERSION, _MOST_DIGITS = 2**31 - 1, 20
+_LARGEST_VERSION = 2**31 - 1
 NO_TEXT = "contains a character that no text can hold"
 
 
@@ -123,10 +123,11 @@ class RowText:
 def _version(cell: str | None) -> str:
     if cell is None:
         return ""
+    number = READERS[Kind.INTEGER](cell)
     # a whole number of 32 bits, as it is stored
-    if not (cell.isascii() and cell.isdecimal() and len(cell) <= _MOST_DIGITS and 1 <= int(cell) <= _LARGEST_VERSION):
+    if not (isinstance(number, int) and 1 <= number <= _LARGEST_VERSION):
         raise ValidationError(fields=[FieldError("version", f"must be a whole number from 1 to {_LARGEST_VERSION}")])
-    return str(int(cell))
+    return str(number)
 
 
 def _ensure_storable(cells: Mapping[str, object]) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 
 from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.exact_values import whole_number
 from domain.entities.query.query import View, at_end, shown
 from domain.entities.server_fields import SERVER_OWNED, VERSION
 from domain.errors import FieldError, Forbidden, UnprocessableEntity, ValidationError, unknown_name
@@ -260,7 +262,10 @@ def cell_value(field: FieldModel, text: str) -> object:
 
 
 def _integer(text: str) -> object:
-    return int(text) if _INTEGER.fullmatch(text) else text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else text
+    return number if isinstance(number, int) else text
 
 
 def _float(text: str) -> object:
