@@ -53,6 +53,10 @@ class Description:
         assert own <= told, f"{asked} has headers that are not described: {own - told}"
         # What was made says where it can be read, in both areas.
         assert response.status_code != 201 or "location" in own, f"{asked} has no Location"
+        place = response.headers.get("location", "")
+        assert response.status_code != 201 or self._operation("GET", place), (
+            f"{asked} leads to {place}, which no GET reads"
+        )
 
     def _hold_body(self, asked: str, response: httpx.Response, described: Json) -> None:
         contents = described.get("content", {})

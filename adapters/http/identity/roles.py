@@ -39,7 +39,7 @@ class RolesController(Controller):
     )
     async def create(self, request: StrictRequest, data: JSONBody[RoleForm], roles: Roles) -> Response[Data[RoleItem]]:
         role = await roles.create(request.caller, data, request.from_client)
-        return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
+        return identity_data(role, headers={"location": "/api/roles"})
 
     @put(
         "/{role_id:str}",

@@ -21,7 +21,9 @@ JSON = "application/json"
 NO_STORE = {"cache-control": "no-store"}
 """What is said of persons and their rights, in all of area A, is for no cache on the way or in a shared browser."""
 BODILESS = (204, 304)
-LOCATION = ResponseHeader(name="Location", description="The path of what was made.", documentation_only=True)
+LOCATION = ResponseHeader(
+    name="Location", description="The path where what was made is read, alone or in a list.", documentation_only=True
+)
 ETAG = ResponseHeader(
     name="ETag", description="The version, for `If-Match` and `If-None-Match`.", documentation_only=True
 )

@@ -37,7 +37,9 @@ async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
     made = await tenants.call("admin", "POST", "/api/roles", body)
     data = made.json()["data"]
-    assert (made.status_code, made.headers["Location"]) == (201, f"/api/roles/{data['id']}")
+    assert (made.status_code, made.headers["Location"]) == (201, "/api/roles")
+    listed = await tenants.call("admin", "GET", made.headers["Location"])
+    assert data["id"] in {role["id"] for role in listed.json()["items"]}
     assert data["permissions"] == ["read:*"]
     changed = await tenants.call("admin", "PUT", f"/api/roles/{data['id']}", {**body, "permissions": []})
     assert (changed.status_code, changed.json()["data"]["permissions"]) == (200, [])

@@ -33,4 +33,5 @@ class OwnTenantsController(Controller):
         self, request: StrictRequest, data: JSONBody[OwnTenantForm], own_tenants: NamedDependency[OwnTenants]
     ) -> Response[Data[Tenant]]:
         tenant = await own_tenants.create(request.caller, data, request.from_client)
-        return identity_data(tenant, headers={"location": f"/api/tenants/{tenant.id}"})
+        # GET /api/tenants/{id} is for super-admins: its owner finds the tenant among their own.
+        return identity_data(tenant, headers={"location": "/api/auth/me/complete"})

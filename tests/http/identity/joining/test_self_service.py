@@ -77,6 +77,8 @@ async def test_a_tenant_of_ones_own_is_owned_and_administered() -> None:
     made = await app.call("POST", OWN, as_whom="ada", json={"name": "B\u00fccher & S\u00f6hne"})
     tenant = made.json()["data"]
     assert (made.status_code, tenant["identifier"]) == (201, "bucher-sohne")
+    profile = (await app.call("GET", made.headers["Location"], as_whom="ada")).json()["data"]
+    assert tenant["id"] in {member["id"] for member in profile["tenants"]}
     switched = await app.call("POST", "/api/auth/switch-tenant", as_whom="ada", json={"tenantId": tenant["id"]})
     app.tokens["ada"] = switched.json()["data"]["token"]
     (member,) = (await app.call("GET", f"/api/tenants/{tenant['id']}/users", as_whom="ada")).json()["data"]["items"]
