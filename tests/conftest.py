@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 import asyncpg
@@ -28,6 +28,13 @@ from tests.databases import create_database, drop_databases
 from tests.examples import ASKED, load_profile
 
 NewDatabase = Callable[[], Awaitable[str]]
+
+
+class MakeDatabase(Protocol):
+    """Makes a database, and returns its URL."""
+
+    async def __call__(self, template: str | None = None, options: str | None = None) -> str: ...
+
 
 LONG = (
     "test_docs_page.py",
@@ -200,16 +207,25 @@ def redis_url(servers: tuple[str, str]) -> str:
 
 
 @pytest.fixture(scope="session")
-async def empty_database(servers: tuple[str, str]) -> AsyncIterator[NewDatabase]:
-    """Makes databases without tables, which are dropped after all tests of the worker."""
+async def make_database(servers: tuple[str, str]) -> AsyncIterator[MakeDatabase]:
+    """Makes a database with these options, or a copy of one without connections, as ``create_database`` does.
+
+    All are dropped together after all tests of the worker, as one by one takes far longer.
+    """
     name, made = f"tenantry_test_{uuid4().hex[:12]}", list[str]()
 
-    async def make() -> str:
-        made.append(await create_database(servers[0], f"{name}_{len(made)}"))
+    async def make(template: str | None = None, options: str | None = None) -> str:
+        made.append(await create_database(servers[0], f"{name}_{len(made)}", template, options))
         return made[-1]
 
     yield make
     await drop_databases(made)
+
+
+@pytest.fixture(scope="session")
+def empty_database(make_database: MakeDatabase) -> NewDatabase:
+    """Makes databases without tables."""
+    return make_database
 
 
 @pytest.fixture(scope="session")
@@ -223,16 +239,9 @@ async def template(empty_database: NewDatabase, registry: Registry) -> str:
 
 
 @pytest.fixture(scope="session")
-async def new_database(template: str) -> AsyncIterator[NewDatabase]:
-    """Makes migrated and empty databases, which are dropped after all tests of the worker."""
-    name, made = f"tenantry_test_{uuid4().hex[:12]}", list[str]()
-
-    async def make() -> str:
-        made.append(await create_database(template, f"{name}_{len(made)}", template))
-        return made[-1]
-
-    yield make
-    await drop_databases(made)
+def new_database(make_database: MakeDatabase, template: str) -> NewDatabase:
+    """Makes migrated and empty databases."""
+    return lambda: make_database(template)
 
 
 @pytest.fixture(scope="session")

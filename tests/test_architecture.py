@@ -5,7 +5,7 @@ import io
 import re
 import tokenize
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -46,8 +46,21 @@ def sources(*folders: str) -> list[Path]:
     return sorted(path for path in found if "versions" not in path.parts)
 
 
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text()
+
+
+@cache
 def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+    """Parsed once for all tests of a worker, none of which changes it."""
+    return ast.parse(text_of(path))
+
+
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """All nodes of a file, in the order of ``ast.walk``."""
+    return tuple(ast.walk(tree_of(path)))
 
 
 def named(path: Path) -> str:
@@ -55,7 +68,11 @@ def named(path: Path) -> str:
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return functions_among(ast.walk(tree))
+
+
+def functions_among(nodes: Iterable[ast.AST]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return (node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
 SOURCES = sources(*LAYERS)
@@ -63,7 +80,7 @@ EVERYTHING = [*SOURCES, *sources("tests", "benchmarks")]
 
 
 def test_a_file_is_one_thing_that_fits_a_few_screens() -> None:
-    lines = {path: len(path.read_text().splitlines()) for path in EVERYTHING}
+    lines = {path: len(text_of(path).splitlines()) for path in EVERYTHING}
     assert {named(path): count for path, count in lines.items() if count > FILE_LINES} == {}
     assert [named(path) for path in EVERYTHING if path.stem in FORBIDDEN_NAMES] == []
 
@@ -73,7 +90,7 @@ def test_a_function_fits_one_screen_and_takes_few_parameters() -> None:
 
 
 def faults_of_functions(path: Path) -> Iterator[str]:
-    for function in functions(tree_of(path)):
+    for function in functions_among(nodes_of(path)):
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         if lines > FUNCTION_LINES:
             yield f"{named(path)}: {function.name} has {lines} lines"
@@ -94,8 +111,8 @@ def test_docstrings_begin_with_the_thing_or_what_it_does() -> None:
 
 
 def docstrings(path: Path) -> Iterator[str]:
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+    for node in nodes_of(path):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             text = ast.get_docstring(node)
             if text is not None:
                 yield text
@@ -103,7 +120,7 @@ def docstrings(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", PLAIN)
 def test_comments_give_the_reasons(folder: str) -> None:
-    texts = [path.read_text() for path in sources(folder)]
+    texts = [text_of(path) for path in sources(folder)]
     count = sum(comments(text) for text in texts)
     lines = sum(text.count("\n") for text in texts)
     assert count * 100 >= lines * COMMENTS_PER_100_LINES, f"{count} comments in {lines} lines"
@@ -114,20 +131,24 @@ def comments(text: str) -> int:
     return sum(token.type == tokenize.COMMENT and DIRECTIVE.match(token.string) is None for token in tokens)
 
 
+BOUND_ONE = re.compile(r"\bone\s*([-+*/%@&|^<>]*=|[:,)\]]|in\b)|\bas\s+one\b")
+"""What stands wherever a variable ``one`` is bound, and in some prose: other files need not be parsed for it."""
+
+
 def test_no_variable_is_called_one() -> None:
     found = [
         f"{named(path)}:{line}"
         for path in EVERYTHING
-        if re.search(r"\bone\b", text := path.read_text())
-        for name, line in bound_names(ast.parse(text))
+        if BOUND_ONE.search(text_of(path))
+        for name, line in bound_names(nodes_of(path))
         if name == "one"
     ]
     assert found == []
 
 
-def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def bound_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
     """Variables and parameters with the line that binds them: loops, comprehensions and lambdas included."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id, node.lineno
         elif isinstance(node, ast.arg):
@@ -137,7 +158,7 @@ def bound_names(tree: ast.AST) -> Iterator[tuple[str, int]]:
 def test_a_public_class_name_stands_in_one_file() -> None:
     files: defaultdict[str, set[str]] = defaultdict(set)
     for path in sources(*PLAIN):
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files[node.name].add(named(path))
     assert {name: paths for name, paths in files.items() if len(paths) > 1 and name not in SHARED_CLASS_NAMES} == {}
@@ -147,7 +168,7 @@ def test_inside_a_transaction_only_the_transaction_is_awaited() -> None:
     others = [
         f"{named(path)}:{awaited.lineno}: {ast.unparse(awaited.value)}"
         for path in sources("application")
-        for block in ast.walk(tree_of(path))
+        for block in nodes_of(path)
         if isinstance(block, ast.AsyncWith) and (names := transaction_names(block))
         for awaited in awaits(block)
         if not works_on(awaited.value, names)
@@ -159,7 +180,7 @@ def test_a_function_that_is_given_a_transaction_awaits_nothing_beside_it() -> No
     others = [
         f"{named(path)}:{awaited.lineno}: {ast.unparse(awaited.value)}"
         for path in sources("application")
-        for function in functions(tree_of(path))
+        for function in functions_among(nodes_of(path))
         if (names := names_that_stand_for(function))
         for awaited in ast.walk(function)
         if isinstance(awaited, ast.Await) and not names_in(awaited.value) & names
@@ -252,17 +273,17 @@ def reached_from(path: Path) -> set[Path]:
 @cache
 def own_imports(path: Path) -> tuple[Path, ...]:
     """Files that a module imports when it runs; imports for type checkers alone are not followed."""
-    return tuple(_imports_of(tree_of(path)))
+    return tuple(_imports_of(nodes_of(path)))
 
 
-def _imports_of(tree: ast.Module) -> Iterator[Path]:
+def _imports_of(nodes: Iterable[ast.AST]) -> Iterator[Path]:
     for_types = {
         inner
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         if node in for_types or not isinstance(node, ast.ImportFrom) or not node.module:
             continue
         if node.module.split(".")[0] in LAYERS:
@@ -273,13 +294,15 @@ def _imports_of(tree: ast.Module) -> Iterator[Path]:
                 yield from (file.with_suffix("") / f"{name.name}.py" for name in node.names)
 
 
-PORTS = [
-    node
-    for path in sources("application/ports")
-    for node in tree_of(path).body
-    if isinstance(node, ast.ClassDef) and "Protocol" in ast.unparse(node)
-]
+@cache
+def ports() -> list[ast.ClassDef]:
+    return [
+        node
+        for path in sources("application/ports")
+        for node in tree_of(path).body
+        if isinstance(node, ast.ClassDef) and "Protocol" in ast.unparse(node)
+    ]
 
 
 def test_every_port_has_at_most_eight_methods() -> None:
-    assert {port.name: count for port in PORTS if (count := len(list(functions(port)))) > 8} == {}
+    assert {port.name: count for port in ports() if (count := len(list(functions(port)))) > 8} == {}

@@ -39,6 +39,7 @@ CHOSEN_FOR = {
     "dnspython": ("adapters/dns",),
     "fido2": ("adapters/fido2",),
     "granian": ("entrypoints/server",),
+    "hiredis": ("adapters/redis",),
     "httpx2": ("adapters/social",),
     "idna": ("domain/identity",),
     "jinja2": ("adapters/mail",),
@@ -60,7 +61,6 @@ CHOSEN_FOR = {
 """Paths that import each package; every one of them does."""
 
 NOT_IMPORTED = {
-    "hiredis": "redis-py parses replies with it where it is installed",
     "tzdata": "zoneinfo reads it where the system has no time zones, as in small images",
     "uvloop": "granian runs its workers on it: Loops.uvloop",
 }

@@ -3,21 +3,21 @@
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import chain
 
-from tests.test_architecture import LAYERS, PORTS, ROOT, functions, sources, tree_of
+from tests.test_architecture import LAYERS, ROOT, functions, functions_among, nodes_of, ports, sources, tree_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Names = Mapping[str, set[str]]
 """Names of classes by the variable, attribute or function that gives an object of them."""
 
-TREES = {path: tree_of(path) for path in [*sources(*LAYERS, "tests/contracts"), *sorted(ROOT.glob("tests/*.py"))]}
-CONTRACTS = [tree for path, tree in TREES.items() if "contracts" in path.parts]
+FILES = [*sources(*LAYERS, "tests/contracts"), *sorted(ROOT.glob("tests/*.py"))]
 
 
 def test_every_port_method_is_called_by_a_contract_test() -> None:
-    called = called_methods(CONTRACTS)
-    missing = [f"{port.name}.{method}" for port in PORTS for method in methods(port)]
+    called = called_methods([tree_of(path) for path in FILES if "contracts" in path.parts])
+    missing = [f"{port.name}.{method}" for port in ports() for method in methods(port)]
     assert [name for name in missing if name not in called] == []
 
 
@@ -32,7 +32,7 @@ def test_a_call_counts_for_its_own_port_alone() -> None:
 def called_methods(tests: list[ast.Module]) -> set[str]:
     """Methods of ports that are called, ``{"Users.add"}``; a call on an adapter is one on each port that it fits."""
     calls = {(name, method) for tree in tests for name, method in method_calls(tree)}
-    return {f"{port}.{method}" for name, method in calls for port in ports_of(name) if method in PORT_METHODS[port]}
+    return {f"{port}.{method}" for name, method in calls for port in ports_of(name) if method in port_methods()[port]}
 
 
 def method_calls(tree: ast.Module) -> Iterator[tuple[str, str]]:
@@ -88,11 +88,11 @@ def classes_of(value: ast.expr, names: Names) -> set[str]:
         case ast.Name():
             found = names.get(value.id, set())
         case ast.Attribute():
-            found = ATTRIBUTES.get(value.attr, set())
+            found = attributes().get(value.attr, set())
         case ast.Call(func=ast.Name(id=name)):
-            found = {name} if name in CLASSES else names.get(name) or FUNCTIONS.get(name, set())
+            found = {name} if name in classes_by_name() else names.get(name) or functions_by_name().get(name, set())
         case ast.Call(func=ast.Attribute(attr=name)):
-            found = FUNCTIONS.get(name, set())
+            found = functions_by_name().get(name, set())
         case _:
             found = set()
     return found
@@ -103,7 +103,7 @@ def class_names(annotation: ast.expr | None) -> set[str]:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         annotation = ast.parse(annotation.value, mode="eval").body
     named = ast.walk(annotation) if annotation is not None else ()
-    return {node.id for node in named if isinstance(node, ast.Name)} & CLASSES.keys()
+    return {node.id for node in named if isinstance(node, ast.Name)} & classes_by_name().keys()
 
 
 def merged(pairs: Iterable[Iterable[tuple[str, set[str]]]]) -> defaultdict[str, set[str]]:
@@ -124,32 +124,50 @@ def methods(class_: ast.ClassDef) -> dict[str, list[str]]:
 
 def all_methods(name: str) -> dict[str, list[str]]:
     """Methods of a class and of its bases."""
-    class_ = CLASSES.get(name)
+    class_ = classes_by_name().get(name)
     if class_ is None:
         return {}
     inherited = (all_methods(base.id) for base in class_.bases if isinstance(base, ast.Name))
     return dict(chain(chain.from_iterable(found.items() for found in inherited), methods(class_).items()))
 
 
+@cache
 def ports_of(name: str) -> set[str]:
     """The port of that name, or the ports that a class has all methods of, with the same parameters."""
-    if name in PORT_METHODS:
+    if name in port_methods():
         return {name}
     own = all_methods(name).items()
-    return {port for port, wanted in PORT_METHODS.items() if wanted and wanted.items() <= own}
+    return {port for port, wanted in port_methods().items() if wanted and wanted.items() <= own}
 
 
-CLASSES = {node.name: node for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-FUNCTIONS = merged(
-    [(function.name, class_names(function.returns))] for tree in TREES.values() for function in functions(tree)
-)
-ATTRIBUTES = merged(
-    [(member.target.id, class_names(member.annotation))]
-    if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name)
-    else [(member.name, class_names(member.returns))]
-    if isinstance(member, ast.FunctionDef) and member.decorator_list
-    else []
-    for class_ in CLASSES.values()
-    for member in class_.body
-)
-PORT_METHODS = {port.name: methods(port) for port in PORTS}
+@cache
+def classes_by_name() -> dict[str, ast.ClassDef]:
+    # read by the first test that asks: each worker collects this file, and few run a test of it
+    return {node.name: node for path in FILES for node in nodes_of(path) if isinstance(node, ast.ClassDef)}
+
+
+@cache
+def functions_by_name() -> Names:
+    return merged(
+        [(function.name, class_names(function.returns))]
+        for path in FILES
+        for function in functions_among(nodes_of(path))
+    )
+
+
+@cache
+def attributes() -> Names:
+    return merged(
+        [(member.target.id, class_names(member.annotation))]
+        if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name)
+        else [(member.name, class_names(member.returns))]
+        if isinstance(member, ast.FunctionDef) and member.decorator_list
+        else []
+        for class_ in classes_by_name().values()
+        for member in class_.body
+    )
+
+
+@cache
+def port_methods() -> dict[str, dict[str, list[str]]]:
+    return {port.name: methods(port) for port in ports()}

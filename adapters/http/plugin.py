@@ -38,6 +38,7 @@ from adapters.http.request.rules import (
     allowed,
 )
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import UseCases
 from domain.limits import endpoint_limit
 from domain.scope import Caller, Client, Scope
@@ -99,7 +100,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         self, path: str, handlers: Sequence[ControllerRouterHandler], opt: dict[str, Any] | None = None, **options: Any
     ) -> Router:
         """A router whose handlers go through the pipeline; nothing of it reaches anybody else's handlers."""
-        return Router(
+        return FreshRouter(
             path,
             route_handlers=handlers,
             opt={OURS: True, "area": "B", "any_query": True, **(opt or {})},

@@ -65,7 +65,7 @@ class RedisAdmissions:
         if is_dead:
             hits = shown.instead
         verdicts = await self._bounded(hits, _verdicts(hits, counted, now))
-        return Admission(verdicts, *_certain_versions(tuple(shown.issued), values), bool(is_dead))
+        return Admission(verdicts, *_certain_versions(shown.issued, values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Takes the counted hits back and counts the others, in one round trip."""
@@ -168,16 +168,16 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
 
 
 def _certain_versions(
-    subjects: Sequence[str], values: Sequence[bytes | None]
-) -> tuple[dict[str, int] | None, str | None]:
+    issued: Mapping[str, int], values: Sequence[bytes | None]
+) -> tuple[Mapping[str, int] | None, str | None]:
     """The versions when all are certain; a ticket when some are unknown and none is pending."""
-    if not subjects:
-        return {}, None
+    if not values:  # the subjects have the versions that the token names, or it names none
+        return issued, None
     generation, epoch, *numbers = values
     if generation is None:
         return None, None
     known: dict[str, int] = {}
-    for subject, value in zip(subjects, numbers, strict=True):
+    for subject, value in zip(issued, numbers, strict=True):
         if value is None:
             continue
         if value.startswith(b"?"):  # a change is under way: only the database knows
@@ -185,4 +185,4 @@ def _certain_versions(
         of, _, number = value.partition(b":")
         if of == generation:
             known[subject] = int(number)
-    return (known, None) if len(known) == len(subjects) else (None, epoch.decode() if epoch else None)
+    return (known, None) if len(known) == len(issued) else (None, epoch.decode() if epoch else None)

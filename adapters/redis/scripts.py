@@ -50,7 +50,8 @@ ADMIT = Script(
 -- ARGV: now, the numbers of both kinds of hits, count and window in microseconds of each, the number that the token
 -- names for each subject.
 -- Answers {{now, {{allowed, length, oldest or 0, when one leaves or 0, …}}, {{generation of the living lease, the
--- values of the keys behind it}}, 1 when the token is dead for certain}}.
+-- values of the keys behind it}}, 1 when the token is dead for certain}}; without values where each subject has the
+-- number that the token names.
 local hits, others = tonumber(ARGV[2]), tonumber(ARGV[3])
 local logs = hits + others
 local values, dead = {{}}, 0
@@ -60,12 +61,16 @@ if #KEYS > logs then
   values[1] = generation or false
   if generation then
     local own = generation .. ':'
-    local length, issued = #own, 1 + 2 * logs
+    local length, issued, differs = #own, 1 + 2 * logs, false
     for i = 3, #values do
-      local value = values[i]
-      if value and string.sub(value, 1, length) == own
-        and tonumber(string.sub(value, length + 1)) > tonumber(ARGV[issued + i]) then dead = 1 end
+      local value, named = values[i], ARGV[issued + i]
+      if value ~= own .. named then
+        differs = true
+        if value and string.sub(value, 1, length) == own
+          and tonumber(string.sub(value, length + 1)) > tonumber(named) then dead = 1 end
+      end
     end
+    if not differs then values = {{}} end
   end
 end
 local before, counted = 0, hits

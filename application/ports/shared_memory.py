@@ -91,7 +91,7 @@ class Admission(Struct, frozen=True):
     """
 
     verdicts: tuple[Verdict, ...]
-    token_versions: dict[str, int] | None
+    token_versions: Mapping[str, int] | None
     ticket: str | None = None
     counted_instead: bool = False
 

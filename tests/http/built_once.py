@@ -12,14 +12,15 @@ from litestar import Litestar
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from adapters.http.app import HttpSettings, build_app
-from adapters.http.use_cases import UseCases
+from adapters.http.operations.access_log import log_nothing
+from adapters.http.use_cases import TenantSessions, UseCases
 from adapters.prometheus.metrics import PrometheusMetrics
 from application.ports.access_log import AccessLine, AccessLog
 from domain.entities.declaration import Registry
 
 _CALLED: ContextVar[UseCases] = ContextVar("use cases of the client that sent the request")
 _LOG: ContextVar[AccessLog] = ContextVar("access log of the client that sent the request")
-_BUILT: list[tuple[Registry, HttpSettings, Litestar]] = []
+_BUILT: list[tuple[Registry, TenantSessions | None, HttpSettings, Litestar]] = []
 _MOST_BUILT = 16
 """Applications that are kept; routes that a test makes anew are those of no other test."""
 _OWN: dict[str, Any] = {
@@ -31,11 +32,10 @@ _OWN: dict[str, Any] = {
 class _UseCases:
     """Use cases of whoever calls. While the application is built, nobody does: then a stand-in for each."""
 
-    own_queries = None
     freshness = None
 
-    def __init__(self, registry: Registry) -> None:
-        self.registry = registry
+    def __init__(self, services: UseCases) -> None:
+        self.registry, self.own_queries = services.registry, services.own_queries
 
     def __getattr__(self, name: str) -> Any:
         called = _CALLED.get(None)
@@ -58,22 +58,27 @@ class _StandIn:
 def application_of(services: UseCases, settings: HttpSettings) -> Litestar:
     """An application for these entities and settings, on stand-ins where that is possible.
 
-    A test with sessions of its own, or with something that counts, times or keeps what is sent, gets its own.
+    A test with replicas, or with something that counts, times or keeps what is sent, gets its own.
     """
-    if services.own_queries is not None or services.freshness is not None or settings != replace(settings, **_OWN):
+    if services.freshness is not None or settings != replace(settings, **_OWN):
         return build_app(services, settings, PrometheusMetrics())
     settings = replace(settings, log=_log)
     for built in _BUILT:
-        registry, like, app = built
-        if registry is services.registry and like == settings:
+        registry, own_queries, like, app = built
+        if registry is services.registry and own_queries is services.own_queries and like == settings:
             _BUILT.remove(built)
             break
     else:
-        app = build_app(cast(UseCases, _UseCases(services.registry)), settings, PrometheusMetrics())
-        built = services.registry, settings, app
+        app = build_app(on_stand_ins(services), settings, PrometheusMetrics())
+        built = services.registry, services.own_queries, settings, app
     _BUILT.append(built)  # the last used stands last
     del _BUILT[:-_MOST_BUILT]
     return app
+
+
+def on_stand_ins(services: UseCases) -> UseCases:
+    """Stand-ins to build an application on, for these entities and for sessions on this database."""
+    return cast(UseCases, _UseCases(services))
 
 
 def _log(line: AccessLine) -> None:
@@ -83,7 +88,11 @@ def _log(line: AccessLine) -> None:
 def asgi_of(services: UseCases, settings: HttpSettings | None = None) -> ASGIApp:
     """The application on these use cases."""
     settings = settings or HttpSettings()
-    app, log = application_of(services, settings), settings.log
+    return called_for(services, application_of(services, settings), settings.log)
+
+
+def called_for(services: UseCases, app: ASGIApp, log: AccessLog = log_nothing) -> ASGIApp:
+    """An application on stand-ins, which here are these use cases."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
         called, logged = _CALLED.set(services), _LOG.set(log)

@@ -1,36 +1,56 @@
 """CORS, allowed hosts and compression by settings."""
 
-import pytest
+from collections.abc import AsyncIterator
 
-from entrypoints.testing import open_app
+import pytest
+import pytest_asyncio
+
+from entrypoints.testing import MemoryApp, open_app
+from tests.kept_open import kept_open
 
 ORIGIN = "https://app.example"
 
 
-async def test_pages_of_allowed_origins_may_call() -> None:
-    async with open_app(settings={"TENANTRY_CORS_ORIGINS": ORIGIN}) as app:
-        asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "PUT"}
-        preflight = await app.client.options("/api/products", headers=asked)
-        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, ORIGIN)
-        answer = await app.client.get("/api/products", headers={**await app.login(), "Origin": ORIGIN})
-        assert answer.headers["access-control-allow-origin"] == ORIGIN
-        assert "ETag" in answer.headers["access-control-expose-headers"]
-        strange = await app.client.get("/health/live", headers={"Origin": "https://b.example"})
-        assert "access-control-allow-origin" not in strange.headers
+@pytest_asyncio.fixture(scope="module")
+async def with_origins() -> AsyncIterator[MemoryApp]:
+    async with kept_open(open_app(settings={"TENANTRY_CORS_ORIGINS": ORIGIN})) as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module")
+async def plain() -> AsyncIterator[MemoryApp]:
+    async with kept_open(open_app()) as app:
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module")
+async def of_hosts() -> AsyncIterator[MemoryApp]:
+    async with kept_open(open_app(settings={"TENANTRY_ALLOWED_HOSTS": "localhost,*.example"})) as app:
+        yield app
+
+
+async def test_pages_of_allowed_origins_may_call(with_origins: MemoryApp) -> None:
+    client = with_origins.client
+    asked = {"Origin": ORIGIN, "Access-Control-Request-Method": "PUT"}
+    preflight = await client.options("/api/products", headers=asked)
+    assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, ORIGIN)
+    answer = await client.get("/api/products", headers={**await with_origins.login(), "Origin": ORIGIN})
+    assert answer.headers["access-control-allow-origin"] == ORIGIN
+    assert "ETag" in answer.headers["access-control-expose-headers"]
+    strange = await client.get("/health/live", headers={"Origin": "https://b.example"})
+    assert "access-control-allow-origin" not in strange.headers
 
 
 @pytest.mark.parametrize("path", ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server"])
-async def test_a_cache_between_keeps_answers_apart_by_origin(path: str) -> None:
-    async with open_app(settings={"TENANTRY_CORS_ORIGINS": ORIGIN}) as app:
-        for headers in ({}, {"Origin": ORIGIN}, {"Origin": "https://b.example"}):
-            answer = await app.client.get(path, headers=headers)
-            assert ("public" in answer.headers["cache-control"], answer.headers["vary"]) == (True, "Origin")
+async def test_a_cache_between_keeps_answers_apart_by_origin(with_origins: MemoryApp, path: str) -> None:
+    for headers in ({}, {"Origin": ORIGIN}, {"Origin": "https://b.example"}):
+        answer = await with_origins.client.get(path, headers=headers)
+        assert ("public" in answer.headers["cache-control"], answer.headers["vary"]) == (True, "Origin")
 
 
-async def test_without_origins_no_page_may_call() -> None:
-    async with open_app() as app:
-        answer = await app.client.get("/health/live", headers={"Origin": ORIGIN})
-        assert "access-control-allow-origin" not in answer.headers
+async def test_without_origins_no_page_may_call(plain: MemoryApp) -> None:
+    answer = await plain.client.get("/health/live", headers={"Origin": ORIGIN})
+    assert "access-control-allow-origin" not in answer.headers
 
 
 HOSTS = (
@@ -45,28 +65,25 @@ HOSTS = (
 
 
 @pytest.mark.parametrize(("host", "status"), HOSTS)
-async def test_other_hosts_are_refused(host: str, status: int) -> None:
-    async with open_app(settings={"TENANTRY_ALLOWED_HOSTS": "localhost,*.example"}) as app:
-        assert (await app.client.get("/health/live", headers={"Host": host})).status_code == status
+async def test_other_hosts_are_refused(of_hosts: MemoryApp, host: str, status: int) -> None:
+    assert (await of_hosts.client.get("/health/live", headers={"Host": host})).status_code == status
 
 
 @pytest.mark.parametrize("path", ["/api/users", "/api/products", "/nowhere", "/health/live", "/docs/index.html"])
-async def test_a_wrong_host_is_told_in_the_envelope_of_the_path(path: str) -> None:
-    async with open_app(settings={"TENANTRY_ALLOWED_HOSTS": "localhost"}) as app:
-        answer = await app.client.get(path, headers={"Host": "a.elsewhere"})
-        said, request_id = answer.json(), answer.headers["X-Request-Id"]
-        if path == "/api/users":
-            told = (said["errorCode"], said["errorMessage"])
-        else:
-            told = (said["error"]["code"], said["error"]["message"])
-            assert said["error"]["traceId"] == request_id
-        assert (answer.status_code, told[0]) == (400, "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST")
-        assert "'a.elsewhere'" in told[1]
+async def test_a_wrong_host_is_told_in_the_envelope_of_the_path(of_hosts: MemoryApp, path: str) -> None:
+    answer = await of_hosts.client.get(path, headers={"Host": "a.elsewhere"})
+    said, request_id = answer.json(), answer.headers["X-Request-Id"]
+    if path == "/api/users":
+        told = (said["errorCode"], said["errorMessage"])
+    else:
+        told = (said["error"]["code"], said["error"]["message"])
+        assert said["error"]["traceId"] == request_id
+    assert (answer.status_code, told[0]) == (400, "VALIDATION_ERROR" if path == "/api/users" else "BAD_REQUEST")
+    assert "'a.elsewhere'" in told[1]
 
 
-async def test_without_the_setting_every_host_is_answered() -> None:
-    async with open_app() as app:
-        assert (await app.client.get("/health/live", headers={"Host": "a.elsewhere"})).status_code == 200
+async def test_without_the_setting_every_host_is_answered(plain: MemoryApp) -> None:
+    assert (await plain.client.get("/health/live", headers={"Host": "a.elsewhere"})).status_code == 200
 
 
 async def test_responses_are_compressed_and_exports_are_not() -> None:

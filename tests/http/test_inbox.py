@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.mail.files import FileMailer
@@ -18,18 +19,37 @@ from tests.http.app import SETTINGS, open_test_app
 HOSTILE = "<script>alert(1)</script>\" $x 'a"
 
 
-async def client_of_inbox(folder: Path) -> httpx.AsyncClient:
-    app = await open_test_app()
-    application: Any = build_app(app.services, HttpSettings(inbox=FileInbox(folder)))
-    transport = httpx.ASGITransport(app=application, client=("127.0.0.1", 1))
+@pytest_asyncio.fixture(scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+    """One application for all tests of this file, and the folder of its mails."""
+    folder = tmp_path_factory.mktemp("inbox")
+    return build_app((await open_test_app()).services, HttpSettings(inbox=FileInbox(folder))), folder
+
+
+@pytest.fixture
+def folder(served: tuple[Any, Path]) -> Path:
+    """The folder without the mails of the tests before."""
+    for mail in served[1].iterdir():
+        mail.unlink()
+    return served[1]
+
+
+@pytest.fixture
+def client(served: tuple[Any, Path], folder: Path) -> httpx.AsyncClient:
+    return client_from("127.0.0.1", served[0])
+
+
+def client_from(address: str, application: Any) -> httpx.AsyncClient:
+    transport = httpx.ASGITransport(app=application, client=(address, 1))
     return httpx.AsyncClient(transport=transport, base_url="http://localhost")
 
 
-async def test_mails_are_listed_and_shown_as_text_without_running_anything(tmp_path: Path) -> None:
-    client = await client_of_inbox(tmp_path)
+async def test_mails_are_listed_and_shown_as_text_without_running_anything(
+    client: httpx.AsyncClient, folder: Path
+) -> None:
     assert "No mail was sent yet" in (await client.get("/dev/mail")).text
     mail = Message(id=new_id(), to="ada@example.com", subject=HOSTILE, text=HOSTILE, html=f"<p>{HOSTILE}</p>")
-    await FileMailer(tmp_path, "no-reply@example.com").send(mail)
+    await FileMailer(folder, "no-reply@example.com").send(mail)
     listed = await client.get("/dev/mail")
     shown = await client.get(f"/dev/mail/{mail.id}")
     for answer in (listed, shown):
@@ -43,27 +63,25 @@ async def test_mails_are_listed_and_shown_as_text_without_running_anything(tmp_p
 
 
 @pytest.mark.parametrize("name", ["nothing", "..%2f..%2fetc%2fpasswd", str(new_id()), "%00"])
-async def test_what_is_no_mail_is_not_found(tmp_path: Path, name: str) -> None:
-    assert (await (await client_of_inbox(tmp_path)).get(f"/dev/mail/{name}")).status_code == 404
+async def test_what_is_no_mail_is_not_found(client: httpx.AsyncClient, name: str) -> None:
+    assert (await client.get(f"/dev/mail/{name}")).status_code == 404
 
 
-async def test_mails_are_for_this_machine_alone(tmp_path: Path) -> None:
-    client = await client_of_inbox(tmp_path)
+async def test_mails_are_for_this_machine_alone(client: httpx.AsyncClient, served: tuple[Any, Path]) -> None:
     assert (await client.get("/dev/mail", headers={"X-Forwarded-For": "127.0.0.1"})).status_code == 404
-    app: Any = build_app((await open_test_app()).services, HttpSettings(inbox=FileInbox(tmp_path)))
-    elsewhere = httpx.ASGITransport(app=app, client=("192.0.2.1", 1))
-    async with httpx.AsyncClient(transport=elsewhere, base_url="http://localhost") as stranger:
+    async with client_from("192.0.2.1", served[0]) as stranger:
         assert (await stranger.get("/dev/mail")).status_code == 404
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example"]
 )
-async def test_a_page_whose_name_leads_here_by_dns_reads_no_mail(tmp_path: Path, host: str) -> None:
+async def test_a_page_whose_name_leads_here_by_dns_reads_no_mail(
+    client: httpx.AsyncClient, folder: Path, host: str
+) -> None:
     """DNS rebinding: a browser here asks for a page of elsewhere, whose name has become the address of this machine."""
-    client = await client_of_inbox(tmp_path)
     mail = Message(id=new_id(), to="ada@example.com", subject="Reset", text="link", html="<p>link</p>")
-    await FileMailer(tmp_path, "no-reply@example.com").send(mail)
+    await FileMailer(folder, "no-reply@example.com").send(mail)
     for path in ("/dev/mail", f"/dev/mail/{mail.id}"):
         assert (await client.get(path, headers={"Host": host})).status_code == 404
         for own in ("localhost:8000", "127.0.0.1:8000", "[::1]:8000", "shop.localhost:8000", "LOCALHOST"):

@@ -8,6 +8,7 @@ from litestar.config.cors import CORSConfig
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import NotFoundException
 from litestar.params import JSONBody, QueryParameter
+from litestar.types import ASGIApp
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
@@ -18,6 +19,7 @@ from domain.limits import Limit
 from domain.scope import Caller
 from entrypoints.testing import client_of
 from tests.http.app import TestApp
+from tests.http.built_once import called_for, on_stand_ins
 
 
 class Discount(Struct, forbid_unknown_fields=True):
@@ -45,14 +47,20 @@ async def missing() -> None:
     raise NotFoundException(detail="theirs alone")
 
 
-def hosting(app: TestApp, *routes: Any) -> Litestar:
-    pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
-    return Litestar(
-        [theirs, missing],
-        plugins=[HttpPlugin(app.services, pipeline, routes)],
-        cors_config=CORSConfig(allow_origins=["https://a.example"]),
-        logging_config=None,
-    )
+_HOSTING: dict[tuple[Any, ...], Litestar] = {}
+"""Applications by their routes: tests with the same routes share one."""
+
+
+def hosting(app: TestApp, *routes: Any) -> ASGIApp:
+    if routes not in _HOSTING:
+        services = on_stand_ins(app.services)
+        _HOSTING[routes] = Litestar(
+            [theirs, missing],
+            plugins=[HttpPlugin(services, build_pipeline(services, HttpSettings(), log_nothing), routes)],
+            cors_config=CORSConfig(allow_origins=["https://a.example"]),
+            logging_config=None,
+        )
+    return called_for(app.services, _HOSTING[routes])
 
 
 async def test_the_application_stays_as_it_was(app: TestApp) -> None:

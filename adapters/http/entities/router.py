@@ -11,6 +11,7 @@ from adapters.http.entities.parameters import described_parameters
 from adapters.http.entities.rows import row_handlers
 from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.request.rules import rules
+from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import UseCases
 from application.entities.guarded_fields import GuardedFields
 from application.entities.queries import EntityQueries
@@ -28,7 +29,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         fields=GuardedFields(model, services.registry),
         parameters=described_parameters(model, services.registry),
     )
-    return Router(
+    return FreshRouter(
         f"/api/{model.plural}",
         route_handlers=[
             *row_handlers(entity, services.crud),

@@ -36,6 +36,7 @@ from adapters.http.identity.tenant_settings import TenantSettingsController
 from adapters.http.identity.tenants import TenantsController
 from adapters.http.identity.users import UsersController
 from adapters.http.request.rules import ORDINARY, rules
+from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import IdentityUseCases, UseCases
 
 CONTROLLERS = (
@@ -84,7 +85,7 @@ def identity_router(services: UseCases) -> Router:
         related_origins_handler(services.related_origins),
     ]
     opt = rules(area="A", limit=ORDINARY, any_query=False)
-    return Router("/", route_handlers=handlers, dependencies=dependencies, opt=opt)
+    return FreshRouter("/", route_handlers=handlers, dependencies=dependencies, opt=opt)
 
 
 def _use_case(services: UseCases, name: str) -> Provide:

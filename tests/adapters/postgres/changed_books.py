@@ -1,6 +1,7 @@
 """Declarations of one entity that tests change, and a database with rows of the first of them."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,15 +9,22 @@ from uuid import UUID, uuid4
 
 import asyncpg
 from msgspec import Struct, defstruct
+from sqlalchemy import ExecutableDDLElement
+from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from adapters.postgres.migrations.migrate import WrittenMigration, upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
+from adapters.postgres.schema.row_security import grants, policies
+from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.search import opened, search_index
+from adapters.postgres.schema.sql import DIALECT
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
 
 Fields = list[Any]
+TABLES = "SELECT relname::text FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')"
 
 
 def declared(fields: Fields, plural: str = "books", **arguments: Any) -> Registry:
@@ -42,6 +50,20 @@ def many_sets(*, linked: bool) -> Registry:
     return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *made])
 
 
+def making(registry: Registry, names: Collection[str]) -> Iterator[str]:
+    """Statements that make these tables as they are declared, without a migration; search indexes aside."""
+    tables = [table for table in metadata_for(registry).sorted_tables if table.name in names]
+    late = [key for table in tables for key in table.foreign_key_constraints if key.use_alter]
+    for table in tables:
+        yield spelled(CreateTable(table))
+        yield from (spelled(CreateIndex(index)) for index in table.indexes)
+    yield from (spelled(AddConstraint(key)) for key in late)
+
+
+def spelled(statement: ExecutableDDLElement) -> str:
+    return str(statement.compile(dialect=DIALECT)).replace("%%", "%")
+
+
 @dataclass
 class Books:
     """A database in which the first declaration of books is applied."""
@@ -53,6 +75,20 @@ class Books:
     @property
     def folders(self) -> list[Path]:
         return [VERSIONS, self.folder]
+
+    async def start(self, registry: Registry) -> None:
+        """Makes the tables of a first declaration: a test of what comes after it need not write a file for it."""
+        there = {name for (name,) in await self.ask(TABLES)}
+        models = [model for model in registry if model.table not in there]
+        statements = [*making(registry, {model.table for model in models})]
+        for model in models:
+            statements += map(spelled, grants(model.table))
+            statements += map(spelled, policies(model.table) if model.tenant_owned else ())
+            if fields := model.indexed_search:
+                index = search_index(model.table, fields, by_tenant=model.tenant_owned, beside=False)
+                statements.append(spelled(CreateIndex(index)))
+                statements += map(spelled, opened(model.table, fields) if model.tenant_owned else ())
+        await self.run(*statements)
 
     async def write(self, registry: Registry, *renamed: str) -> WrittenMigration:
         written = await write_migration(self.url, registry, "change", self.folders, renamed)
@@ -68,17 +104,28 @@ class Books:
         return written
 
     async def add(self, *rows: Mapping[str, object], table: str = "books") -> None:
-        for row in rows:
-            values = {"tenant_id": self.tenant, "id": uuid4(), "version": 1, **row}
-            names = ", ".join(f'"{name}"' for name in values)
-            places = ", ".join(f"${number}" for number in range(1, len(values) + 1))
-            statement = f"INSERT INTO {table} ({names}, created_at, updated_at) VALUES ({places}, now(), now())"
-            await self.ask(statement, *values.values())
+        async with self.connected() as connection:
+            for row in rows:
+                values = {"tenant_id": self.tenant, "id": uuid4(), "version": 1, **row}
+                names = ", ".join(f'"{name}"' for name in values)
+                places = ", ".join(f"${number}" for number in range(1, len(values) + 1))
+                statement = f"INSERT INTO {table} ({names}, created_at, updated_at) VALUES ({places}, now(), now())"
+                await connection.execute(statement, *values.values())
+
+    async def run(self, *statements: str) -> None:
+        async with self.connected() as connection:
+            await connection.execute(";\n".join(statements))
 
     async def ask(self, statement: str, *values: object) -> list[Any]:
+        async with self.connected() as connection:
+            return [tuple(row) for row in await connection.fetch(statement, *values)]
+
+    @asynccontextmanager
+    async def connected(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+        """The owner, to whom the rows of all tenants are shown."""
         connection = await asyncpg.connect(self.url, server_settings={"tenantry.scope": "every"})
         try:
-            return [tuple(row) for row in await connection.fetch(statement, *values)]
+            yield connection
         finally:
             await connection.close()
 

@@ -9,23 +9,20 @@ from decimal import Decimal
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import asyncpg
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, settings
 from msgspec import NODEFAULT
-from sqlalchemy import ExecutableDDLElement
-from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from adapters.postgres.migrations import inspection
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of
-from adapters.postgres.schema.schema import metadata_for
-from adapters.postgres.schema.sql import DIALECT
-from tests.adapters.postgres.changed_books import fill_in
+from tests.adapters.postgres.changed_books import fill_in, making
 from tests.adapters.postgres.drawn_declarations import WRITERS, Case, Declared, Drawn, Shape, cases, clash
-from tests.databases import create_database, drop_database, named
+from tests.conftest import NewDatabase
+from tests.databases import named
 from tests.examples import ASKED, examples
 
 Rows = dict[UUID, dict[str, Any]]
@@ -63,7 +60,7 @@ class Drawing:
         try:
             await connection.execute("DROP TABLE IF EXISTS books, writers CASCADE; DELETE FROM alembic_version")
             await connection.execute("INSERT INTO alembic_version VALUES ($1)", heads_of([VERSIONS])[0])
-            for statement in _tables(case.before):
+            for statement in making(case.before.registry, {"writers", "books"}):
                 await connection.execute(statement)
             shared = {"name": "w", "version": 1}
             for row, table in [
@@ -96,16 +93,6 @@ class Drawing:
         return await upgrade(self.url, declared.registry, self.folders)
 
 
-def _tables(declared: Declared) -> Iterator[str]:
-    metadata = metadata_for(declared.registry)
-    for name in ("writers", "books"):
-        table = metadata.tables[name]
-        late = [key for key in table.foreign_key_constraints if key.use_alter]
-        statements: list[ExecutableDDLElement] = [CreateTable(table), *map(CreateIndex, table.indexes)]
-        for statement in [*statements, *map(AddConstraint, late)]:
-            yield str(statement.compile(dialect=DIALECT)).replace("%%", "%")
-
-
 async def _insert(connection: "asyncpg.Connection[asyncpg.Record]", table: str, row: Mapping[str, Any]) -> None:
     names = ", ".join(f'"{name}"' for name in row)
     places = ", ".join(f"${number}" for number in range(1, len(row) + 1))
@@ -115,13 +102,16 @@ async def _insert(connection: "asyncpg.Connection[asyncpg.Record]", table: str, 
 
 
 @pytest.fixture
-def drawing(servers: tuple[str, str], template: str, tmp_path: Path) -> Iterator[Drawing]:
+async def url(new_database: NewDatabase) -> str:
+    return await new_database()
+
+
+@pytest.fixture
+def drawing(url: str, tmp_path: Path) -> Iterator[Drawing]:
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        url = runner.run(create_database(servers[0], f"tenantry_drawn_{uuid4().hex[:12]}", template))
         drawing = Drawing(runner, url, tmp_path)
         runner.run(drawing.ask(f"ALTER DATABASE \"{named(url)}\" SET timezone TO 'Asia/Tokyo'"))
         yield drawing
-        runner.run(drop_database(url))
 
 
 @pytest.mark.timeout(300 + 5 * ASKED)

@@ -1,9 +1,5 @@
 """Locales: case-blindness is the same on every server that the service starts on."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
-from uuid import uuid4
-
 import pytest
 
 from adapters.memory.entities.matching import without_case
@@ -15,43 +11,30 @@ from domain.entities.registry import build_registry
 from entrypoints.cli.errors import CommandError
 from entrypoints.migrations import check_migrations, ensure_migrated
 from entrypoints.settings.settings import read_settings
-from tests.databases import create_database, drop_database
+from tests.conftest import MakeDatabase
 
-Make = Callable[[str], Coroutine[Any, Any, str]]
-
-
-@pytest.fixture
-async def made(servers: tuple[str, str]) -> AsyncIterator[Make]:
-    urls: list[str] = []
-
-    async def make(options: str) -> str:
-        urls.append(await create_database(servers[0], f"tenantry_test_{uuid4().hex[:12]}", options=options))
-        return urls[-1]
-
-    yield make
-    for url in urls:
-        await drop_database(url)
+C_LOCALE = "ENCODING 'UTF8' LOCALE 'C'"
 
 
 async def test_the_locale_of_a_test_database_is_fine(database_url: str) -> None:
     assert await locale_mistake(database_url) is None
 
 
-async def test_a_database_of_locale_c_is_told_with_the_remedy(made: Make) -> None:
-    mistake = await locale_mistake(await made("ENCODING 'UTF8' LOCALE 'C'"))
+async def test_a_database_of_locale_c_is_told_with_the_remedy(make_database: MakeDatabase) -> None:
+    mistake = await locale_mistake(await make_database(options=C_LOCALE))
     assert mistake is not None
     assert "has the locale C, for which É and é, Ω and ω, Ж and ж are not one letter" in mistake.sentence
     assert "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'" in mistake.sentence
 
 
-async def test_an_encoding_without_most_letters_is_told(made: Make) -> None:
-    mistake = await locale_mistake(await made("ENCODING 'SQL_ASCII' LOCALE 'C'"))
+async def test_an_encoding_without_most_letters_is_told(make_database: MakeDatabase) -> None:
+    mistake = await locale_mistake(await make_database(options="ENCODING 'SQL_ASCII' LOCALE 'C'"))
     assert mistake is not None
     assert "has the encoding SQL_ASCII" in mistake.sentence
 
 
-async def test_neither_start_nor_check_goes_on_with_it(made: Make) -> None:
-    url = await made("ENCODING 'UTF8' LOCALE 'C'")
+async def test_neither_start_nor_check_goes_on_with_it(make_database: MakeDatabase) -> None:
+    url = await make_database(options=C_LOCALE)
     settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
     with pytest.raises(CommandError, match="has the locale C"):
         await ensure_migrated(settings, build_registry(ENTITIES))
@@ -59,9 +42,11 @@ async def test_neither_start_nor_check_goes_on_with_it(made: Make) -> None:
         await check_migrations(settings)
 
 
-async def test_a_database_that_is_in_use_is_served_with_a_warning(made: Make, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_database_that_is_in_use_is_served_with_a_warning(
+    make_database: MakeDatabase, caplog: pytest.LogCaptureFixture
+) -> None:
     """Whoever has rows in such a database cannot move them within a start."""
-    url, registry = await made("ENCODING 'UTF8' LOCALE 'C'"), build_registry([*ENTITIES, *BUILTIN_ENTITIES])
+    url, registry = await make_database(options=C_LOCALE), build_registry([*ENTITIES, *BUILTIN_ENTITIES])
     settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
     await upgrade(url, registry)
     await ensure_migrated(settings, registry)

@@ -6,14 +6,12 @@ from typing import Any
 import asyncpg
 import pytest
 
-from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.inspection import differences
 from adapters.postgres.migrations.migrate import downgrade, upgrade, write_migration
-from adapters.postgres.migrations.pending import VERSIONS, pending
-from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.migrations.pending import pending
 from domain.entities.declaration import Registry, unique
 from tests.adapters.postgres.changed_books import Books, declared
-from tests.conftest import NewDatabase
+from tests.adapters.postgres.conftest import DatabaseAt
 
 COPIES = """
 SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attribute
@@ -32,11 +30,6 @@ SELECT attname FROM pg_attribute WHERE attname = 'name$lower' AND attrelid = 'ca
 BEFORE = "0074"
 
 
-@pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    return Books(await new_database(), tmp_path)
-
-
 def titled(*uniques: Any, field: str = "title", kind: Any = str) -> Registry:
     fields = [("shelf", int, 0), (field, kind) if kind is str else (field, kind, None)]
     return declared(fields, unique=list(uniques))
@@ -48,7 +41,7 @@ async def keys(books: Books) -> str:
 
 
 async def test_a_unique_without_case_adds_the_copy_and_its_removal_drops_it(books: Books) -> None:
-    await books.migrate(titled())
+    await books.start(titled())
     await books.add({"title": "ÉTÉ"}, {"title": "b"})
     folded = titled(unique("title", ignore_case=True))
     assert await pending(books.url, folded, books.folders) == [
@@ -73,7 +66,7 @@ async def test_a_unique_without_case_adds_the_copy_and_its_removal_drops_it(book
 async def test_an_index_over_lower_becomes_one_over_the_copy_in_one_transaction(books: Books) -> None:
     """A table of a version without copies: the values are unique before, meanwhile and afterwards."""
     folded = titled(unique("title", ignore_case=True))
-    await books.migrate(folded)
+    await books.start(folded)
     for statement in AS_BEFORE_COPIES.split(";"):
         await books.ask(statement)
     await books.add({"title": "A"})
@@ -87,7 +80,7 @@ async def test_an_index_over_lower_becomes_one_over_the_copy_in_one_transaction(
 
 async def test_case_is_ignored_and_minded_again(books: Books) -> None:
     minded, folded = titled(unique("title")), titled(unique("title", ignore_case=True))
-    await books.migrate(minded)
+    await books.start(minded)
     await books.add({"title": "A"})
     await books.migrate(folded)
     assert OVER_COPY in await keys(books)
@@ -97,7 +90,7 @@ async def test_case_is_ignored_and_minded_again(books: Books) -> None:
 
 
 async def test_a_renamed_field_takes_its_copy_along(books: Books) -> None:
-    await books.migrate(titled(unique("title", ignore_case=True)))
+    await books.start(titled(unique("title", ignore_case=True)))
     await books.add({"title": "A"})
     renamed = titled(unique("caption", ignore_case=True), field="caption")
     await books.migrate(renamed, "title=caption")
@@ -106,7 +99,7 @@ async def test_a_renamed_field_takes_its_copy_along(books: Books) -> None:
 
 
 async def test_a_field_that_goes_leaves_its_column_without_the_copy(books: Books) -> None:
-    await books.migrate(titled(unique("title", ignore_case=True)))
+    await books.start(titled(unique("title", ignore_case=True)))
     await books.add({"title": "A"})
     await books.migrate(declared([("shelf", int, 0)]))
     assert await books.ask("SELECT title FROM books") == [("A",)]
@@ -114,7 +107,7 @@ async def test_a_field_that_goes_leaves_its_column_without_the_copy(books: Books
 
 
 async def test_text_that_becomes_a_number_loses_its_copy_first(books: Books) -> None:
-    await books.migrate(titled(unique("title", ignore_case=True)))
+    await books.start(titled(unique("title", ignore_case=True)))
     numbered = titled(unique("title"), kind=int | None)
     written = await books.write(numbered)
     text = written.path.read_text()
@@ -122,14 +115,14 @@ async def test_text_that_becomes_a_number_loses_its_copy_first(books: Books) -> 
 
 
 async def test_nulls_of_a_nullable_field_are_never_equal(books: Books) -> None:
-    await books.migrate(titled(unique("title", ignore_case=True), kind=str | None))
+    await books.start(titled(unique("title", ignore_case=True), kind=str | None))
     await books.add({"title": None}, {"title": None}, {"title": "A"})
     assert await books.ask('SELECT "title$lower" FROM books ORDER BY 1') == [("a",), (None,), (None,)]
 
 
 async def test_a_unique_of_several_fields_uses_the_copy_of_one_that_has_it(books: Books) -> None:
     together = unique("title", "shelf", ignore_case=True)
-    await books.migrate(titled(together))
+    await books.start(titled(together))
     assert await books.ask(COPIES) == []
     both = titled(together, unique("title", ignore_case=True))
     await books.migrate(both)
@@ -152,12 +145,11 @@ async def test_a_unique_of_several_fields_uses_the_copy_of_one_that_has_it(books
     ids=["the catalogue's", "none", "with case"],
 )
 async def test_the_shipped_copy_is_for_the_catalogues_index_alone(
-    empty_database: NewDatabase, tmp_path: Path, changed: str, *, is_shipped: bool
+    database_at: DatabaseAt, tmp_path: Path, changed: str, *, is_shipped: bool
 ) -> None:
     """A project may have changed the catalogue's table before the copy was shipped."""
     registry = titled()
-    other = Books(await empty_database(), tmp_path)
-    await run_command(other.url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade(BEFORE))
+    other = Books(await database_at(BEFORE), tmp_path)
     for statement in changed.split("; "):
         await other.ask(statement)
     before = [] if "CREATE" not in changed else await other.ask(SHIPPED)

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Annotated
 from uuid import UUID, uuid4
 
@@ -21,7 +20,6 @@ from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import index, ref, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared
-from tests.conftest import NewDatabase
 from tests.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER
 
@@ -46,9 +44,8 @@ SELECT (SELECT bool_and(indisvalid) FROM pg_index WHERE indrelid = 'books'::regc
 
 
 @pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    books = Books(await new_database(), tmp_path)
-    await books.migrate(BEFORE)
+async def books(books: Books) -> Books:
+    await books.start(BEFORE)
     await books.add({"title": "a", "pages": 1}, {"title": "b", "pages": 2})
     return books
 
@@ -76,7 +73,7 @@ async def test_what_reads_all_rows_stands_in_a_second_file_and_both_name_their_l
 async def test_both_files_are_taken_back_and_undone_by_one_command(books: Books) -> None:
     written = await books.write(AFTER)
     assert await discard(books.url, books.folders) == [written.path, written.after]
-    assert len(list(books.folder.glob("*.py"))) == 1
+    assert list(books.folder.glob("*.py")) == []
     again = await books.migrate(AFTER)
     assert await downgrade(books.url, AFTER, books.folders) == [again.path, again.after]
     assert await books.ask(STATE) == [(True, 2, True, 0, False)]

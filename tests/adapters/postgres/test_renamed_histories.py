@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,33 +18,35 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry, entity
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared
-from tests.conftest import NewDatabase
 from tests.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER
 
 NOW = datetime.now(UTC)
 ADD = """
 INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)
-VALUES ($1, 'books', $2, 1, 'created', $3, $4)"""
+VALUES ($1, $5, $2, 1, 'created', $3, $4)"""
 TOLD = "SELECT entity, changes -> 0 ->> 'field' FROM row_history ORDER BY at"
 MILLISECONDS = timedelta(milliseconds=1)
 
 
-@pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    return Books(await new_database(), tmp_path)
-
-
-async def tell(books: Books, *names: str, at: datetime = NOW) -> None:
+async def tell(books: Books, *names: str, at: datetime = NOW, entity_name: str = "books") -> None:
     """Adds a line of the history of books for each field, in this order."""
     for number, name in enumerate(names):
         changes = msgspec.json.encode([{"field": name, "from": None, "to": 1}]).decode()
-        await books.ask(ADD, books.tenant, uuid4(), at + number * MILLISECONDS, changes)
+        await books.ask(ADD, books.tenant, uuid4(), at + number * MILLISECONDS, changes, entity_name)
 
 
-def kept(fields: Fields, rename: Any = "camel") -> Registry:
-    made = entity("books", history=True)(defstruct("Book", fields, rename=rename, kw_only=True))
-    return build_registry([*BUILTIN_ENTITIES, made])
+def kept(fields: Fields) -> Registry:
+    return histories({"books": (fields, "camel")})
+
+
+def histories(fields_of: dict[str, tuple[Fields, Any]]) -> Registry:
+    """Entities with histories: their fields, and the rule by which msgspec names them in JSON."""
+    made = [
+        entity(plural, history=True)(defstruct(plural.title(), fields, rename=rule, kw_only=True))
+        for plural, (fields, rule) in fields_of.items()
+    ]
+    return build_registry([*BUILTIN_ENTITIES, *made])
 
 
 @asynccontextmanager
@@ -68,7 +69,7 @@ async def test_nobody_waits_while_lines_move_along_day_by_day(
     books: Books, table: str, column: str, spoken: str
 ) -> None:
     after = declared([(column, int)], table, history=True)
-    await books.migrate(declared([("code", int)], history=True))
+    await books.start(declared([("code", int)], history=True))
     await tell(books, "code", at=NOW - timedelta(days=2))
     await tell(books, "code")
     async with asyncio.timeout(HUNG_AFTER), holding_lines(books, NOW) as connection:
@@ -91,7 +92,7 @@ async def test_nobody_waits_while_lines_move_along_day_by_day(
 
 
 async def test_printed_sql_moves_all_lines_together_outside_the_transaction_of_the_table(books: Books) -> None:
-    await books.migrate(kept([("code", int)]))
+    await books.start(kept([("code", int)]))
     await tell(books, "code", "title")
     after = kept([("sku", int)])
     await books.write(after, "code=sku")
@@ -107,34 +108,45 @@ async def test_printed_sql_moves_all_lines_together_outside_the_transaction_of_t
 
 
 BY_HAND = field(name="sku")
+NAMED: dict[str, tuple[Fields, str | None, Any, str, str]] = {
+    # names of one word each do not tell the rule
+    "books": ([], None, ("price", int), "unit_price", "price"),
+    "films": ([], "camel", ("price", int), "unitPrice", "price"),
+    "games": ([], "kebab", ("price", int), "unit-price", "price"),
+    # others do, beside names that were given by hand
+    "lamps": ([("code", int, BY_HAND)], "camel", ("full_price", int), "unitPrice", "fullPrice"),
+    "plays": ([("shelf_mark", int)], "camel", ("cost", int, field(name="price")), "unitPrice", "price"),
+    "songs": ([("shelf_mark", int)], None, ("cost", int, field(name="price")), "unit_price", "price"),
+    # such as that of another field, whose lines stay
+    "tapes": ([("code", int, field(name="unit_price"))], "camel", ("full_price", int), "unit_price", "unit_price"),
+}
+"""Entities with other fields and a rule of names, which rename ``unit_price``; what their lines tell of it, before and
+after."""
 
 
-@pytest.mark.parametrize(
-    ("others", "rename", "new", "told", "becomes"),
-    [
-        # names of one word each do not tell the rule
-        ([], None, ("price", int), "unit_price", "price"),
-        ([], "camel", ("price", int), "unitPrice", "price"),
-        ([], "kebab", ("price", int), "unit-price", "price"),
-        # others do, beside names that were given by hand
-        ([("code", int, BY_HAND)], "camel", ("full_price", int), "unitPrice", "fullPrice"),
-        ([("shelf_mark", int)], "camel", ("cost", int, field(name="price")), "unitPrice", "price"),
-        ([("shelf_mark", int)], None, ("cost", int, field(name="price")), "unit_price", "price"),
-        # such as that of another field, whose lines stay
-        ([("code", int, field(name="unit_price"))], "camel", ("full_price", int), "unit_price", "unit_price"),
-    ],
-)
-async def test_lines_of_a_field_are_found_by_the_json_name_that_it_had(
-    books: Books, others: Fields, rename: Any, new: Any, told: str, becomes: str
-) -> None:
-    await books.migrate(kept([("unit_price", int), *others], rename))
-    await tell(books, told, "title")
-    after = kept([new, *others], rename)
-    written = await books.migrate(after, f"unit_price={new[0]}")
-    assert [name for _, name in await books.ask(TOLD)] == [becomes, "title"]
-    if written.after is not None and told != becomes:
-        assert "a JSON name that was given by hand belongs in the place of" in written.after.read_text()
-        await downgrade(books.url, after, books.folders)
-        # the likeliest of the names, where the struct does not tell
-        likeliest = told if others else "unitPrice"
-        assert [name for _, name in await books.ask(TOLD)] == [likeliest, "title"]
+async def test_lines_of_a_field_are_found_by_the_json_name_that_it_had(books: Books) -> None:
+    """All at once, each in an entity of its own."""
+    price = ("unit_price", int)
+    await books.start(histories({plural: ([price, *others], rule) for plural, (others, rule, *_) in NAMED.items()}))
+    for plural, (*_, told, _) in NAMED.items():
+        await tell(books, told, "title", entity_name=plural)
+    after = histories({plural: ([new, *others], rule) for plural, (others, rule, new, *_) in NAMED.items()})
+    written = await books.migrate(after, *(f"{plural}.unit_price={case[2][0]}" for plural, case in NAMED.items()))
+    becomes = {plural: [case[-1], "title"] for plural, case in NAMED.items()}
+    assert await names_told(books) == becomes
+    assert written.after is not None
+    lines = written.after.read_text().splitlines()
+    by_hand = "a JSON name that was given by hand belongs in the place of"
+    noted = {plural: any(f" {plural} " in line and by_hand in line for line in lines) for plural in NAMED}
+    assert noted == dict.fromkeys(NAMED, True)
+    await downgrade(books.url, after, books.folders)
+    # the likeliest of the names, where the struct does not tell
+    likeliest = {
+        plural: [told if others else "unitPrice", "title"] for plural, (others, _, _, told, _) in NAMED.items()
+    }
+    assert await names_told(books) == likeliest
+
+
+async def names_told(books: Books) -> dict[str, list[str]]:
+    told = await books.ask(TOLD)
+    return {plural: [name for entity_name, name in told if entity_name == plural] for plural in NAMED}

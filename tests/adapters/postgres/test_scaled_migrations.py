@@ -22,18 +22,13 @@ JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = 'books
 KEYS = "SELECT indexdef FROM pg_indexes WHERE indexname LIKE 'ix_books_by%'"
 
 
-@pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    return Books(await new_database(), tmp_path)
-
-
 def priced(digits: int, scale: int, *names: str, field: str = "price", **arguments: Any) -> Registry:
     fields = [("shelf", int, 0), (field, Annotated[Decimal | None, money(digits, scale)], None)]
     return declared(fields, indexes=[index(*names)] if names else [], **arguments)
 
 
 async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> None:
-    await books.migrate(priced(12, 2))
+    await books.start(priced(12, 2))
     await books.add({"price": Decimal("9999999999.99")}, {"price": Decimal("-1.05")}, {"price": None})
     indexed = priced(12, 2, "shelf", "price")
     assert await pending(books.url, indexed, books.folders) == [
@@ -58,7 +53,7 @@ async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> 
 
 
 async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
-    await books.migrate(priced(12, 2, "price"))
+    await books.start(priced(12, 2, "price"))
     await books.add({"price": Decimal("1.05")})
     finer = priced(14, 4, "price")
     await books.migrate(finer)
@@ -70,7 +65,7 @@ async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
 
 
 async def test_more_digits_of_the_same_scale_keep_the_index(books: Books) -> None:
-    await books.migrate(priced(12, 2, "shelf", "price"))
+    await books.start(priced(12, 2, "shelf", "price"))
     await books.add({"price": Decimal("1.05")})
     wider = priced(18, 2, "shelf", "price")
     await books.migrate(wider)
@@ -80,7 +75,7 @@ async def test_more_digits_of_the_same_scale_keep_the_index(books: Books) -> Non
 
 
 async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books) -> None:
-    await books.migrate(priced(12, 2, "shelf", "price"))
+    await books.start(priced(12, 2, "shelf", "price"))
     widest = priced(19, 2, "shelf", "price")
     await books.migrate(widest)
     assert await books.ask(COPIES) == []
@@ -90,7 +85,7 @@ async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books
 
 
 async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Books) -> None:
-    await books.migrate(priced(12, 2, "price"))
+    await books.start(priced(12, 2, "price"))
     await books.add({"price": Decimal("1.25")})
     whole = priced(12, 0, "price")
     written = await books.write(whole)
@@ -102,7 +97,7 @@ async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Bo
 
 
 async def test_a_renamed_decimal_takes_its_copy_along(books: Books) -> None:
-    await books.migrate(priced(12, 2, "shelf", "price"))
+    await books.start(priced(12, 2, "shelf", "price"))
     await books.add({"price": Decimal("1.05")})
     renamed = priced(12, 2, "shelf", "cost", field="cost")
     await books.migrate(renamed, "price=cost")
@@ -111,7 +106,7 @@ async def test_a_renamed_decimal_takes_its_copy_along(books: Books) -> None:
 
 
 async def test_a_default_order_by_an_indexed_decimal_is_that_of_the_copy(books: Books) -> None:
-    await books.migrate(priced(12, 2, "shelf", "price", sort="-price"))
+    await books.start(priced(12, 2, "shelf", "price", sort="-price"))
     orders = await books.ask("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_books_order'")
     assert '(tenant_id, "price$e2", id)' in orders[0][0]
 

@@ -24,7 +24,7 @@ from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
-from tests.databases import create_database, drop_database, named
+from tests.databases import named
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
 ACT = Act(by=None, at=NOW)
@@ -277,25 +277,24 @@ def test_the_longest_text_is_looked_up(registry: Registry) -> None:
 
 
 @pytest.fixture
-async def without_extensions(servers: tuple[str, str]) -> AsyncIterator[str]:
+async def without_extensions(empty_database: NewDatabase) -> AsyncIterator[str]:
     """A database whose owner may make no extension, as on servers that have none."""
     name = f"tenantry_poor_{uuid4().hex[:8]}"
-    url = await create_database(servers[0], name)
+    url = await empty_database()
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'poor' IN ROLE {ROLE}")
         await connection.execute(f"GRANT ALL ON SCHEMA public TO {name}")
-        await connection.execute(f"REVOKE CREATE ON DATABASE {name} FROM PUBLIC")
+        await connection.execute(f"REVOKE CREATE ON DATABASE {named(url)} FROM PUBLIC")
         host = await connection.fetchval("SELECT coalesce(host(inet_server_addr()), '')")
     finally:
         await connection.close()
     place = url.partition("@")[2] if "@" in url else url.partition("://")[2]
     assert host is not None
     yield f"postgresql://{name}:poor@{place}"
-    await drop_database(url)
-    connection = await asyncpg.connect(servers[0])
+    connection = await asyncpg.connect(url)
     try:
-        await connection.execute(f"DROP ROLE {name}")
+        await connection.execute(f"DROP OWNED BY {name}; DROP ROLE {name}")
     finally:
         await connection.close()
 

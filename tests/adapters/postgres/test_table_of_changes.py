@@ -4,7 +4,6 @@ import re
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
-from pathlib import Path
 from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
@@ -271,7 +270,7 @@ def numbered() -> dict[str, Change]:
 async def written(new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> WrittenMigration:
     """One migration for all changes at once."""
     books = Books(await new_database(), tmp_path_factory.mktemp("migrations"))
-    await books.migrate(registry("before"))
+    await books.start(registry("before"))
     for plural, change in numbered().items():
         await books.add(*change.rows, table=plural.replace("-", "_"))
     return await books.write(registry("after"))
@@ -304,18 +303,13 @@ async def test_what_is_written_for_a_change(written: WrittenMigration, plural: s
     assert not expected or any(expected in note for note in notes), notes
 
 
-@pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    return Books(await new_database(), tmp_path)
-
-
 def titled(plural: str = "books", **arguments: Any) -> Registry:
     made: type[Struct] = defstruct("Book", [("title", str), ("state", Old)], rename="camel", kw_only=True)
     return build_registry([*ENTITIES, *BUILTIN_ENTITIES, entity(plural, **arguments)(made)])
 
 
 async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> None:
-    await books.migrate(titled())
+    await books.start(titled())
     await books.add({"title": "a", "state": "old", "is_deleted": True})
     with pytest.raises(MigrationRefused, match="would bring 1 deleted row of books back to life"):
         await books.write(titled(soft_delete=False))
@@ -327,7 +321,7 @@ async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> Non
 
 
 async def test_a_member_that_is_kept_is_not_asked_about_again(books: Books) -> None:
-    await books.migrate(titled())
+    await books.start(titled())
     await books.add({"title": "a", "state": "old"})
     narrow = defstruct("Book", [("title", str), ("state", New)], rename="camel", kw_only=True)
     after = build_registry([*ENTITIES, *BUILTIN_ENTITIES, entity("books")(narrow)])

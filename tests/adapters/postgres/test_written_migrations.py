@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import re
-import shutil
 import sys
 from datetime import datetime
 from decimal import Decimal
@@ -27,14 +26,9 @@ from tests.conftest import NewDatabase
 from tests.entrypoints.processes import ROOT
 
 
-@pytest.fixture
-async def books(new_database: NewDatabase, tmp_path: Path) -> Books:
-    return Books(await new_database(), tmp_path)
-
-
 async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> None:
     before = declared([("code", str)], unique=[unique("code")])
-    await books.migrate(before)
+    await books.start(before)
     await books.add({"code": "x"})
     after = declared([("sku", str)], unique=[unique("sku")])
     plain = await books.write(after)
@@ -55,7 +49,7 @@ async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> 
 
 async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) -> None:
     fields: Fields = [("title", str), ("isbn", str)]
-    await books.migrate(declared(fields, unique=[unique("isbn")]))
+    await books.start(declared(fields, unique=[unique("isbn")]))
     await books.add({"title": "a", "isbn": "1"})
     await books.ask(
         "INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)"
@@ -75,7 +69,7 @@ async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) 
 
 async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
     price = Annotated[Decimal, money(8, 2)]
-    await books.migrate(declared([("list_price", price), ("title", str)], history=True))
+    await books.start(declared([("list_price", price), ("title", str)], history=True))
     added = (
         "INSERT INTO row_history (tenant_id, entity, row_id, version, action, at, changes)"
         " VALUES ($1, $2, $1, 1, 'created', now(), $3)"
@@ -100,7 +94,7 @@ async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
 
 
 async def test_a_renamed_field_without_history_has_none_to_take_along(books: Books) -> None:
-    await books.migrate(declared([("code", str)]))
+    await books.start(declared([("code", str)]))
     written = await books.migrate(declared([("sku", str)]), "code=sku")
     assert "rename('field'" not in written.path.read_text()
 
@@ -114,7 +108,7 @@ class Narrow(Enum):
 
 
 async def test_values_that_the_declaration_does_not_know_are_counted(books: Books) -> None:
-    await books.migrate(declared([("state", Wide), ("title", Annotated[str, Meta(max_length=20)])]))
+    await books.start(declared([("state", Wide), ("title", Annotated[str, Meta(max_length=20)])]))
     await books.add({"state": "old", "title": "a"}, {"state": "new", "title": "a long title"})
     narrow: Fields = [("state", Narrow), ("title", Annotated[str, Meta(max_length=5)])]
     unknown = "books.state has values that its enum does not know: 'old' in 1 row."
@@ -126,7 +120,7 @@ async def test_values_that_the_declaration_does_not_know_are_counted(books: Book
 
 
 async def test_a_number_that_becomes_an_enum_waits_for_its_members(books: Books) -> None:
-    await books.migrate(declared([("state", int)]))
+    await books.start(declared([("state", int)]))
     await books.add({"state": 1}, {"state": 2})
     narrow = declared([("state", Narrow)])
     written = await books.write(narrow)
@@ -137,26 +131,25 @@ async def test_a_number_that_becomes_an_enum_waits_for_its_members(books: Books)
     assert await write_migration(books.url, narrow, "again", books.folders) is None
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "told"),
-    [
-        (list[str], list[UUID], "becomes UUID[] from TEXT[]"),
-        (str, datetime, "becomes TIMESTAMP WITH TIME ZONE from TEXT"),
-        (str, float, "becomes DOUBLE PRECISION from TEXT"),
-    ],
-)
-async def test_the_cast_that_is_offered_is_one_that_postgresql_takes(
-    books: Books, before: Any, after: Any, told: str
-) -> None:
-    await books.migrate(declared([("value", before | None, None)]))
-    await books.add({"value": None})
-    converted = declared([("value", after | None, None)])
+CASTS: list[tuple[Any, Any, str]] = [
+    (list[str], list[UUID], "becomes UUID[] from TEXT[]"),
+    (str, datetime, "becomes TIMESTAMP WITH TIME ZONE from TEXT"),
+    (str, float, "becomes DOUBLE PRECISION from TEXT"),
+]
+
+
+async def test_the_cast_that_is_offered_is_one_that_postgresql_takes(books: Books) -> None:
+    """All at once: each is that of a field of its own."""
+    names = [f"value{number}" for number in range(len(CASTS))]
+    await books.start(declared([(name, case[0] | None, None) for name, case in zip(names, CASTS, strict=True)]))
+    await books.add(dict.fromkeys(names))
+    converted = declared([(name, case[1] | None, None) for name, case in zip(names, CASTS, strict=True)])
     written = await books.write(converted)
-    (note,) = written.notes
-    assert told in note
-    fill_in(written.path, repr(note.partition("such as '")[2].partition("'")[0]))
+    for name, note, (_, _, told) in zip(names, written.notes, CASTS, strict=True):
+        assert note.startswith(f"books.{name} {told}")
+        fill_in(written.path, repr(note.partition("such as '")[2].partition("'")[0]))
     await books.apply(converted)
-    assert await books.ask("SELECT value FROM books") == [(None,)]
+    assert await books.ask(f"SELECT {', '.join(names)} FROM books") == [(None,) * len(CASTS)]
 
 
 async def test_an_empty_table_of_the_example_is_not_offered_for_another_entity(books: Books) -> None:
@@ -167,7 +160,7 @@ async def test_an_empty_table_of_the_example_is_not_offered_for_another_entity(b
 
 
 async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: Books) -> None:
-    await books.migrate(declared([("state", Wide)]))
+    await books.start(declared([("state", Wide)]))
     await books.add({"state": "old"}, {"state": "new"})
     narrow = declared([("state", Narrow)])
     written = await books.write(narrow)
@@ -223,34 +216,34 @@ from pathlib import Path
 from adapters.postgres.migrations.migrate import write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from tests.adapters.postgres.changed_books import many_sets
-folder = Path(sys.argv[2])
-written = asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder]))
-print(*(path.read_text() for path in (written.path, written.after) if path is not None))
+for url, folder in zip(sys.argv[1::2], map(Path, sys.argv[2::2]), strict=True):
+    written = asyncio.run(write_migration(url, many_sets(linked=True), "sets", [VERSIONS, folder]))
+    print(*(path.read_text() for path in (written.path, written.after) if path is not None), end="NEXT")
 """
 
 
-@pytest.mark.parametrize("is_there", [True, False])
-async def test_a_file_is_the_same_whatever_the_order_of_sets(books: Books, tmp_path: Path, is_there: bool) -> None:
-    """Keys of new tables, and keys that tables which are there get."""
-    if is_there:
-        await books.migrate(many_sets(linked=False))
-    texts = set()
+async def test_a_file_is_the_same_whatever_the_order_of_sets(
+    books: Books, new_database: NewDatabase, tmp_path: Path
+) -> None:
+    """Keys of tables which are there, and keys that new tables get: a process for each order writes both files."""
+    await books.start(many_sets(linked=False))
+    others, texts = await new_database(), set()
     for seed in range(3):
-        folder = tmp_path / str(seed)
-        folder.mkdir()
-        for file in books.folder.glob("*.py"):
-            shutil.copy(file, folder)
+        folders = [tmp_path / f"{seed}-{what}" for what in ("there", "new")]
+        for folder in folders:
+            folder.mkdir()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-c",
             SEEDED,
-            books.url,
-            str(folder),
+            *(books.url, str(folders[0])),
+            *(others, str(folders[1])),
             stdout=asyncio.subprocess.PIPE,
             cwd=ROOT,
             env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)},
         )
         printed = (await process.communicate())[0].decode()
-        assert printed.count("fk_") >= 18
+        written = printed.split("NEXT")[:-1]
+        assert [file.count("fk_") >= 18 for file in written] == [True, True]
         texts.add(re.sub(r"\d{14}", "", printed))
     assert len(texts) == 1

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -11,6 +10,7 @@ import sqlalchemy as sa
 from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
+from litestar.types import ControllerRouterHandler
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm.exc import StaleDataError
 
@@ -74,16 +74,23 @@ async def forgotten(session: NamedDependency[AsyncSession]) -> None:
 ROUTES = (names, raw, by_id, failing, add, forgotten)
 
 
+@pytest.fixture(scope="module")
+def documented(tmp_path_factory: pytest.TempPathFactory) -> tuple[ControllerRouterHandler, ...]:
+    """The route of docs/own-queries.md."""
+    return load_routes((copied("own-queries.md", "stock_value.py", tmp_path_factory.mktemp("documented")),))
+
+
 @pytest_asyncio.fixture
-async def app(postgres: PostgresDatabase, registry: Registry, tmp_path: Path) -> AsyncIterator[TestApp]:
-    """The service on PostgreSQL, with the route of docs/own-queries.md."""
+async def app(
+    postgres: PostgresDatabase, registry: Registry, documented: tuple[ControllerRouterHandler, ...]
+) -> AsyncIterator[TestApp]:
+    """The service on PostgreSQL, with routes that have a session."""
     settings = read_settings({**SETTINGS, "TENANTRY_RATE_LIMITS": "off"})
     adapters = replace(
         memory_adapters(settings, registry), database=postgres, ids=postgres.ids, own_queries=postgres.own_queries
     )
     services = assemble(adapters, settings)
     await prepare_memory(services)
-    documented = load_routes((copied("own-queries.md", "stock_value.py", tmp_path),))
     app = TestApp(client_of(services, HttpSettings(routes=(*ROUTES, *documented))), services, adapters)
     await seed(app)
     for tenant, price in (("acme", 10), ("other", 7)):
