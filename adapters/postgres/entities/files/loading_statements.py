@@ -40,6 +40,7 @@ _KEY = "row key"
 
 PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
 """Plans for this tenant and file: one for any values reads all the rows of a large tenant for ten of a file."""
+USUAL_PLANNING = "SET LOCAL plan_cache_mode = auto"
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
@@ -150,14 +151,13 @@ def forget_stored(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` behind row ``after``."""
+    """Selects rows as they are (``old sku``) and as they would be (``new sku``), in the order of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     old = [table.c[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
-    rows = rows.where(incoming.c[_N] > parameter("after", sa.Integer())).order_by(incoming.c[_N])
-    return compiled(rows.limit(parameter("limit", sa.Integer())))
+    return compiled(rows.order_by(incoming.c[_N]))
 
 
 def old_name(name: str) -> str:
