@@ -5,17 +5,18 @@ import stat
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.entrypoints.test_cli import BOOKS
 
 
-def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path) -> None:
+def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]) -> None:
     (tmp_path / "books.py").write_text("ENTITIES = ()\n")
     (tmp_path / "migrations").mkdir()
     (tmp_path / "migrations" / "0031_mine.py").write_text('revision = "0031"\ndown_revision = None\n')
     (tmp_path / "migrations" / "0099_lost.py").write_text('revision = "0099"\ndown_revision = "0098"\n')
-    own = {"ENTITIES": "tenantry.catalogue,books.py"}
+    own = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
     for ended in (tenantry("migrate", **own), tenantry("serve", **own, PORT=str(free_port()))):
         assert ended.returncode == 5, ended.stderr
         assert "The revision 0031 is in " in ended.stderr
@@ -35,6 +36,7 @@ def test_an_empty_database_is_told_from_a_broken_one(tenantry: Tenantry, shared:
     assert "Traceback" not in checked.stderr
 
 
+@pytest.mark.end_to_end  # it starts embedded servers, four times
 def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry, tmp_path: Path) -> None:
     pending = tenantry("check")
     assert pending.returncode == 1
@@ -112,10 +114,10 @@ async def test_options_that_exclude_each_other_are_refused(tenantry: Tenantry) -
 
 
 async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_back(
-    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+    tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
-    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    mine = {**migrated, "ENTITIES": "tenantry.catalogue,books.py"}
     assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
     assert tenantry("migrate", **mine).returncode == 0
     (tmp_path / "books.py").write_text(BOOKS.replace("isbn: str", "isbn: int"))
@@ -134,14 +136,14 @@ async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_bac
 
 
 async def test_check_counts_values_that_an_enum_does_not_know_any_more(
-    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+    tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
     source = BOOKS.replace("isbn: str", 'isbn: Literal["new", "old"]').replace("Annotated\n", "Annotated, Literal\n")
     (tmp_path / "books.py").write_text(source)
-    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    mine = {**migrated, "ENTITIES": "tenantry.catalogue,books.py"}
     assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
     assert tenantry("migrate", **mine).returncode == 0
-    connection = await asyncpg.connect(shared["DATABASE_URL"])
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
     await connection.execute(
         "INSERT INTO books (tenant_id, id, version, created_at, updated_at, title, isbn)"
         " VALUES (gen_random_uuid(), gen_random_uuid(), 1, now(), now(), 'a', 'old')"
@@ -156,15 +158,15 @@ async def test_check_counts_values_that_an_enum_does_not_know_any_more(
 
 
 async def test_files_that_are_named_no_more_are_told_with_the_setting(
-    tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
+    tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
-    mine = {**shared, "ENTITIES": "tenantry.catalogue,books.py"}
+    mine = {**migrated, "ENTITIES": "tenantry.catalogue,books.py"}
     assert tenantry("migrate", "--write", "add books", **mine).returncode == 0
     assert tenantry("migrate", **mine).returncode == 0
     said = "was migrated with files that TENANTRY_ENTITIES does not name now"
     for command in (("serve",), ("migrate",), ("migrate", "--check"), ("migrate", "--sql"), ("check",)):
-        ended = tenantry(*command, **shared, PORT=str(free_port()))
+        ended = tenantry(*command, **migrated, PORT=str(free_port()))
         everything = ended.stdout + ended.stderr
         assert ended.returncode != 0
         assert said in everything
@@ -172,9 +174,9 @@ async def test_files_that_are_named_no_more_are_told_with_the_setting(
         assert "Traceback" not in everything
     assert tenantry("check", **mine).returncode == 0
     # the command that is recommended where the files are gone for good
-    marked = tenantry("migrations", "stamp", "heads", **shared)
+    marked = tenantry("migrations", "stamp", "heads", **migrated)
     assert marked.returncode == 0, marked.stderr
-    assert tenantry("check", **shared).returncode == 0
+    assert tenantry("check", **migrated).returncode == 0
 
 
 async def test_a_database_of_a_newer_version_is_not_said_to_lack_files(

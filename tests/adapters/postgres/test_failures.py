@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
 import asyncpg
 import pytest
@@ -21,6 +21,7 @@ from tests.builders import new_id
 from tests.waiting import HUNG_AFTER
 
 EVERY, HERE = EveryTenant(), OneTenant(new_id())
+WAYS = ("read_only", "autocommit", "transaction")
 
 
 async def _two_at_once(connection: ServiceConnection) -> None:
@@ -75,13 +76,26 @@ async def proxy(postgres: PostgresDatabase, database_url: str) -> AsyncIterator[
         yield proxy
 
 
-@pytest.fixture
-async def behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+@asynccontextmanager
+async def opened(url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
     patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2, mend=0.1)
-    database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=3, patience=patience)
+    database = PostgresDatabase(url, registry, CountingIds(), connections=3, patience=patience)
     await database.open()
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    async with opened(proxy.url, registry) as database:
+        yield database
+
+
+@pytest.fixture
+async def three_behind(proxy: CuttingProxy, registry: Registry) -> AsyncIterator[dict[str, PostgresDatabase]]:
+    """One for each way, so that a test waits for all of them at once."""
+    async with AsyncExitStack() as stack:
+        yield {way: await stack.enter_async_context(opened(proxy.url, registry)) for way in WAYS}
 
 
 async def ask(database: PostgresDatabase, *, within: str = "read_only", statement: str = "SELECT 1") -> object:
@@ -89,7 +103,7 @@ async def ask(database: PostgresDatabase, *, within: str = "read_only", statemen
         return await tx.connection.fetchval(statement)
 
 
-@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_connection_that_is_cut_is_an_outage(behind: PostgresDatabase, proxy: CuttingProxy, way: str) -> None:
     assert await ask(behind, within=way) == 1
     proxy.cut()
@@ -99,7 +113,7 @@ async def test_a_connection_that_is_cut_is_an_outage(behind: PostgresDatabase, p
     assert await ask(behind, within=way) == 1
 
 
-@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
+@pytest.mark.parametrize("way", WAYS)
 async def test_a_connection_that_is_cut_in_the_middle_is_an_outage(
     behind: PostgresDatabase, proxy: CuttingProxy, way: str
 ) -> None:
@@ -135,29 +149,30 @@ async def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
     assert lines == [begins, ends] * 2
 
 
-@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
 async def test_a_server_that_is_silent_is_an_outage(
-    behind: PostgresDatabase,
-    proxy: CuttingProxy,
-    caplog: pytest.LogCaptureFixture,
-    way: str,
+    three_behind: dict[str, PostgresDatabase], proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await ask(behind, within=way)
+    for way, database in three_behind.items():
+        await ask(database, within=way)
     proxy.pause()
-    with pytest.raises(ServiceUnavailable):
-        await ask(behind, within=way)
-    await behind.close()  # waits for what is being mended
-    assert "PostgreSQL is away (TimeoutError)" in caplog.text
+    asked = (ask(database, within=way) for way, database in three_behind.items())
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [ServiceUnavailable] * len(WAYS)
+    for database in three_behind.values():
+        await database.close()  # waits for what is being mended
+    # each of them tells it
+    assert caplog.text.count("PostgreSQL is away (TimeoutError)") == len(WAYS)
 
 
-@pytest.mark.parametrize("way", ["read_only", "autocommit", "transaction"])
 async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
-    behind: PostgresDatabase, caplog: pytest.LogCaptureFixture, way: str
+    three_behind: dict[str, PostgresDatabase], caplog: pytest.LogCaptureFixture
 ) -> None:
-    with pytest.raises(ServiceUnavailable):
-        await ask(behind, within=way, statement="SELECT pg_sleep(30)")
-    assert await ask(behind, within=way) == 1
-    await behind.close()
+    asked = (ask(database, within=way, statement="SELECT pg_sleep(30)") for way, database in three_behind.items())
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [ServiceUnavailable] * len(WAYS)
+    for way, database in three_behind.items():
+        assert await ask(database, within=way) == 1
+        await database.close()
     assert caplog.text == ""
 
 

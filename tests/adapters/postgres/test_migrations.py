@@ -22,6 +22,7 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
 from tests.conftest import NewDatabase
+from tests.entrypoints.processes import ROOT
 
 
 @entity("books", search=["title"], unique=[unique("title", ignore_case=True)])
@@ -150,23 +151,27 @@ async def test_own_migrations_and_ours_are_lines_beside_each_other(
     assert await upgrade(url, WITH_BOOKS, both) == []
 
 
+TOGETHER = """
+import asyncio, os, sys
+from adapters.postgres.migrations.migrate import upgrade
+from domain.entities.catalogue import ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.registry import build_registry
+
+for _ in range(3):
+    if os.fork() == 0:
+        print(asyncio.run(upgrade(sys.argv[1], build_registry([*ENTITIES, *BUILTIN_ENTITIES]))), flush=True)
+        os._exit(0)
+sys.exit(any(os.wait()[1] for _ in range(3)))
+"""
+
+
 async def test_many_that_migrate_together_migrate_once(empty: str, registry: Registry) -> None:
-    script = (
-        "import asyncio, sys\n"
-        "from adapters.postgres.migrations.migrate import upgrade\n"
-        "from domain.entities.catalogue import ENTITIES\n"
-        "from domain.entities.builtin_entities import BUILTIN_ENTITIES\n"
-        "from domain.entities.registry import build_registry\n"
-        "print(asyncio.run(upgrade(sys.argv[1], build_registry([*ENTITIES, *BUILTIN_ENTITIES]))))\n"
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", TOGETHER, empty, stdout=asyncio.subprocess.PIPE, cwd=ROOT
     )
-    processes = [
-        await asyncio.create_subprocess_exec(
-            sys.executable, "-c", script, empty, stdout=asyncio.subprocess.PIPE, cwd=Path(__file__).parents[2]
-        )
-        for _ in range(3)
-    ]
-    outputs = [(await process.communicate())[0] for process in processes]
-    assert outputs == [b"[]\n"] * 3
+    assert (await process.communicate())[0] == b"[]\n" * 3
+    assert process.returncode == 0
     assert await pending(empty, registry) == []
 
 
@@ -218,23 +223,23 @@ async def test_counts_from_before_are_told_apart_by_what_is_still_there(empty: s
 
 
 async def test_current_and_history_tell_the_migrations_and_change_nothing(
-    empty: str, registry: Registry, folders: list[Path]
+    empty: str, new_database: NewDatabase, registry: Registry, folders: list[Path]
 ) -> None:
     (newest,) = newest_of(VERSIONS)
     assert await inspection.current(empty, registry) == []
     assert len(await inspection.history(empty, registry)) == len(list(VERSIONS.glob("0*.py")))
     assert await pending(empty, registry) == [f"The database is empty: migrations up to {newest} are pending."]
-    await upgrade(empty, registry)
-    assert await inspection.current(empty, registry) == [f"{newest} (head)"]
-    first, *_, last = await inspection.history(empty, registry)
+    url = await new_database()
+    assert await inspection.current(url, registry) == [f"{newest} (head)"]
+    first, *_, last = await inspection.history(url, registry)
     assert f"-> {newest} (head) (current), " in first
     assert last.startswith("<base> -> 0001, Users")
-    assert await write_migration(empty, WITH_BOOKS, "Add books", folders) is not None
-    assert len(await inspection.history(empty, WITH_BOOKS, folders)) == len(list(VERSIONS.glob("0*.py"))) + 1
-    await upgrade(empty, WITH_BOOKS, folders)
+    assert await write_migration(url, WITH_BOOKS, "Add books", folders) is not None
+    assert len(await inspection.history(url, WITH_BOOKS, folders)) == len(list(VERSIONS.glob("0*.py"))) + 1
+    await upgrade(url, WITH_BOOKS, folders)
     (own,) = heads_of(folders[1:])
     applied = {f"{newest} (effective head)", f"{own} (head)"}  # the newest of each folder
-    assert set(await inspection.current(empty, WITH_BOOKS, folders)) == applied
+    assert set(await inspection.current(url, WITH_BOOKS, folders)) == applied
 
 
 async def test_differences_are_told_in_words(

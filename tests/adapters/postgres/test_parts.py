@@ -11,17 +11,16 @@ import asyncpg
 import pytest
 
 from adapters.postgres.entities.history import page_statement
-from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused
+from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.operations.parts import delete_statement, forget, make_parts
 from adapters.postgres.operations.retention import statement_of
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.schema.parts import BY_TABLE, IN_PARTS, InParts
 from adapters.postgres.schema.row_security import ROLE
-from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 from domain.retention import DatedRecords, RetentionRule
+from tests.adapters.postgres.conftest import DatabaseAt
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
@@ -238,10 +237,9 @@ async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
 
 
 async def test_a_database_from_before_keeps_its_records_as_one_part(
-    kind: Kind, empty_database: NewDatabase, registry: Registry
+    kind: Kind, database_at: DatabaseAt, registry: Registry
 ) -> None:
-    url = await empty_database()
-    await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0069"))
+    url = await database_at("0069")
     owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     await owner.execute(TENANT, [HERE, THERE])
     old = now() - timedelta(days=40)
@@ -266,10 +264,9 @@ async def test_a_database_from_before_keeps_its_records_as_one_part(
 
 
 async def test_a_record_behind_the_bound_stops_the_migration_which_goes_on_without_it(
-    kind: Kind, empty_database: NewDatabase, registry: Registry
+    kind: Kind, database_at: DatabaseAt, registry: Registry
 ) -> None:
-    url = await empty_database()
-    await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade("0069"))
+    url = await database_at("0069")
     owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     await owner.execute(TENANT, [HERE, THERE])
     await kind.add(owner, now(), now() + timedelta(days=200))

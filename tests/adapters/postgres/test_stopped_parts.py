@@ -5,16 +5,15 @@ from datetime import datetime, timedelta
 import asyncpg
 import pytest
 
-from adapters.postgres.migrations.commands import LockPatience, run_command
+from adapters.postgres.migrations.commands import LockPatience
 from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, pending
+from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.schema.parts import bound
-from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.retention import DatedRecords
+from tests.adapters.postgres.conftest import DatabaseAt
 from tests.adapters.postgres.test_parts import HERE, KINDS, TENANT, THERE, Connection, Kind, next_month, now
-from tests.conftest import NewDatabase
 
 BEFORE = {DatedRecords.EVENTS: "0069", DatedRecords.HISTORIES: "0073"}
 # ends the connection of a migration at the end of one of the commands on the table; the sequence counts them, and keeps
@@ -46,12 +45,9 @@ def kind(records: DatedRecords) -> Kind:
 
 
 @pytest.fixture
-async def url(empty_database: NewDatabase, registry: Registry, records: DatedRecords) -> str:
+async def url(database_at: DatabaseAt, records: DatedRecords) -> str:
     """A database from before its records lay in parts."""
-    url = await empty_database()
-    to = BEFORE[records]
-    await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade(to))
-    return url
+    return await database_at(BEFORE[records])
 
 
 async def opened(url: str) -> Connection:

@@ -15,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError, stale
+from domain.entities.sheets import RowError, not_writable, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -66,6 +66,9 @@ class Load:
         await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
         older = await self._fetch(statements.find_stale(self.registry, self.model))
         await self._leave_out([stale(row["n"], row["version"], row["stored"]) for row in older])
+        if kept := self.loading.kept:
+            changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
+            await self._leave_out([not_writable(row["n"], self.model, row["names"]) for row in changed])
         return adopted
 
     async def _ensure_references(self) -> None:
@@ -97,8 +100,15 @@ class Load:
     async def _write(self, key: str) -> int:
         if len(self.model.unique) > 1:
             return await self._write_row_by_row(key)
-        updated = await self._count(statements.update_matching(self.registry, self.model, key))
-        return updated + await self._count(statements.insert_incoming(self.registry, self.model, is_upsert=True))
+        update = statements.update_matching(self.registry, self.model, key)
+        insert = statements.insert_incoming(self.registry, self.model, is_upsert=True)
+        if all(field.reference is None for field in self.model.declared):
+            return await self._count(update) + await self._count(insert)
+        # The setting holds for the checks of references too, which would be planned for each row that is written.
+        await self._execute(statements.USUAL_PLANNING)
+        written = await self._count_anew(update) + await self._count_anew(insert)
+        await self._execute(statements.PLANNING)
+        return written
 
     async def _write_row_by_row(self, key: str) -> int:
         """Stores or skips each row by itself: an update may take a unique value that another row has."""
@@ -124,10 +134,12 @@ class Load:
     async def _ensure_rules(self) -> None:
         """Checks the entity's own rules for rows that are updated."""
         # rows that are inserted were checked when they were read: they need nothing that is stored
-        statement, last = statements.read_updates(self.registry, self.model), 0
-        while found := await self._fetch(statement, after=last, limit=CHECKED_TOGETHER):
+        statement = statements.read_updates(self.registry, self.model)
+        prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
+        # A cursor joins file and rows once; a statement for each part would do so for every part of a large file.
+        cursor = await prepared.cursor(*statement.arguments(self._values()), timeout=PATIENCE)
+        while found := await cursor.fetch(CHECKED_TOGETHER, timeout=PATIENCE):
             await self._leave_out(list(self._broken(found)))
-            last = found[-1]["n"]
 
     def _broken(self, found: Sequence[asyncpg.Record]) -> Iterator[RowError]:
         for row in found:
@@ -152,6 +164,11 @@ class Load:
 
     async def _count(self, statement: CompiledStatement, **values: object) -> int:
         return int(await fetch_value(self.connection, statement, {**self._values(), **values}, PATIENCE))
+
+    async def _count_anew(self, statement: CompiledStatement) -> int:
+        """The count of a statement that is planned for this file whatever the session's setting is."""
+        prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
+        return int(await prepared.fetchval(*statement.arguments(self._values()), timeout=PATIENCE))
 
     def _values(self) -> dict[str, Any]:
         act = self.loading.act

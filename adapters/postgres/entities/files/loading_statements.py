@@ -40,6 +40,7 @@ _KEY = "row key"
 
 PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
 """Plans for this tenant and file: one for any values reads all the rows of a large tenant for ten of a file."""
+USUAL_PLANNING = "SET LOCAL plan_cache_mode = auto"
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
@@ -89,6 +90,26 @@ def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
     version = incoming.c[_VERSION]
     found = sa.select(incoming.c[_N].label("n"), version.label("version"), table.c.version.label("stored"))
     return compiled(found.select_from(both).where(version < table.c.version).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) -> CompiledStatement:
+    """Selects rows that differ from the stored row in fields of ``kept``: ``n`` and the ``names`` of these fields."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
+    fields = [model.by_name[name] for name in kept]
+    differ = {
+        field.name: sa.and_(
+            _flag(model, field) == constant("2"),
+            transferred(field, incoming.c[field.name]).is_distinct_from(table.c[field.name]),
+        )
+        for field in fields
+    }
+    names = func.array_remove(
+        postgresql.array([sa.case((differs, constant(name))) for name, differs in differ.items()]), sa.null()
+    )
+    found = sa.select(incoming.c[_N].label("n"), names.label("names")).select_from(both)
+    return compiled(found.where(sa.or_(*differ.values())).order_by(incoming.c[_N]))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -150,14 +171,13 @@ def forget_stored(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows as they are (``old sku``) and as they would be (``new sku``): ``limit`` behind row ``after``."""
+    """Selects rows as they are (``old sku``) and as they would be (``new sku``), in the order of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     old = [table.c[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
-    rows = rows.where(incoming.c[_N] > parameter("after", sa.Integer())).order_by(incoming.c[_N])
-    return compiled(rows.limit(parameter("limit", sa.Integer())))
+    return compiled(rows.order_by(incoming.c[_N]))
 
 
 def old_name(name: str) -> str:
@@ -206,10 +226,14 @@ def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE
 
 def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
     """The file's value if the row has one, else the stored value."""
-    incoming = _incoming(model)
+    sent = transferred(field, _incoming(model).c[field.name])
+    return sa.case((_flag(model, field) == constant("1"), sent), else_=table.c[field.name])
+
+
+def _flag(model: EntityModel, field: FieldModel) -> Value:
+    """``1`` for a value to store, ``2`` for one to compare, else ``0``."""
     # such as 0110: the row has values for the second and third declared fields
-    flag = func.substr(incoming.c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
-    return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
+    return func.substr(_incoming(model).c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
 
 
 def _given(model: EntityModel, *, but: str) -> Value:
