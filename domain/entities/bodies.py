@@ -1,15 +1,16 @@
 """Bodies of one row or of many, and the fields of them that a caller may send."""
 
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import lru_cache
-from typing import TypeVar
+from typing import TypeVar, cast
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel
-from domain.entities.exact_values import as_column
+from domain.entities.exact_values import as_column, whole_number
 from domain.entities.forms import read_changes, read_new, strangers
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
 from domain.scope import allows
@@ -18,6 +19,7 @@ MOST_ITEMS = 1_000
 NOT_WRITABLE = "must not be sent: you lack the permission to write this field"
 
 _VERSIONS_END = 2**31
+_NO_VERSION = 0  # of a value that can be none; the first one is 1
 
 R = TypeVar("R")
 
@@ -164,18 +166,22 @@ def read_changed_items(body: Body, read: Callable[[Body], SentChanges]) -> list[
     for n, row_id in enumerate(ids):
         if seen.setdefault(row_id, n) != n:
             errors.append(FieldError(f"items[{n}].id", f"is the id of items[{seen[row_id]}] too"))
+    versions = [_version(item.get("version")) for item in items]
     errors += [
         FieldError(f"items[{n}].version", "must be the version that was read: a whole number from 1, or null")
-        for n, item in enumerate(items)
-        if not _may_be_version(item.get("version"))
+        for n, version in enumerate(versions)
+        if version == _NO_VERSION
     ]
     sent = _each(items, read, errors)
-    versions = [version if isinstance(version := item.get("version"), int) else None for item in items]
     return [Item(*parts) for parts in zip(ids, sent, versions, strict=True)]
 
 
-def _may_be_version(value: object) -> bool:
-    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value < _VERSIONS_END)
+def _version(value: object) -> int | None:
+    number = whole_number(value) if isinstance(value, Decimal) else value
+    if number is None:
+        return None
+    is_version = isinstance(number, int) and not isinstance(number, bool) and 1 <= number < _VERSIONS_END
+    return cast(int, number) if is_version else _NO_VERSION
 
 
 def read_ids(body: Body) -> list[UUID]:

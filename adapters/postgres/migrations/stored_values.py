@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection
 from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.operations import FillIn
 from adapters.postgres.migrations.pending import VERSIONS
+from adapters.postgres.migrations.switches import stored_columns
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.sql import DIALECT
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
@@ -71,13 +72,11 @@ def _example(model: EntityModel, field: FieldModel) -> str:
 
 
 def _text_columns(connection: Connection, registry: Registry) -> Iterator[tuple[EntityModel, FieldModel]]:
-    inspector = sa.inspect(connection)
+    stored = stored_columns(sa.inspect(connection), [model.table for model in registry])
     for model in registry:
-        if inspector.has_table(model.table):
-            stored = {column["name"]: column["type"] for column in inspector.get_columns(model.table)}
-            for field in model.declared:
-                if isinstance(stored.get(field.name), sa.String):
-                    yield model, field
+        for field in model.declared:
+            if isinstance(stored.get(model.table, {}).get(field.name), sa.String):
+                yield model, field
 
 
 def _unknown_members(

@@ -1,11 +1,13 @@
 """Switches of a whole entity: ``tenant_owned``, which is refused, and ``soft_delete``, which changes its indexes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from alembic.operations import ops
-from sqlalchemy import Connection, Index, MetaData, Table
+from sqlalchemy import Connection, Index, Inspector, MetaData, Table
 from sqlalchemy.engine.interfaces import ReflectedIndex
+from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
@@ -15,15 +17,29 @@ from domain.entities.declaration import EntityModel, Registry
 def ensure_possible(connection: Connection, registry: Registry) -> None:
     """Raises MigrationRefused for switches that no migration can make without a decision about the rows."""
     inspector = sa.inspect(connection)
+    # all at once: one by one takes ten times as long
+    tables = [model.table for model in registry]
+    keys, columns = inspector.get_multi_pk_constraint(filter_names=tables), stored_columns(inspector, tables)
     for model in registry:
-        if inspector.has_table(model.table):
-            key = inspector.get_pk_constraint(model.table)["constrained_columns"]
+        if model.table in columns:
+            key = keys[None, model.table]["constrained_columns"]
             if ("tenant_id" in key) != model.tenant_owned:
                 raise MigrationRefused(_switched_owner(model, row_count(connection, model.table)))
-            stored = {column["name"] for column in inspector.get_columns(model.table)}
-            deleted = row_count(connection, model.table, sa.column("is_deleted", sa.Boolean()).is_(sa.true()))
-            if not model.soft_delete and "is_deleted" in stored and deleted:
-                raise MigrationRefused(_switched_deletion(model, deleted))
+            # counted only where the switch is off: it reads a whole table
+            if not model.soft_delete and "is_deleted" in columns[model.table]:
+                _ensure_none_is_deleted(connection, model)
+
+
+def stored_columns(inspector: Inspector, tables: Sequence[str]) -> dict[str, dict[str, TypeEngine[Any]]]:
+    """Type of each column of those tables that the database has."""
+    found = inspector.get_multi_columns(filter_names=tables)
+    return {table: {column["name"]: column["type"] for column in columns} for (_, table), columns in found.items()}
+
+
+def _ensure_none_is_deleted(connection: Connection, model: EntityModel) -> None:
+    deleted = row_count(connection, model.table, sa.column("is_deleted", sa.Boolean()).is_(sa.true()))
+    if deleted:
+        raise MigrationRefused(_switched_deletion(model, deleted))
 
 
 def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaData) -> list[ops.ModifyTableOps]:

@@ -141,10 +141,10 @@ def search_indexes(connection: Connection, registry: Registry) -> Iterator[Index
     whether it can have one.
     """
     is_possible = connection.execute(_IS_POSSIBLE).scalar()
-    inspector = sa.inspect(connection)
+    tables = set(sa.inspect(connection).get_table_names())
     for model in registry:
         fields = model.indexed_search
-        if not inspector.has_table(model.table):
+        if model.table not in tables:
             if fields:
                 yield IndexSearch(model.table, fields, (), by_tenant=model.tenant_owned)
         elif is_possible:
