@@ -44,7 +44,26 @@ def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = Tru
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:
-        raise ValidationError(fields=tuple(_explain(kind, body)) if explains else ()) from None
+        if not explains:
+            raise ValidationError from None
+    body = cast(Mapping[str, object], _with_integers(kind, body))
+    try:
+        return msgspec.convert(body, kind)
+    except msgspec.ValidationError:
+        raise ValidationError(fields=tuple(_explain(kind, body))) from None
+
+
+def _with_integers(kind: object, value: object) -> object:
+    """The value with ``5.0`` as 5 where ``kind`` takes whole numbers: JSON has one number of both."""
+    for part in _parts(kind):
+        if part is int and isinstance(value, float) and value.is_integer():
+            return int(value)
+        if isinstance(value, Mapping) and isinstance(part, type) and issubclass(part, Struct):
+            known = _fields_by_name(part)
+            value = {
+                name: _with_integers(known[name].type, item) if name in known else item for name, item in value.items()
+            }
+    return value
 
 
 def _explain(kind: type[Struct], body: Mapping[str, object], inside: str = "") -> Iterator[FieldError]:

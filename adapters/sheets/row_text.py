@@ -1,6 +1,6 @@
 """Rows of a file: their cells are validated like a JSON body and written as text for COPY."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -9,15 +9,16 @@ import msgspec
 from uuid_utils import uuid7
 
 from adapters.sheets.frames import ReadJob
+from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.forms import read_changes, read_new
 from domain.entities.sheets import READERS, RowError, unescaped
-from domain.errors import BadRequest, FieldError, ValidationError
+from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
-_LARGEST_VERSION, _MOST_DIGITS = 2**31 - 1, 20
+_LARGEST_VERSION = 2**31 - 1
 NO_TEXT = "contains a character that no text can hold"
 
 
@@ -45,6 +46,7 @@ class RowText:
         self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in _TEXTS]
         self._read = [(place, field.wire, READERS[field.kind]) for place, field in taken if field.kind in READERS]
         self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
+        self._closed = [field.wire for _, field in taken if field.wire in job.may.closed]
         self._is_upsert = job.options.mode == "upsert"
         self._version = version if self._is_upsert else None
         self._concealed = job.may.unknown | job.may.closed
@@ -64,7 +66,7 @@ class RowText:
                     number, body, "" if self._version is None else _version(cells[self._version]), explains
                 )
             return self._made(number, body, explains)
-        except ValidationError as error:
+        except (ValidationError, Forbidden) as error:
             return self._error(number, error)
 
     def _body(self, cells: Cells) -> dict[str, object]:
@@ -84,34 +86,57 @@ class RowText:
                     del body[wire]
         return body
 
-    def _error(self, number: int, error: ValidationError) -> RowError:
-        told = self._told(error)
+    def _error(self, number: int, error: ValidationError | Forbidden) -> RowError:
+        told = list(error.fields) if isinstance(error, Forbidden) else self._told(error)
         return RowError.on(number, told) if told else RowError(number, REFUSED_BY_GUARDED_FIELD)
 
     def _told(self, error: ValidationError) -> list[FieldError]:
         """Errors of the row, without the fields that the caller may not see or write."""
         return [wrong for wrong in error.fields if wrong.field not in self._concealed]
 
+    def _without_closed(self, body: dict[str, object]) -> dict[str, object]:
+        """Takes the fields that the caller may not write out of the body, and returns them."""
+        return {wire: body.pop(wire) for wire in self._closed if wire in body}
+
+    def _kept(self, closed: dict[str, object]) -> dict[str, object]:
+        """Values, by Python name, that are no write where they are equal to the stored ones.
+
+        Raises Forbidden for those that the declaration does not allow, and no row of a file can therefore have.
+        """
+        try:
+            return read_changes(self._model, closed) if closed else {}
+        except ValidationError as error:
+            raise _forbidden(sorted({wrong.field.partition("[")[0] for wrong in error.fields})) from None
+
     def _made(self, number: int, body: dict[str, object], explains: bool) -> str:
-        return f"{number},{uuid7()},{self._written(self._new(body, explains))}\n"
+        kept = self._kept(self._without_closed(body))
+        return f"{number},{uuid7()},{self._written(self._new(body, kept, explains))}\n"
 
     def _upserted(self, number: int, body: dict[str, object], version: str, explains: bool) -> str:
         """Line for a row that is updated or created; the database will find out which.
 
         It must be valid as a change. Its error as a new row goes with it as JSON, in case there is no row yet.
         """
+        closed = self._without_closed(body)
         changes = read_changes(self._model, body, explains=explains)
-        given = "".join("01"[field.name in changes] for field in self._model.declared)
+        kept = self._kept(closed)
+        given = "".join("2" if name in kept else "01"[name in changes] for name in self._model.names)
         try:
-            values, refused = self._new(body, explains), ""
-        except ValidationError as error:
-            values = {field.name: changes.get(field.name) for field in self._model.declared}
+            values, refused = self._new(body, kept, explains), ""
+        except (ValidationError, Forbidden) as error:
+            values = {name: (kept if name in kept else changes).get(name) for name in self._model.names}
             refused = msgspec.json.encode(self._error(number, error)).decode()
         own = f'{number},{uuid7()},"{given}",{quoted(refused) if refused else ""},{version}'
         return f"{own},{self._written(values)}\n"
 
-    def _new(self, body: dict[str, object], explains: bool) -> dict[str, object]:
+    def _new(self, body: dict[str, object], kept: dict[str, object], explains: bool) -> dict[str, object]:
+        """Values of a new row; those of ``kept`` have to be what it gets without them."""
+        fields = self._model.by_name
+        if required := [name for name in kept if fields[name].required]:
+            raise _forbidden(fields[name].wire for name in required)
         values = read_new(self._model, body, explains=explains)
+        if other := [name for name, value in kept.items() if values[name] != value]:
+            raise _forbidden(fields[name].wire for name in other)
         if broken := self._model.broken_rules(values, None):
             raise ValidationError(fields=broken)
         return values
@@ -120,13 +145,18 @@ class RowText:
         return ",".join(["" if (value := values[name]) is None else write(value) for name, write in self._writers])
 
 
+def _forbidden(names: Iterable[str]) -> Forbidden:
+    return Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in names])
+
+
 def _version(cell: str | None) -> str:
     if cell is None:
         return ""
+    number = READERS[Kind.INTEGER](cell)
     # a whole number of 32 bits, as it is stored
-    if not (cell.isascii() and cell.isdecimal() and len(cell) <= _MOST_DIGITS and 1 <= int(cell) <= _LARGEST_VERSION):
+    if not (isinstance(number, int) and 1 <= number <= _LARGEST_VERSION):
         raise ValidationError(fields=[FieldError("version", f"must be a whole number from 1 to {_LARGEST_VERSION}")])
-    return str(int(cell))
+    return str(number)
 
 
 def _ensure_storable(cells: Mapping[str, object]) -> None:

@@ -34,6 +34,7 @@ _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
 # 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
 _DIGITS, _BEYOND = 20, 10**20
 
+_INTEGERS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER})
 _COLUMN_TYPES: Mapping[Kind, Any] = {
     Kind.TEXT: str | None,
     Kind.CHOICE: str | None,
@@ -53,17 +54,20 @@ _COLUMN_TYPES: Mapping[Kind, Any] = {
 def plain_numbers(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Mapping[str, object]:
     """The body with whole numbers as ``int``: a long one was read as a decimal, so that no digit was lost."""
     read = {
-        field.wire: _whole(value)
+        field.wire: whole_number(value)
         for field in fields
-        if field.kind in (Kind.INTEGER, Kind.BIG_INTEGER) and isinstance(value := body.get(field.wire), Decimal)
+        if field.kind in _INTEGERS and isinstance(value := body.get(field.wire), Decimal)
     }
     return {**body, **read} if read else body
 
 
-def _whole(number: Decimal) -> object:
-    sign, _, exponent = number.as_tuple()
-    if exponent != 0:
-        return number  # was written with a point or an exponent, which makes no whole number
+def whole_number(number: Decimal) -> int | Decimal:
+    """``5``, ``5.0`` and ``5e0`` as 5, for JSON has one number of them (JSON Schema, 6.1.1); a fraction as it is."""
+    sign, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int) or (exponent < 0 and any(digits[exponent:])):
+        return number
+    if not number:
+        return 0  # 0e999 too, whose exponent says nothing
     # int() of a very long number takes very long
     return int(number) if number.adjusted() < _DIGITS else (-_BEYOND if sign else _BEYOND)
 
@@ -147,6 +151,8 @@ def as_column(field: FieldModel, value: object) -> object:
 
     An unknown member of an enum stays text. Raises msgspec.ValidationError for a value of another type.
     """
+    if field.kind in _INTEGERS and isinstance(value, Decimal):
+        value = whole_number(value)
     return msgspec.convert(value, _COLUMN_TYPES[field.kind])
 
 

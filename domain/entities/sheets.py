@@ -1,7 +1,8 @@
 """Rows as files: exported columns, imported headers and cells, the escape of formulas, and errors of rows."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -10,9 +11,10 @@ from msgspec import Struct
 
 from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.exact_values import whole_number
 from domain.entities.query.query import View, at_end, shown
 from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.errors import FieldError, Forbidden, UnprocessableEntity, ValidationError, unknown_name
+from domain.errors import FieldError, UnprocessableEntity, ValidationError, unknown_name
 from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
@@ -193,8 +195,8 @@ def read_header(
 ) -> list[FieldModel | None]:
     """The field of each column, None for columns that the server owns and an import ignores.
 
-    Raises ValidationError naming unknown and repeated columns (at most 20), Forbidden for fields that the caller may
-    not write. Example: ``["id", "sku", "Price"]`` gives ``[None, <sku>, <price>]``.
+    Raises ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
+    ``[None, <sku>, <price>]``.
     """
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
@@ -219,10 +221,6 @@ def read_header(
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
     if errors:
         raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
-    if closed := [
-        FieldError(field.wire, NOT_WRITABLE) for field in found if field is not None and field.wire in may.closed
-    ]:
-        raise Forbidden(fields=closed)
     return found
 
 
@@ -260,7 +258,10 @@ def cell_value(field: FieldModel, text: str) -> object:
 
 
 def _integer(text: str) -> object:
-    return int(text) if _INTEGER.fullmatch(text) else text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else text
+    return number if isinstance(number, int) else text
 
 
 def _float(text: str) -> object:
@@ -321,6 +322,11 @@ def stale(row: int, version: int, stored: int) -> RowError:
     """The error of a row that is older than the stored one."""
     message = f"is {version}, but the stored row has {stored}: it was changed since; export it again"
     return RowError.on(row, [FieldError("version", message)])
+
+
+def not_writable(row: int, model: EntityModel, names: Iterable[str]) -> RowError:
+    """The error of a row that would give other values to fields that the caller may not write."""
+    return RowError.on(row, [FieldError(model.by_name[name].wire, NOT_WRITABLE) for name in names])
 
 
 class RowFault(FieldError, frozen=True):

@@ -56,16 +56,16 @@ def serving(folder: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture(scope="session")
-def commands() -> Iterator[Commands]:
+def forks() -> Iterator[Commands]:
     commands = Commands(ROOT)
     yield commands
     commands.end()
 
 
 @pytest.fixture
-def tenantry(commands: Commands, tmp_path: Path) -> Tenantry:
+def tenantry(forks: Commands, tmp_path: Path) -> Tenantry:
     def run(*arguments: str, stdin: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
-        return commands.run(arguments, tmp_path, environment(variables), stdin, timeout=HUNG_AFTER)
+        return forks.run(arguments, tmp_path, environment(variables), stdin, timeout=HUNG_AFTER)
 
     return run
 

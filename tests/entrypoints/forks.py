@@ -50,14 +50,30 @@ class Commands:
         self, arguments: tuple[str, ...], folder: Path, environment: Mapping[str, str], stdin: str, timeout: float
     ) -> "subprocess.CompletedProcess[str]":
         with tempfile.TemporaryDirectory() as streams:
-            given, said, told = (Path(streams) / name for name in ("stdin", "stdout", "stderr"))
+            told = Path(streams) / "stderr"
+            ended = self.run_told(arguments, folder, environment, stdin, timeout, told)
+            ended.stderr = told.read_text()
+            return ended
+
+    def run_told(  # as above, and where the standard error goes
+        self,
+        arguments: tuple[str, ...],
+        folder: Path,
+        environment: Mapping[str, str],
+        stdin: str,
+        timeout: float,
+        told: Path,
+    ) -> "subprocess.CompletedProcess[str]":
+        """``told`` is a file or a terminal."""
+        with tempfile.TemporaryDirectory() as streams:
+            given, said = (Path(streams) / name for name in ("stdin", "stdout"))
             given.write_text(stdin)
             asked = [arguments, str(folder), dict(environment), str(given), str(said), str(told)]
             assert self._process.stdin is not None
             self._process.stdin.write(json.dumps(asked) + "\n")
             self._process.stdin.flush()
             code = self._code(timeout)
-            return subprocess.CompletedProcess(list(arguments), code, said.read_text(), told.read_text())
+            return subprocess.CompletedProcess(list(arguments), code, said.read_text())
 
     def end(self) -> None:
         with self._process:

@@ -4,15 +4,18 @@ import json
 import os
 import pty
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rich_click as click
 from click.testing import CliRunner
 
 from entrypoints.cli.main import tenantry as commands
-from tests.entrypoints.processes import COMMAND, Tenantry, environment, free_port
+from tests.entrypoints.forks import Commands
+from tests.entrypoints.processes import Tenantry, environment, free_port
 from tests.waiting import HUNG_AFTER
 
 WITHOUT_JSON = {("serve",), ("init",), ("completion",)}
@@ -110,7 +113,8 @@ def test_every_command_with_data_takes_json() -> None:
 
 
 # In this order each command has what it needs.
-ORDER = """
+ORDERS = {
+    "people": """
 demo | tenants create acme | tenants list | tenants close acme | tenants open acme | users list
 users create ada@example.com --tenant acme --generate | users grant ada@example.com --tenant acme --role Member
 users set-password ada@example.com --generate | users unlock ada@example.com | users import users.csv
@@ -118,12 +122,15 @@ create-admin root@example.com --generate | roles list --tenant acme
 service-accounts create Import --tenant acme --role Member | service-accounts list --tenant acme
 service-accounts keys Import --tenant acme | domains add acme.example --tenant acme | domains list --tenant acme
 domains remove acme.example --tenant acme | join-requests list --tenant acme
-import products good.csv --tenant acme | export products --out products.csv --tenant acme
+""",
+    "rows": """
+tenants create acme | import products good.csv --tenant acme | export products --out products.csv --tenant acme
 keys rotate | keys reseal | mail list | mail open | mail retry --all | mail drop --all | clean | check
 settings | entities | entities --plans | schema citus | migrate --check | migrate --sql | migrate --write nothing
 migrations current | migrations history | migrations check | migrations stamp heads | migrate
 backup backup | restore backup --replace
-"""
+""",
+}
 NOT_RUN = {
     ("doctor",),  # findings depend on the machine: below
     ("domains", "verify"),  # asks the DNS
@@ -134,16 +141,39 @@ NOT_RUN = {
 }
 
 
-def test_answers_are_json(tenantry: Tenantry, files: Path, migrated: dict[str, str]) -> None:
-    (files / "good.csv").write_text("name,sku,price\nLamp,LAMP-1,19.99\n")
-    lines = [line.split() for line in ORDER.replace("\n", " | ").split(" | ") if line.strip()]
-    told = {}
-    for words in lines:
-        ended = tenantry(*words, "--json", **migrated)
-        assert (ended.returncode, ended.stderr) == (0, ""), (words, ended.stdout, ended.stderr)
-        told[" ".join(words)] = json.loads(ended.stdout)
+def lines_of(order: str) -> list[list[str]]:
+    return [line.split() for line in order.replace("\n", " | ").split(" | ") if line.strip()]
+
+
+def test_every_command_with_data_is_run() -> None:
+    lines = [words for order in ORDERS.values() for words in lines_of(order)]
     run = {path for path in EVERY for words in lines if tuple(words[: len(path)]) == path}
     assert {path for path in EVERY if path not in WITHOUT_JSON} - run == NOT_RUN
+
+
+@pytest.fixture
+def answer_all(tenantry: Tenantry, files: Path, migrated: dict[str, str]) -> Callable[[str], dict[str, Any]]:
+    """Runs the commands of an order, and gives what each answers as JSON."""
+
+    def run(order: str) -> dict[str, Any]:
+        told = {}
+        for words in lines_of(order):
+            ended = tenantry(*words, "--json", **migrated)
+            assert (ended.returncode, ended.stderr) == (0, ""), (words, ended.stdout, ended.stderr)
+            told[" ".join(words)] = json.loads(ended.stdout)
+        return told
+
+    return run
+
+
+def test_answers_on_people_are_json(answer_all: Callable[[str], dict[str, Any]]) -> None:
+    told = answer_all(ORDERS["people"])
+    assert told["users import users.csv"]["made"] == 1
+
+
+def test_answers_on_rows_are_json(answer_all: Callable[[str], dict[str, Any]], files: Path) -> None:
+    (files / "good.csv").write_text("name,sku,price\nLamp,LAMP-1,19.99\n")
+    told = answer_all(ORDERS["rows"])
     assert told["check"]["isRight"] is True
     assert "database" in {finding["subject"] for finding in told["check"]["findings"]}
     assert told["import products good.csv --tenant acme"] == {"imported": 1, "skipped": 0, "failed": 0, "errors": []}
@@ -155,7 +185,6 @@ def test_answers_are_json(tenantry: Tenantry, files: Path, migrated: dict[str, s
     assert told["migrations history"][-1]["follows"] == []
     assert told["backup backup"]["revisions"] == [newest["revision"]]
     assert told["restore backup --replace"]["folder"] == "backup"
-    assert told["users import users.csv"]["made"] == 1
     assert "products" in {entity["plural"] for entity in told["entities"]["entities"]}
 
 
@@ -190,31 +219,32 @@ def test_a_second_service_in_a_folder_has_a_code_of_its_own(tenantry: Tenantry, 
 
 @pytest.mark.parametrize("words", ["demo", "backup saved", "import products good.csv --tenant acme"])
 def test_progress_is_shown_on_a_terminal_alone(
-    tenantry: Tenantry, files: Path, migrated: dict[str, str], words: str
+    forks: Commands, tenantry: Tenantry, files: Path, migrated: dict[str, str], words: str
 ) -> None:
     (files / "good.csv").write_text("name,sku,price\n" + "".join(f"Lamp,LAMP-{n},1\n" for n in range(500)))
     assert tenantry("tenants", "create", "acme", **migrated).returncode == 0
     for command in ("demo", "backup piped", "import products good.csv --tenant acme"):
         if command.split()[0] == words.split(maxsplit=1)[0] and command != "demo":
             assert tenantry(*command.split(), **migrated).stderr == ""
-    shown, answer = _on_a_terminal(words.split(), files, migrated)
+    shown, answer = _on_a_terminal(forks, words.split(), files, migrated)
     title = {"demo": "Filling", "backup": "Writing", "import": "Importing"}[words.split(maxsplit=1)[0]]
     assert title in shown
     assert title not in answer
 
 
-def _on_a_terminal(words: list[str], folder: Path, settings: dict[str, str]) -> tuple[str, str]:
+def _on_a_terminal(forks: Commands, words: list[str], folder: Path, settings: dict[str, str]) -> tuple[str, str]:
     """What a command writes to a terminal as its standard error, and to its standard output, which is piped."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *words],
-        cwd=folder,
-        env=environment(settings) | {"TERM": "xterm"},
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        shown = b""
+
+    def run() -> "subprocess.CompletedProcess[str]":
+        try:
+            variables = environment(settings) | {"TERM": "xterm"}
+            return forks.run_told(tuple(words), folder, variables, "", HUNG_AFTER, Path(os.ttyname(theirs)))
+        finally:
+            os.close(theirs)
+
+    with ThreadPoolExecutor(1) as pool:
+        running, shown = pool.submit(run), b""
         try:
             while piece := os.read(ours, 4096):
                 shown += piece
@@ -222,7 +252,6 @@ def _on_a_terminal(words: list[str], folder: Path, settings: dict[str, str]) -> 
             pass
         finally:
             os.close(ours)
-        assert process.stdout is not None
-        answer = process.stdout.read().decode()
-        assert process.wait(HUNG_AFTER) == 0, shown
-    return shown.decode(), answer
+        ended = running.result()
+    assert ended.returncode == 0, shown
+    return shown.decode(), ended.stdout

@@ -110,11 +110,19 @@ def registry_of(entities: tuple[type[Struct], ...]) -> Registry:
 async def open_test_app(
     environment: Mapping[str, str] | None = None, entities: Sequence[type[Struct]] = ENTITIES, **settings: Any
 ) -> TestApp:
+    app = empty_test_app(environment, entities, **settings)
+    await prepare_memory(app.services)
+    return app
+
+
+def empty_test_app(
+    environment: Mapping[str, str] | None = None, entities: Sequence[type[Struct]] = ENTITIES, **settings: Any
+) -> TestApp:
+    """An application that stores nothing yet, no key to sign tokens with either."""
     read: Settings = read_settings({**SETTINGS, **(environment or {})})
     registry = registry_of(tuple(entities))
     adapters = memory_adapters(read, registry)
     services = assemble(adapters, read)
-    await prepare_memory(services)
     return TestApp(client_of(services, HttpSettings(**settings)), services, adapters)
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
-from tests.http.app import ADMIN, TestApp, open_test_app
+from domain.entities.catalogue import ENTITIES
+from tests.http.app import ADMIN, TestApp
+from tests.http.seeded import open_seeded
 from tests.http.two_tenants import TwoTenants, open_two_tenants
 from tests.library import LIBRARY
 
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 @pytest_asyncio.fixture
 async def app() -> AsyncIterator[TestApp]:
     """Two tenants, ``acme`` and ``other``, with an admin each, and in ``acme`` somebody who may only read."""
-    opened = await open_test_app()
-    await seed(opened)
+    opened = await open_seeded(seed, ENTITIES)
     yield opened
     await opened.client.aclose()
 
@@ -25,8 +26,7 @@ async def app() -> AsyncIterator[TestApp]:
 @pytest_asyncio.fixture
 async def library() -> AsyncIterator[TestApp]:
     """The same two tenants, whose shelves are of tests/library.py."""
-    opened = await open_test_app(entities=LIBRARY)
-    await seed(opened)
+    opened = await open_seeded(seed, LIBRARY)
     yield opened
     await opened.client.aclose()
 

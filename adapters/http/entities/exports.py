@@ -1,7 +1,6 @@
 """Handler that sends the rows of an entity as a file."""
 
 from collections.abc import AsyncGenerator
-from operator import itemgetter
 from typing import Any
 
 from litestar import Response, get
@@ -81,7 +80,15 @@ def _form(parameters: dict[str, str], accept: str | None) -> str:
 
 
 def _accepted(accept: str | None) -> str:
-    """The format with the highest weight in ``Accept``, the first of several, and CSV where none is named."""
-    forms = {kind: form for form, kind in TYPES.items()}
-    wanted = [(weight, forms[kind]) for kind, weight in weights(accept) if kind in forms and weight > 0]
-    return max(wanted, key=itemgetter(0), default=(1.0, "csv"))[1]
+    """The format that ``Accept`` weighs most: of several the one that it names most exactly, then first; or else CSV.
+
+    Example: ``application/*`` is xlsx, the first of ours that it covers.
+    """
+    asked = {kind: (weight, -place) for place, (kind, weight) in enumerate(weights(accept))}
+    ranks: dict[str, tuple[float, int, int]] = {}
+    for form, kind in TYPES.items():
+        # the most exact range says the weight of a type (RFC 9110, 12.5.1)
+        covering = [given for given in (kind, f"{kind.partition('/')[0]}/*", "*/*") if given in asked]
+        if covering and (weight := asked[covering[0]][0]) > 0:
+            ranks[form] = (weight, -covering[0].count("*"), asked[covering[0]][1])
+    return max(ranks, key=lambda form: ranks[form], default="csv")

@@ -12,7 +12,7 @@ from domain.errors import BadRequest
 LONGEST_KEY = 255
 KEY = Parameter(
     "Idempotency-Key",
-    {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY},
+    {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
     "The same key and body within 24 hours get the first answer again, and `Idempotent-Replayed: true`.",
     "header",
 )
@@ -33,7 +33,7 @@ def _key(request: StrictRequest, body: bytes) -> IdempotencyKey | None:
     if given is None or request.method != "POST":
         return None
     if not (0 < len(given) <= LONGEST_KEY and given.isascii() and given.isprintable()):
-        raise BadRequest(f"Idempotency-Key takes 1 to {LONGEST_KEY} visible ASCII characters.")
+        raise BadRequest(f"Idempotency-Key takes 1 to {LONGEST_KEY} printable ASCII characters.")
     path = "/" + request.scope["path"].strip("/")
     asked = b"\n".join((path.encode(), request.scope["query_string"], body))
     return IdempotencyKey(given, hashlib.sha256(asked).hexdigest())

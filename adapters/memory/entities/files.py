@@ -22,7 +22,7 @@ from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import Path, Query
-from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, stale
+from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, not_writable, stale
 from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 
@@ -82,8 +82,8 @@ def _cell(column: Column, value: object, form: Form) -> str:
 class ImportedRow:
     """A row of a file, with its values as the entity's struct holds them.
 
-    ``given`` has a ``1`` for each field that an upsert changes; ``refused`` is its error as a new row, as JSON;
-    ``version`` is the one that the file says it had.
+    ``given`` has a ``1`` for each field that an upsert changes, a ``2`` for each that it compares; ``refused`` is its
+    error as a new row, as JSON; ``version`` is the one that the file says it had.
     """
 
     number: int
@@ -135,10 +135,17 @@ class _Load:
                 yield msgspec.json.decode(row.refused, type=RowError)
             elif before is not None and row.version is not None and row.version < (stored := _version(before)):
                 yield stale(row.number, row.version, stored)
+            elif before is not None and (changed := self._changed(row, before)):
+                yield not_writable(row.number, self.model, changed)
             elif missing := list(self._missing(row)):
                 yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):
                 yield RowError.on(row.number, broken)
+
+    def _changed(self, row: ImportedRow, before: Row) -> list[str]:
+        """Names of fields of ``kept`` in which the row differs from the stored one."""
+        sent = {name for name, flag in zip(self.model.names, row.given or "", strict=False) if flag == "2"}
+        return [name for name in self.loading.kept if name in sent and row.values[name] != before[name]]
 
     def _missing(self, row: ImportedRow) -> Iterator[FieldError]:
         for field in self.model.declared:

@@ -83,7 +83,9 @@ class FileImport:
         self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest
     ) -> WriteOutcome[Report]:
         options = reading.options
-        loading = Loading(write.act(self.clock.now()), key_field(model, options) if options.mode == "upsert" else None)
+        key = key_field(model, options) if options.mode == "upsert" else None
+        kept = tuple(field.name for field in model.declared if field.wire in reading.may.closed and field != key)
+        loading = Loading(write.act(self.clock.now()), key, kept)
         upload.seek(0)
         try:
             async with (

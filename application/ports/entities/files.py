@@ -16,10 +16,14 @@ from domain.entities.sheets import BuiltForm, Column, Form, ImportOptions, RowEr
 
 
 class Loading(Struct, frozen=True):
-    """Parameters of an import; ``key`` is the field by which an upsert finds stored rows, None for mode ``create``."""
+    """Parameters of an import; ``key`` is the field by which an upsert finds stored rows, None for mode ``create``.
+
+    ``kept`` are names of fields that the caller may not write: an upsert compares their values with the stored ones.
+    """
 
     act: Act
     key: FieldModel | None
+    kept: tuple[str, ...] = ()
 
 
 class Loaded(Struct, frozen=True):
@@ -48,9 +52,9 @@ class Transfers(Protocol):
         """Stores rows in the format of ``ReadSheet.rows``, in their order and in one set-based write.
 
         Errors: a reference to no living row of this tenant; in an upsert, a broken rule, a row that is not stored yet
-        and misses a required field, or one whose version is older than that of the stored row (``stale``). A row whose
-        unique value is taken, by a stored row or an earlier one, is skipped. Raises BadRequest when the scope is every
-        tenant.
+        and misses a required field, one whose version is older than that of the stored row (``stale``), or one that
+        would change a field of ``loading.kept``, but for the key. A row whose unique value is taken, by a stored row or
+        an earlier one, is skipped. Raises BadRequest when the scope is every tenant.
         """
         ...
 
@@ -83,9 +87,9 @@ class ReadSheet(Protocol):
         """The valid rows as CSV without header: row number, new id, declared fields in their order.
 
         Nulls are empty, text is quoted, a list is JSON. For an upsert three cells stand before the fields: which fields
-        were given (a ``1`` or ``0`` each), the RowError of the row as a new one, as JSON, if it has any, and the
-        version that the row had when it was exported, if the file says so. Raises BadRequest for a file that breaks
-        its format, PayloadTooLarge for too many rows.
+        were given (a ``1`` or ``0`` each, ``2`` where the value is only compared), the RowError of the row as a new
+        one, as JSON, if it has any, and the version that the row had when it was exported, if the file says so. Raises
+        BadRequest for a file that breaks its format, PayloadTooLarge for too many rows.
         """
         ...
 

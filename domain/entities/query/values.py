@@ -8,7 +8,7 @@ from math import isfinite
 from uuid import UUID
 
 from domain.entities.declaration import FieldModel, Kind
-from domain.entities.exact_values import UUID_TEXT
+from domain.entities.exact_values import UUID_TEXT, whole_number
 from domain.errors import FieldError, ValidationError, unknown_name
 
 
@@ -16,7 +16,6 @@ class NotAValue(Exception):
     """The text is not a value of the field; the message continues the parameter's name ("price takes a number")."""
 
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(
@@ -145,11 +144,12 @@ def _take_first(text: str) -> tuple[str, str, bool]:
 
 def _integer(field: FieldModel, text: str) -> int:
     limit = 2 ** _BITS[field.kind]
-    if not _WHOLE.fullmatch(text):
+    number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else None
+    if not isinstance(number, int):
         raise NotAValue("takes a whole number")
-    if not -limit <= int(text) < limit:
+    if not -limit <= number < limit:
         raise NotAValue(f"takes a whole number from {-limit} to {limit - 1}")
-    return int(text)
+    return number
 
 
 def _decimal(_: FieldModel, text: str) -> Decimal:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Annotated
@@ -19,6 +19,7 @@ from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import Act, Change, NewRow
 from application.ports.whole_database import WholeDatabase
+from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import written
@@ -98,15 +99,23 @@ def people(request: pytest.FixtureRequest) -> WholeDatabase:
     return adapter
 
 
-def line(number: int, version: int | None = None, **given: object) -> str:
-    """A row as a sheet gives it for an upsert, with the fields that the file has, and maybe the row's version."""
-    flags = "".join("01"[name in given] for name in PEOPLE.names)
+def line(number: int, version: int | None = None, kept: Sequence[str] = (), **given: object) -> str:
+    """A row as a sheet gives it for an upsert, with the fields that the file has, and maybe the row's version.
+
+    Values of ``kept`` are only to be compared.
+    """
+    flags = "".join("2" if name in kept else "01"[name in given] for name in PEOPLE.names)
     cells = [None if (value := given.get(name)) is None else str(value) for name in PEOPLE.names]
     return written([str(number), str(new_id()), flags, None, None if version is None else str(version), *cells])
 
 
 async def load(
-    database: WholeDatabase, *lines: str, key: str = "email", plural: str = "people", scope: OneTenant = HERE
+    database: WholeDatabase,
+    *lines: str,
+    key: str = "email",
+    plural: str = "people",
+    scope: OneTenant = HERE,
+    kept: tuple[str, ...] = (),
 ) -> Loaded:
     model = REGISTRY[plural]
 
@@ -114,7 +123,7 @@ async def load(
         yield "".join(lines).encode()
 
     async with database.transaction(scope) as tx:
-        return await tx.transfers.load(model, pieces(), Loading(ACT, model.by_name[key]))
+        return await tx.transfers.load(model, pieces(), Loading(ACT, model.by_name[key], kept))
 
 
 async def add(database: WholeDatabase, *rows: Row, plural: str = "people", scope: OneTenant = HERE) -> None:
@@ -172,6 +181,29 @@ async def test_any_unique_field_may_be_the_key(people: WholeDatabase, key: str) 
     await add(people, {"email": "a@x", "badge": 1})
     assert await load(people, line(2, email="a@x", badge=1, note="new"), key=key) == Loaded(1, 0, [])
     assert [row.get("note") for row in await stored(people) + await stored(people, THERE)] == ["new", None]
+
+
+@pytest.mark.parametrize("plural", ["people", "teams", "guests"])
+async def test_values_that_are_only_compared_are_not_written(people: WholeDatabase, plural: str) -> None:
+    await add(people, {"email": "a@x", "team": "T"}, {"email": "b@x"}, {"email": "c@x", "badge": 3}, plural=plural)
+    both = ("team", "badge")
+    loaded = await load(
+        people,
+        line(2, email="a@x", team="T", note="equal", kept=both),
+        line(3, email="b@x", team="U", badge=1, note="other", kept=both),
+        line(4, email="c@x", team="", note="empty is not null", kept=["team"]),
+        line(5, email="d@x", team="new", name="D", kept=both),
+        plural=plural,
+        kept=both,
+    )
+    assert (loaded.imported, loaded.skipped) == (2, 0)
+    assert list(loaded.errors) == [
+        RowError.on(3, [FieldError("team", NOT_WRITABLE), FieldError("badge", NOT_WRITABLE)]),
+        RowError.on(4, [FieldError("team", NOT_WRITABLE)]),
+    ]
+    rows = [(row["email"], row.get("team"), row.get("note")) for row in await stored(people, plural=plural)]
+    # whoever reads the file has refused new rows with such values: a row that is not stored has nothing to compare
+    assert rows == [("a@x", "T", "equal"), ("b@x", None, None), ("c@x", None, None), ("d@x", "new", None)]
 
 
 @pytest.mark.parametrize("plural", ["people", "teams", "guests"])

@@ -8,10 +8,12 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
+from domain.entities.exact_values import as_column
 from domain.entities.forms import read_changes, read_new
 from domain.entities.markers import big, entity
 from domain.entities.query.values import NotAValue, read_value
 from domain.entities.registry import build_registry
+from domain.entities.sheets import cell_value
 from domain.errors import ValidationError
 
 ROW = "0198c0de-0000-7000-8000-00000000000a"
@@ -38,13 +40,25 @@ def test_a_big_number_takes_64_bits_however_it_was_read(number: int) -> None:
     assert read_value(THINGS.by_name["large"], str(number)) == number
 
 
+@pytest.mark.parametrize(("text", "number"), [("5.0", 5), ("-5.00", -5), ("1e3", 1000), ("1.5E1", 15), ("0e999", 0)])
+def test_a_number_without_a_fraction_is_whole_however_it_is_written(text: str, number: int) -> None:
+    for field in (THINGS.by_name["whole"], THINGS.by_name["large"]):
+        assert read_new(THINGS, {field.wire: Decimal(text)})[field.name] == number
+        assert read_changes(THINGS, {field.wire: Decimal(text)}) == {field.name: number}
+        assert as_column(field, Decimal(text)) == number
+        assert cell_value(field, text) == number
+        assert "e999" in text or read_value(field, text) == number
+
+
 WRONG: dict[str, tuple[str, object, str]] = {
     "65 bits": ("large", Decimal(2**63), "expected a whole number <= 9223372036854775807"),
     "65 bits below": ("large", Decimal(-(2**63) - 1), "expected a whole number >= -9223372036854775808"),
     "400 digits": ("large", Decimal("1" * 400), "expected a whole number <= 9223372036854775807"),
     "a million digits": ("whole", Decimal("-" + "1" * 1_000_000), "expected a whole number >= -2147483648"),
     "a fraction": ("large", Decimal("1.5"), "expected a whole number"),
-    "an exponent": ("large", Decimal("1e3"), "expected a whole number"),
+    "a fraction of many digits": ("large", Decimal("5." + "0" * 400 + "1"), "expected a whole number"),
+    "a fraction by its exponent": ("large", Decimal("5e-400"), "expected a whole number"),
+    "a large exponent": ("large", Decimal("1e999999"), "expected a whole number <= 9223372036854775807"),
     "beyond a float": ("ratio", Decimal("1e400"), "must be a finite number"),
     "beyond a float below": ("ratio", Decimal("-1e400"), "must be a finite number"),
     "infinite": ("ratio", float("inf"), "must be a finite number"),
@@ -88,3 +102,10 @@ def test_values_that_are_exact_are_taken() -> None:
 def test_filters_refuse_the_same(field: str, text: str) -> None:
     with pytest.raises(NotAValue):
         read_value(THINGS.by_name[field], text)
+
+
+def test_a_moment_beyond_the_calendar_is_told_beside_other_errors() -> None:
+    for moment, fields in (("0001-01-01T00:00:00+14:00", ["whole", "at"]), ("2026-11-20T12:00:00Z", ["whole"])):
+        with pytest.raises(ValidationError) as caught:
+            read_new(THINGS, {"whole": "x", "at": moment})
+        assert [error.field for error in caught.value.fields] == fields

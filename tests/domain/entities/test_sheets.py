@@ -14,7 +14,7 @@ from domain.entities.csv_rows import BrokenCsv, read_rows, written
 from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import escaped, read_header, read_options, unescaped
-from domain.errors import Forbidden, ValidationError
+from domain.errors import ValidationError
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
 PRODUCT = REGISTRY["products"]
@@ -103,11 +103,11 @@ def test_so_many_wrong_columns_are_named_and_no_more() -> None:
     assert [detail.field for detail in refused.value.fields] == [f"wrong {number}" for number in range(20)]
 
 
-def test_a_field_that_is_not_theirs_is_unknown_or_refused() -> None:
+def test_a_column_that_is_not_theirs_is_unknown_or_read_to_be_compared() -> None:
     with pytest.raises(ValidationError):
         read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(unknown=frozenset({"price"})))
-    with pytest.raises(Forbidden):
-        read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(closed=frozenset({"price"})))
+    fields = read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(closed=frozenset({"price"})))
+    assert [field and field.wire for field in fields] == ["sku", "price"]
 
 
 def test_the_key_is_the_one_that_was_named_or_the_only_one_and_none_where_rows_are_made() -> None:

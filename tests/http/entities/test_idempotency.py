@@ -88,9 +88,16 @@ async def test_a_batch_and_a_restore_come_once_too(app: TestApp) -> None:
     assert back[0].json()["data"] == back[1].json()["data"]
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb"])
+@pytest.mark.parametrize("key", ["", "x" * 256, "é", "a\tb", "a\x7f"])
 async def test_a_key_that_is_none_is_refused(app: TestApp, key: str) -> None:
     headers = {b"Idempotency-Key": key.encode("latin-1")}
     answer = await app.call("POST", "/api/products", as_whom="acme", json=LAMP, headers=headers)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
+    assert "1 to 255 printable ASCII characters" in answer.json()["error"]["message"]
     assert (await post(app, LAMP, key="x" * 255)).status_code == 201
+
+
+async def test_a_key_may_have_every_printable_character(app: TestApp) -> None:
+    key = "".join(chr(code) for code in range(ord("!"), 127)) + " of 17"
+    first, again = await post(app, LAMP, key=key), await post(app, LAMP, key=key)
+    assert (first.status_code, again.headers[REPLAYED]) == (201, "true")

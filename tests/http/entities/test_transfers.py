@@ -55,6 +55,17 @@ async def test_an_import_answers_as_the_specification_shows(app: TestApp) -> Non
         ("", XLSX, XLSX),
         ("", "application/json;q=0.5, text/csv", "text/csv; charset=utf-8"),
         ("", "image/png", "text/csv; charset=utf-8"),
+        ("", "*/*", "text/csv; charset=utf-8"),
+        ("", "text/*", "text/csv; charset=utf-8"),
+        ("", "application/*", XLSX),
+        ("", f"application/*, {XLSX};q=0", "application/json"),
+        ("", f"application/*;q=0.9, {PARQUET};q=0.8, text/*;q=0.1", XLSX),
+        ("", "text/*;q=0.5, application/*;q=0.4, application/json;q=0.6", "application/json"),
+        ("", "application/json, text/plain, */*", "application/json"),
+        ("", "text/csv;q=0, */*", XLSX),
+        ("", f"*/*;q=0.8, {PARQUET};q=0.8", PARQUET),
+        ("", f"{PARQUET}, application/json", PARQUET),
+        ("", "text/csv;q=0", "text/csv; charset=utf-8"),
     ],
 )
 async def test_format_wins_over_accept_and_csv_over_nothing(

@@ -15,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError, stale
+from domain.entities.sheets import RowError, not_writable, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -66,6 +66,9 @@ class Load:
         await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
         older = await self._fetch(statements.find_stale(self.registry, self.model))
         await self._leave_out([stale(row["n"], row["version"], row["stored"]) for row in older])
+        if kept := self.loading.kept:
+            changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
+            await self._leave_out([not_writable(row["n"], self.model, row["names"]) for row in changed])
         return adopted
 
     async def _ensure_references(self) -> None:

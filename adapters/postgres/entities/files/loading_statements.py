@@ -93,6 +93,26 @@ def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(maxsize=REMEMBERED)
+def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) -> CompiledStatement:
+    """Selects rows that differ from the stored row in fields of ``kept``: ``n`` and the ``names`` of these fields."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
+    fields = [model.by_name[name] for name in kept]
+    differ = {
+        field.name: sa.and_(
+            _flag(model, field) == constant("2"),
+            transferred(field, incoming.c[field.name]).is_distinct_from(table.c[field.name]),
+        )
+        for field in fields
+    }
+    names = func.array_remove(
+        postgresql.array([sa.case((differs, constant(name))) for name, differs in differ.items()]), sa.null()
+    )
+    found = sa.select(incoming.c[_N].label("n"), names.label("names")).select_from(both)
+    return compiled(found.where(sa.or_(*differ.values())).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
 def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
     """Selects rows that refer to no living row (``n``); the rows that others refer to are locked."""
     incoming = _incoming(model)
@@ -206,10 +226,14 @@ def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE
 
 def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
     """The file's value if the row has one, else the stored value."""
-    incoming = _incoming(model)
+    sent = transferred(field, _incoming(model).c[field.name])
+    return sa.case((_flag(model, field) == constant("1"), sent), else_=table.c[field.name])
+
+
+def _flag(model: EntityModel, field: FieldModel) -> Value:
+    """``1`` for a value to store, ``2`` for one to compare, else ``0``."""
     # such as 0110: the row has values for the second and third declared fields
-    flag = func.substr(incoming.c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
-    return sa.case((flag == constant("1"), transferred(field, incoming.c[field.name])), else_=table.c[field.name])
+    return func.substr(_incoming(model).c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
 
 
 def _given(model: EntityModel, *, but: str) -> Value:
