@@ -13,7 +13,7 @@ from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_sess
 from application.ports.database import Mail
 from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids
-from domain.identity.tokens import SESSIONS_AT_MOST, Lifetimes, Session
+from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState
 from domain.limits import NETWORK_FORGOTTEN
 from domain.scope import SYSTEM_TENANT_ID
@@ -21,7 +21,8 @@ from domain.scope import SYSTEM_TENANT_ID
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
 # `entered`. $1-$9 are the login, $10-$22 the session, $23-$30 the line of the audit trail, $31-$36 the notice of a new
-# device, $37 since when a network is known, $38 how many of the earlier sessions stay, $39 the notice's language.
+# device, $37 since when a network is known, $38 the notice's language. SESSIONS_AT_MOST stands in the text as a number:
+# of an argument a remembered plan would expect a tenth of the sessions, and each login would be planned anew.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -51,11 +52,11 @@ noted AS (
 ended AS (
     UPDATE sessions SET ended_at = $2 WHERE EXISTS (SELECT FROM entered) AND id IN (
         SELECT id FROM sessions WHERE user_id = $1 AND ended_at IS NULL
-        ORDER BY rotated_at DESC, id DESC OFFSET $38)
+        ORDER BY rotated_at DESC, id DESC OFFSET 99)
     RETURNING id),
 told AS (
     INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about, language)
-    SELECT $31, $32, $33, $34, $35, $36, $36, '', $39 FROM entered WHERE $31::uuid IS NOT NULL
+    SELECT $31, $32, $33, $34, $35, $36, $36, '', $38 FROM entered WHERE $31::uuid IS NOT NULL
     AND NOT EXISTS (
         SELECT FROM sessions WHERE user_id = $1 AND (device = $19 OR $9::text IS NULL AND address = $18))
     AND NOT EXISTS (SELECT FROM login_attempts WHERE email_key = $8 AND network = $9 AND known_at > $37))
@@ -109,7 +110,7 @@ class PostgresSessions:
             *astuple(session),
             *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
             *_columns(entry.notice),
-            *(session.created_at - NETWORK_FORGOTTEN, SESSIONS_AT_MOST - 1),
+            session.created_at - NETWORK_FORGOTTEN,
             entry.notice.language if entry.notice else None,
         )
         return ended

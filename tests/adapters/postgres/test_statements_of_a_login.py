@@ -5,10 +5,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import asyncpg
 import pytest
 
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.cache import MemoryCache
+from adapters.memory.clock import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from application.identity.login.forms import LoginForm
 from domain.entities.declaration import Registry
@@ -19,7 +21,9 @@ from entrypoints.settings.settings import read_settings
 from entrypoints.testing import ensure_keys
 from entrypoints.use_cases import Services, assemble
 from tests.builders import NOW, role, tenant, user
+from tests.conftest import NewDatabase
 from tests.contracts.identity.test_factors import app_of
+from tests.contracts.identity.test_many_sessions import log_in as begin_session
 from tests.http.app import PASSWORD, SETTINGS
 
 HERE = Client(address="192.0.2.1", network="192.0.2.1")
@@ -127,3 +131,36 @@ async def test_a_login_that_waits_begins_no_session(
     assert not [query for query in database.sent if "INSERT INTO sessions" in query or "entered AS" in query]
     async with postgres.read_only(EveryTenant()) as read:
         assert await read.connection.fetchval("SELECT count(*) FROM sessions") == 0
+
+
+OTHERS = """
+INSERT INTO users (id, email, email_key, full_name, email_confirmed, is_active, created_at, updated_at)
+SELECT gen_random_uuid(), email, email, 'Person', true, true, now(), now()
+FROM generate_series(1, 500) n, LATERAL (SELECT 'user' || n || '@example.com' AS email) made;
+INSERT INTO sessions (id, user_id, counter, created_at, rotated_at, address, device)
+SELECT gen_random_uuid(), id, 1, now(), now(), '192.0.2.1', 'a browser' FROM users, generate_series(1, 50);
+INSERT INTO login_attempts (email_key, network, failures, locks_at, locks, tried_at)
+SELECT email_key, network, 0, 5, 0, now() FROM users, unnest(ARRAY['', '192.0.2.1']) network;
+ANALYZE users, sessions, login_attempts"""
+PLANS = "SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE strpos(statement, 'WITH entered') > 0"
+
+
+async def test_the_statement_that_begins_a_session_is_not_planned_anew_for_each_login(
+    new_database: NewDatabase, registry: Registry
+) -> None:
+    url = await new_database()
+    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
+    await owner.execute(OTHERS)
+    await owner.close()
+    database = PostgresDatabase(url, registry, CountingIds(), connections=1)
+    await database.open()
+    ada = user(email=EMAIL)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.users.add(ada)
+    for _ in range(8):
+        await begin_session(database, ada)
+    async with database.autocommit(EveryTenant()) as tx:
+        plans = await tx.connection.fetchrow(PLANS)
+    await database.close()
+    assert plans is not None
+    assert tuple(plans) == (3, 5)
