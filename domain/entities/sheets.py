@@ -271,7 +271,7 @@ def _float(text: str) -> object:
 def _list(text: str) -> object:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
