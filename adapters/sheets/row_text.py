@@ -94,7 +94,7 @@ class RowText:
 
     def _told(self, error: ValidationError) -> list[FieldError]:
         """Errors of the row, without the fields that the caller may not see or write."""
-        return [wrong for wrong in error.fields if wrong.field not in self._concealed]
+        return [wrong for wrong in error.fields if not wrong.is_about(self._concealed)]
 
     def _without_closed(self, body: dict[str, object]) -> dict[str, object]:
         """Takes the fields that the caller may not write out of the body, and returns them."""
