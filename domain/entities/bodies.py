@@ -144,9 +144,9 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
     return values
 
 
-def read_items(body: Body, read: Callable[[Body], Values]) -> list[Values]:
-    """Values of each item of ``{"items": […]}``; every invalid field is named, as ``items[3].price``."""
-    return _each(_objects(body), read)
+def read_items(body: Body, read: Callable[[Body], R]) -> list[R]:
+    """What each item of ``{"items": […]}`` says; every invalid field is named, as ``items[3].price``."""
+    return _each(*_objects(body), read)
 
 
 def read_changed_items(body: Body, read: Callable[[Body], SentChanges]) -> list[Item]:
@@ -154,26 +154,26 @@ def read_changed_items(body: Body, read: Callable[[Body], SentChanges]) -> list[
 
     Raises ValidationError, also for a repeated id.
     """
-    items = _objects(body)
-    errors = [FieldError(f"items[{n}].id", "is required") for n, item in enumerate(items) if "id" not in item]
+    items, errors = _objects(body)
+    errors += [FieldError(f"items[{n}].id", "is required") for n, item in items if "id" not in item]
     errors += [
         FieldError(f"items[{n}].id", "must be an id (UUID)")
-        for n, item in enumerate(items)
+        for n, item in items
         if "id" in item and not isinstance(item["id"], str)
     ]
-    ids = [_id(item.get("id"), n) for n, item in enumerate(items)]
+    ids = {n: _id(item.get("id"), n) for n, item in items}
     seen: dict[UUID, int] = {}
-    for n, row_id in enumerate(ids):
+    for n, row_id in ids.items():
         if seen.setdefault(row_id, n) != n:
             errors.append(FieldError(f"items[{n}].id", f"is the id of items[{seen[row_id]}] too"))
-    versions = [_version(item.get("version")) for item in items]
+    versions = {n: _version(item.get("version")) for n, item in items}
     errors += [
         FieldError(f"items[{n}].version", "must be the version that was read: a whole number from 1, or null")
-        for n, version in enumerate(versions)
+        for n, version in versions.items()
         if version == _NO_VERSION
     ]
-    sent = _each(items, read, errors)
-    return [Item(*parts) for parts in zip(ids, sent, versions, strict=True)]
+    sent = _each(items, errors, read)
+    return [Item(*parts) for parts in zip(ids.values(), sent, versions.values(), strict=True)]
 
 
 def _version(value: object) -> int | None:
@@ -186,8 +186,8 @@ def _version(value: object) -> int | None:
 
 def read_ids(body: Body) -> list[UUID]:
     """Ids of ``{"ids": […]}``, at most 1,000."""
-    given = _list(body, "ids")
-    errors = [
+    given, errors = _list(body, "ids")
+    errors += [
         FieldError(f"ids[{n}]", "must be an id (UUID)") for n, row_id in enumerate(given) if not isinstance(row_id, str)
     ]
     if errors:
@@ -195,10 +195,11 @@ def read_ids(body: Body) -> list[UUID]:
     return [_id(row_id, n) for n, row_id in enumerate(given)]
 
 
-def _each(items: list[Body], read: Callable[[Body], R], errors: Iterable[FieldError] = ()) -> list[R]:
+def _each(items: Iterable[tuple[int, Body]], errors: Iterable[FieldError], read: Callable[[Body], R]) -> list[R]:
+    """What the items say, if nothing is wrong with any of them and there are no ``errors``."""
     values: list[R] = []
     wrong, forbidden = list(errors), list[FieldError]()
-    for n, item in enumerate(items):
+    for n, item in items:
         try:
             values.append(read(item))
         except ValidationError as error:
@@ -215,28 +216,26 @@ def _each(items: list[Body], read: Callable[[Body], R], errors: Iterable[FieldEr
     return values
 
 
-def _objects(body: Body) -> list[Body]:
-    items = _list(body, "items")
-    errors = [
-        FieldError(f"items[{n}]", "must be an object") for n, item in enumerate(items) if not isinstance(item, dict)
+def _objects(body: Body) -> tuple[list[tuple[int, Body]], list[FieldError]]:
+    """The items that are objects, with their places, and the errors of the rest of the body."""
+    given, errors = _list(body, "items")
+    errors += [
+        FieldError(f"items[{n}]", "must be an object") for n, item in enumerate(given) if not isinstance(item, dict)
     ]
-    if errors:
-        raise ValidationError(fields=errors)
-    return [item for item in items if isinstance(item, dict)]
+    return [(n, item) for n, item in enumerate(given) if isinstance(item, dict)], errors
 
 
-def _list(body: Body, name: str) -> list[object]:
+def _list(body: Body, name: str) -> tuple[list[object], list[FieldError]]:
+    """The list of that name, and the errors of other names. Raises ValidationError where there is no such list."""
     errors = [FieldError(other, unknown_name(other, [name])) for other in body if other != name]
-    if errors:
-        raise ValidationError(fields=errors)
     given = body.get(name)
+    if isinstance(given, list) and 1 <= len(given) <= MOST_ITEMS:
+        return given, errors
     if not isinstance(given, list):
-        raise ValidationError.on(name, "is required" if name not in body else "must be a list")
-    if not given:
-        raise ValidationError.on(name, "must hold at least one entry")
-    if len(given) > MOST_ITEMS:
-        raise ValidationError.on(name, f"may hold at most {MOST_ITEMS:,} entries")
-    return given
+        wrong = "is required" if name not in body else "must be a list"
+    else:
+        wrong = f"may hold at most {MOST_ITEMS:,} entries" if given else "must hold at least one entry"
+    raise ValidationError(fields=[*errors, FieldError(name, wrong)])
 
 
 def _id(text: object, n: int) -> UUID:

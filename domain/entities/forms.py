@@ -1,11 +1,12 @@
 """Reads the bodies of entities: fields of the declaration, exact amounts and times, and names of no field."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 
+import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
@@ -39,8 +40,10 @@ def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *,
         read = read_form(form, own, explains=explains)
     except ValidationError as error:
         said = {wrong.field for wrong in error.fields}
+        if explains:
+            errors += _moment_errors((field, _moment(own.get(field.wire))) for field in checks.moments)
         raise ValidationError(fields=(*error.fields, *(wrong for wrong in errors if wrong.field not in said))) from None
-    errors += _moment_errors(checks, read)
+    errors += _moment_errors((field, getattr(read, field.name)) for field in checks.moments)
     if errors:
         raise ValidationError(fields=errors)
     return read
@@ -82,9 +85,15 @@ def _surely_valid(money: Money) -> re.Pattern[str]:
     return re.compile(rf"[0-9]{{1,{whole}}}(\.[0-9]{{1,{money.scale}}})?")
 
 
-def _moment_errors(checks: _ExtraChecks, read: Struct) -> Iterator[FieldError]:
-    for field in checks.moments:
-        value = getattr(read, field.name)
+def _moment(value: object) -> datetime | None:
+    try:
+        return msgspec.convert(value, datetime)
+    except msgspec.ValidationError:
+        return None
+
+
+def _moment_errors(moments: Iterable[tuple[FieldModel, object]]) -> Iterator[FieldError]:
+    for field, value in moments:
         if isinstance(value, datetime):
             # The years 1 and 9999 can leave the calendar when their zone is taken away.
             try:

@@ -41,6 +41,26 @@ async def test_pages_of_allowed_origins_may_call(with_origins: MemoryApp) -> Non
     assert "access-control-allow-origin" not in strange.headers
 
 
+@pytest.mark.parametrize("path", ["/api/users", "/api/products", "/nowhere"])
+async def test_a_preflight_has_a_request_id_and_a_refused_one_the_envelope_of_the_path(path: str) -> None:
+    async with open_app(settings={"TENANTRY_CORS_ORIGINS": ORIGIN}) as app:
+        asked = {"Access-Control-Request-Method": "PUT", "X-Request-Id": "mine"}
+        taken = await app.client.options(path, headers={**asked, "Origin": ORIGIN})
+        assert (taken.status_code, taken.content, taken.headers["x-request-id"]) == (204, b"", "mine")
+        refused = await app.client.options(path, headers={**asked, "Origin": "https://b.example"})
+        assert (refused.status_code, refused.headers["content-type"]) == (400, "application/json")
+        assert (refused.headers["x-request-id"], "access-control-allow-origin" in refused.headers) == ("mine", False)
+        said = refused.json()
+        if path == "/api/users":
+            assert (said["errorCode"], said["isSuccess"]) == ("VALIDATION_ERROR", False)
+        else:
+            assert (said["error"]["code"], said["error"]["traceId"]) == ("BAD_REQUEST", "mine")
+        assert "TENANTRY_CORS_ORIGINS" in refused.text
+        # an answer of a handler has one id, and its own body
+        live = await app.client.get("/health/live", headers={"Origin": "https://b.example"})
+        assert (live.status_code, len(live.headers.get_list("x-request-id"))) == (200, 1)
+
+
 @pytest.mark.parametrize("path", ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server"])
 async def test_a_cache_between_keeps_answers_apart_by_origin(with_origins: MemoryApp, path: str) -> None:
     for headers in ({}, {"Origin": ORIGIN}, {"Origin": "https://b.example"}):

@@ -102,3 +102,10 @@ def test_values_that_are_exact_are_taken() -> None:
 def test_filters_refuse_the_same(field: str, text: str) -> None:
     with pytest.raises(NotAValue):
         read_value(THINGS.by_name[field], text)
+
+
+def test_a_moment_beyond_the_calendar_is_told_beside_other_errors() -> None:
+    for moment, fields in (("0001-01-01T00:00:00+14:00", ["whole", "at"]), ("2026-11-20T12:00:00Z", ["whole"])):
+        with pytest.raises(ValidationError) as caught:
+            read_new(THINGS, {"whole": "x", "at": moment})
+        assert [error.field for error in caught.value.fields] == fields
