@@ -16,7 +16,7 @@ from domain.limits import Hit, Verdict, over_all_networks, tightest
 from domain.scope import Caller, Client, EveryTenant, ensure_alive
 
 
-class About(Struct, frozen=True, kw_only=True):
+class AboutAccount(Struct, frozen=True, kw_only=True):
     """An account that a request is about, and the hit of its client's address; ``silent`` hides a full limit."""
 
     email_key: str
@@ -121,7 +121,7 @@ class Throttle:
             raise refusal
 
     async def admit_about(
-        self, about: About, caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
+        self, about: AboutAccount, caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
     ) -> Admitted:
         """Counts a request about an account: for the client's address, and for the e-mail over all networks.
 
@@ -135,7 +135,7 @@ class Throttle:
             return self._admitted(judged.verdicts[:1], judged.refusal)
         return replace(await self._admitted_about(about, judged.verdicts), renewed=judged.renewed)
 
-    async def _admitted_about(self, about: About, verdicts: Sequence[Verdict]) -> Admitted:
+    async def _admitted_about(self, about: AboutAccount, verdicts: Sequence[Verdict]) -> Admitted:
         by_address, by_email = verdicts
         if by_email.allowed or not self.enforced:
             # A limit that never refuses is not shown.

@@ -27,7 +27,7 @@ from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.runtime import Clock
-from application.throttle import About, Renewal, Throttle
+from application.throttle import AboutAccount, Renewal, Throttle
 from domain.errors import (
     BadRequest,
     Error,
@@ -247,7 +247,7 @@ class Pipeline(ASGIMiddleware):
             admitted = await self.throttle.admit(hits, caller, instead, renewal)
         else:
             is_silent, at = rules.by_email == "silent", scope["state"]["at"]
-            about = About(email_key=key, address=address, client=client, at=at, silent=is_silent)
+            about = AboutAccount(email_key=key, address=address, client=client, at=at, silent=is_silent)
             admitted = await self.throttle.admit_about(about, caller, instead, renewal)
         if admitted.renewed is not None:
             scope["auth"] = admitted.renewed
