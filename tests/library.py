@@ -76,6 +76,8 @@ class Mark(Struct, rename="camel", kw_only=True):
 class Visit(Struct, rename="camel", kw_only=True):
     volume_id: Annotated[UUID, ref("volumes", on_delete="cascade")]
     day: date
+    note: str | None = None
+    after_id: Annotated[UUID | None, ref("visits", on_delete="clear")] = None
 
     async def check_stored(self, before: "Visit | None", rows: OtherRows) -> AsyncIterator[FieldError]:
         same = where("volume_id", Operator.EQ, self.volume_id), where("day", Operator.EQ, self.day)

@@ -111,6 +111,7 @@ PROMISED = {
     "words of a search": (read_query.MAX_WORDS, 30),
     "paths of include": (read_query.MAX_INCLUDES, 30),
     "mebibytes of included lists": (query.MOST_INCLUDED, 32),
+    "mebibytes of a page": (query.LARGEST_PAGE, 32),
     "relations on a path": (vocabulary.MAX_STEPS, 3),
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),

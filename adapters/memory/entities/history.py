@@ -10,6 +10,8 @@ from adapters.memory.store import Access, Row, Tables
 from application.ports.entities.history import Action, Entry, FieldChange
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel
+from domain.entities.query.query import LARGEST_PAGE_BYTES, too_large_page
+from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.scope import OneTenant, Scope
 
 TABLE = "row_history"
@@ -59,11 +61,18 @@ class MemoryHistory:
         lines = self.access.read().tables.get(TABLE, {}).values()
         found = [line["entry"] for line in lines if self._is_visible(model, line) and _is_of(model, row_id, line)]
         entries = sorted((entry for entry in found if isinstance(entry, Entry)), key=lambda entry: -entry.version)
-        return entries[offset : offset + size], len(entries)
+        page = entries[offset : offset + size]
+        if 2 <= size <= MAX_PAGE_SIZE and sum(map(_bytes, page)) > LARGEST_PAGE_BYTES:
+            raise too_large_page()
+        return page, len(entries)
 
     def _is_visible(self, model: EntityModel, line: Row) -> bool:
         is_every = not isinstance(self.scope, OneTenant) or not model.tenant_owned
         return is_every or line["tenant_id"] == getattr(self.scope, "id", None)
+
+
+def _bytes(entry: Entry) -> int:
+    return sum(len(bytes(change.was)) + len(bytes(change.to)) for change in entry.changes)
 
 
 def _is_of(model: EntityModel, row_id: UUID, line: Row) -> bool:

@@ -14,6 +14,7 @@ from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
     FEW,
+    LARGEST_PAGE_BYTES,
     MOST_INCLUDED_BYTES,
     Condition,
     Count,
@@ -26,8 +27,10 @@ from domain.entities.query.query import (
     searched,
     shown,
     split_by_step,
+    too_large_page,
     too_much_included,
 )
+from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.scope import EveryTenant
 
 MANY = 100
@@ -52,11 +55,12 @@ class RowReader:
         if query.cursor is not None:
             rest = [row for row in found if self._is_after_cursor(model, row, query)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
+        bodies = [self._row_json(model, row, query.view, ()) for row in page]
         # A last page tells the exact total, even where an estimate was asked for.
         is_last = query.cursor is None and not has_next and (bool(page) or not query.offset)
         is_exact = is_last or len(list(self.rows.of(model, include_deleted=True))) <= FEW
         return RowPage(
-            items=encoded(self._bounded([self._row_json(model, row, query.view, ()) for row in page], query.view)),
+            items=_within_page(encoded(self._bounded(bodies, query.view)), bodies, query.page_size),
             length=len(page),
             total=None if query.count is Count.NONE else len(found),
             has_next=has_next,
@@ -145,6 +149,14 @@ class RowReader:
 
     def _target(self, model: EntityModel, step: str) -> EntityModel:
         return self.rows.registry.target(model.relations[step])
+
+
+def _within_page(items: Raw, bodies: list[Object], page_size: int) -> Raw:
+    size, is_page = len(bytes(items)), 2 <= page_size <= MAX_PAGE_SIZE
+    # Lists of related rows have a bound of their own.
+    if is_page and size > LARGEST_PAGE_BYTES and size - sum(map(_size_of_lists, bodies)) > LARGEST_PAGE_BYTES:
+        raise too_large_page()
+    return items
 
 
 def _size_of_lists(body: Object) -> int:

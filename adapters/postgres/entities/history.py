@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Literal
 from uuid import UUID
 
+import asyncpg
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy import CTE, func
@@ -12,6 +13,7 @@ from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.sql.base import Executable
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.reading.page_bounds import within_bound
 from adapters.postgres.schema.rows import add_row_tables
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import json_value
@@ -20,6 +22,7 @@ from adapters.postgres.statements.running import fetch, fetch_value
 from adapters.postgres.statements.writing import AT, BY, next_version
 from application.ports.entities.history import Action, Entry, FieldChange
 from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.query.query import too_large_page
 from domain.scope import OneTenant, Scope
 
 # the table does not depend on the entities that are declared
@@ -111,7 +114,10 @@ class PostgresHistory:
             "size": size,
             "offset": min(offset, _MOST_PASSED_OVER),
         }
-        rows = await fetch(self.connection, page_statement(owner), values)
+        try:
+            rows = await fetch(self.connection, page_statement(owner), values)
+        except asyncpg.InvalidArgumentForPowerFunctionError:
+            raise too_large_page() from None
         entries = [Entry(row[0], row[1], row[2], row[3], _read(row[4])) for row in rows]
         if len(entries) < size and (entries or not offset):
             return entries, offset + len(entries)  # the last page tells the total
@@ -131,9 +137,13 @@ def count_statement(owner: Owner) -> CompiledStatement:
 
 @lru_cache
 def page_statement(owner: Owner) -> CompiledStatement:
-    lines = sa.select(LINES.c.version, LINES.c.action, LINES.c.at, LINES.c.by, LINES.c.changes)
     size, offset = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
-    return compiled(lines.where(*_of_row(owner)).order_by(LINES.c.version.desc()).limit(size).offset(offset))
+    found = sa.select(LINES).where(*_of_row(owner)).order_by(LINES.c.version.desc()).limit(size).offset(offset)
+    line = found.subquery("found").c
+    sizes = [func.octet_length(sa.cast(line.changes, sa.Text()))]
+    version = within_bound(line.version, line.version, sizes, every=True)
+    shown = sa.select(version.label("version"), line.action, line.at, line.by, line.changes)
+    return compiled(shown.order_by(line.version.desc()))
 
 
 def _of_row(owner: Owner) -> list[Truth]:

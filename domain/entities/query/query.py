@@ -146,6 +146,17 @@ def too_much_included() -> ValidationError:
     return ValidationError.on("include", f"brings lists of more than {MOST_INCLUDED} MiB: {remedy}")
 
 
+LARGEST_PAGE = 32
+"""MiB of texts and lists that the rows of a page may have together, unless it has a single row."""
+LARGEST_PAGE_BYTES = LARGEST_PAGE * 1024 * 1024
+
+
+def too_large_page() -> ValidationError:
+    """Error of a query whose page has more than ``LARGEST_PAGE``."""
+    remedy = "take fewer rows to a page"
+    return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: {remedy}")
+
+
 def included(view: View, steps: tuple[str, ...]) -> list[str]:
     """Relations to show in the rows at the end of ``steps``."""
     return [path[-1] for path in view.include if path[:-1] == steps]

@@ -14,7 +14,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.json_values import Column
 from application.ports.entities.records import Stored
 from domain.entities.declaration import EntityModel
-from domain.entities.query.query import too_much_included
+from domain.entities.query.query import too_large_page, too_much_included
 
 _ENCODER = Encoder(decimal_format="number")
 
@@ -60,9 +60,11 @@ class RowStatement(CompiledStatement, frozen=True):
     has_lists: bool = False
 
     async def fetch(self, connection: ServiceConnection, values: Mapping[str, Any]) -> list[asyncpg.Record]:
-        """Rows of the answer. Raises ValidationError where their lists have too many bytes."""
+        """Rows of the answer. Raises ValidationError where they or their lists have too many bytes."""
         try:
             rows: list[asyncpg.Record] = await connection.fetch(self.text, *self.arguments(values))
+        except asyncpg.InvalidArgumentForPowerFunctionError:
+            raise too_large_page() from None
         except asyncpg.ProgramLimitExceededError:
             if not self.has_lists:
                 raise

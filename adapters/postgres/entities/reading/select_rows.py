@@ -17,6 +17,7 @@ from adapters.postgres.entities.reading.conditions import Asked, Ordered, after,
 from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
 from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
+from adapters.postgres.entities.reading.page_bounds import sizes_of, within_bound
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.copies import ordered_name
@@ -39,12 +40,9 @@ from domain.entities.query.query import (
 
 MANY = 100
 """Most rows of a to-many relation in an answer."""
-
 MOST_COLUMNS = 1_600
 """Most columns of an answer: PostgreSQL takes 1,664, and some are the statement's own."""
-
 SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
-
 # a name with a blank in it is never that of a field
 _PLACE = "the place"
 
@@ -80,7 +78,7 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
     parts, joined = making.answer(rows)
     place, keys = rows.c[_PLACE], [_key(number) for number in range(len(shape.sort))]
     last = [sa.case((place == SIZE, rows.c[key])).label(key) for key in keys]
-    columns = [*labelled(parts), *last, making.total(place).label("total")]
+    columns = [*labelled(parts), *last, within_bound(making.total(place), place, making.sizes).label("total")]
     order = None if joined is rows and not making.lists else place
     return row_statement(columns, sa.select().select_from(joined), parts, making.lists, order)
 
@@ -123,7 +121,7 @@ def _key(number: int) -> str:
 class SelectRows:
     """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here.
 
-    ``lists`` are the columns of the answer with lists of related rows.
+    ``lists`` are the columns of the answer with lists of related rows, ``sizes`` the bytes of its other long values.
     """
 
     def __init__(self, registry: Registry, model: EntityModel, shape: Shape) -> None:
@@ -132,6 +130,7 @@ class SelectRows:
         self.shape = shape
         self.rows = rows_of(registry, model, "t")
         self.lists: list[ListColumn] = []
+        self.sizes: list[Value] = []
         self._aliases = (f"t{number}" for number in count(1))
 
     def matching(self, *columns: Value) -> Select[Any]:
@@ -272,6 +271,7 @@ class SelectRows:
     def _parts(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...], joins: list[Related]) -> list[Part]:
         """A row's own fields, then what is included in it. ``joins`` grows by the single rows among that."""
         parts: list[Part] = [*self._own(model, rows, steps)]
+        self.sizes += sizes_of(model, rows, shown(model, self.shape.view, steps))
         for relation in self._included(model, steps):
             way = (*steps, relation.name)
             if relation.is_many or self._is_wide:
