@@ -70,7 +70,7 @@ class Reauthentication:
             raise TokenInvalid("The session has ended.")
         shown = combined(session.methods, methods)
         renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), shown, now)
-        claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now)
+        claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
             # Guesses of a second factor have a count of their own, and were forgiven with its proof.
             if "pwd" in methods:
