@@ -31,7 +31,11 @@ class SessionResumption:
         state = await self.issuing.with_visited_tenant(state, session.tenant_id)
         membership = membership_in(state.memberships, session.tenant_id) if session.tenant_id else None
         waiting = Waiting(
-            methods=session.methods, app_id=session.app_id, preferred=session.tenant_id, session_id=session.id
+            methods=session.methods,
+            app_id=session.app_id,
+            preferred=session.tenant_id,
+            session_id=session.id,
+            authenticated_at=session.authenticated_at,
         )
         # Security: as strict as a login, so that no session of before a second factor becomes one of an application.
         deadline = self.issuing.gate.ensure_login(state, membership, waiting, now)

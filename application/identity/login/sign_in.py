@@ -31,6 +31,7 @@ from domain.errors import (
     Forbidden,
     InvalidCredentials,
     MfaRequired,
+    ReauthenticationRequired,
     SerializationConflict,
     TokenExpired,
     TokenInvalid,
@@ -55,6 +56,8 @@ from domain.identity.users import (
     tenant_name,
 )
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
+
+TOO_OLD_TO_ENROL = "A second factor is required, and the session was proved too long ago to set one up: log in again."
 
 
 class Joining(Protocol):
@@ -197,10 +200,12 @@ class SignIn:
             raise TokenInvalid("The session has ended.")
         # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
-        if outcome is RefreshOutcome.FRESH:
-            session, claims = await self._refreshed(session, state, form.tenant_id, now)
-        else:
-            session, claims = await self._again(session, state, form.tenant_id, now)
+        carry_on = self._refreshed if outcome is RefreshOutcome.FRESH else self._again
+        try:
+            session, claims = await carry_on(session, state, form.tenant_id, now)
+        except ReauthenticationRequired:
+            # Without an access token that lives there is no other way to show it.
+            raise TokenExpired(TOO_OLD_TO_ENROL) from None
         return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict
