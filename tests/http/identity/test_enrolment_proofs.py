@@ -12,6 +12,7 @@ from domain.scope import EveryTenant
 from tests.http.app import PASSWORD, TestApp
 from tests.http.identity.factors import Person, ask_for_factors, move
 from tests.http.identity.steps import claims_of
+from tests.mails import link_in, said_by
 
 
 @pytest_asyncio.fixture
@@ -99,6 +100,18 @@ async def test_a_session_of_which_no_proof_is_known_counts_as_old(person: Person
     assert said(await switched(person)) == (401, "REAUTHENTICATION_REQUIRED")
 
 
+async def test_a_session_of_which_no_proof_is_known_gets_through_by_a_factor(person: Person) -> None:
+    session = (await person.login()).json()["data"]
+    await person.add_app()
+    await without_proofs(person)
+    await ask_for_factors(person.app, tenant_of(person))
+    refused = await person.post("refresh", {"refreshToken": session["refreshToken"]})
+    assert said(refused) == (403, "MFA_REQUIRED")
+    shown = await person.verify(refused.json()["mfa"]["ticket"])
+    assert shown.status_code == 200, shown.text
+    assert claims_of(shown.json()["data"]["token"])["amr"] == ["otp", "mfa"]
+
+
 async def without_proofs(person: Person) -> None:
     """As sessions are that were begun before it was kept how they were proved."""
     session_id = UUID(claims_of(person.app.tokens[person.name])["sid"])
@@ -107,3 +120,20 @@ async def without_proofs(person: Person) -> None:
         assert session is not None
         bare = replace(session, methods=(), authenticated_at=None)
         assert await tx.sessions.rotate(bare, seen=session.counter)
+
+
+async def test_who_is_invited_where_a_factor_is_required_sets_one_up_and_is_in(person: Person) -> None:
+    app = person.app
+    asked = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": "ada@example.com", "roles": []})
+    assert asked.status_code == 201, asked.text
+    while await app.services.relay.deliver():
+        pass
+    token = said_by(link_in(app.sent[-1]))["token"]
+    await ask_for_factors(app, tenant_of(person))
+    body = {"token": token, "fullName": "Ada Byron", "password": "a first password", "isPasswordEncrypted": False}
+    waits = await person.post("invitations/accept", body)
+    assert said(waits) == (401, "MFA_ENROLMENT_REQUIRED")
+    done = await enrolled(person, waits.json()["mfa"]["ticket"])
+    assert done.status_code == 200, done.text
+    data = done.json()["data"]
+    assert (len(data["recoveryCodes"]), claims_of(data["token"])["amr"]) == (10, ["pwd", "otp", "mfa"])
