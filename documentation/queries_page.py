@@ -77,6 +77,7 @@ def _bounds(kind: Kind) -> Iterator[str]:
 def _limits() -> str:
     rows = (
         ("Filters in a request", read_query.MAX_CONDITIONS),
+        ("Relations that the filters of a request lead through", read_query.MAX_FILTERED_RELATIONS),
         (f"Values of {code(Operator.IN.value)}", read_query.MAX_VALUES),
         ("Words of a search", read_query.MAX_WORDS),
         ("Properties to sort by", read_query.MAX_SORT_KEYS),

@@ -106,6 +106,7 @@ PROMISED = {
     "rows of a page that names no size": (read_query.DEFAULT_PAGE_SIZE, 20),
     "rows of a page": (read_query.MAX_PAGE_SIZE, 100),
     "conditions of a query": (read_query.MAX_CONDITIONS, 30),
+    "relations of conditions": (read_query.MAX_FILTERED_RELATIONS, 30),
     "values of a condition": (read_query.MAX_VALUES, 200),
     "sort keys": (read_query.MAX_SORT_KEYS, 5),
     "words of a search": (read_query.MAX_WORDS, 30),

@@ -68,19 +68,19 @@ SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN 
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
-AND t.created_at < $4::TIMESTAMP WITH TIME ZONE
-AND t.status = ANY ($5::TEXT[])
-AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default")) END AS total
+AND t.created_at < $3::TIMESTAMP WITH TIME ZONE
+AND lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default")
+AND t.price$e2 >= CAST(ceil(least(greatest($5::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
+AND t.status = ANY ($6::TEXT[])) END AS total
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
-AND t.created_at < $4::TIMESTAMP WITH TIME ZONE
-AND nullif(t.price$e2 >= CAST(ceil(least(greatest($3::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
-AND t.status = ANY ($5::TEXT[])
-AND lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"), false) IS NOT NULL
+AND t.created_at < $3::TIMESTAMP WITH TIME ZONE
+AND nullif(lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default")
+AND t.price$e2 >= CAST(ceil(least(greatest($5::NUMERIC * 100, -1000000000000000000), 1000000000000000000)) AS BIGINT)
+AND t.status = ANY ($6::TEXT[]), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) AS r) AS r
 
@@ -88,18 +88,18 @@ LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) AS r) AS r
 SELECT r.id AS id, r.name AS name, r.description AS description, CASE WHEN (CAST(r.created_at AS TIMESTAMP(5) WITH TIME ZONE) != r.created_at) THEN replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.created_at AS TIMESTAMP(0) WITH TIME ZONE) != r.created_at) THEN to_char(r.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(r.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != r.updated_at) THEN replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != r.updated_at) THEN to_char(r.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", r.created_by AS "createdBy", r.updated_by AS "updatedBy", r.is_deleted AS "isDeleted", CASE WHEN (CAST(r.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != r.deleted_at) THEN replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != r.deleted_at) THEN to_char(r.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", r.deleted_by AS "deletedBy", r.version AS version, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM categories AS t
 WHERE t.tenant_id = $2::UUID
-AND t.name$lower = (SELECT lower($3::VARCHAR COLLATE "default") AS lower_1)
+AND (t.description IS NULL) = $3::BOOLEAN
+AND t.name$lower = (SELECT lower($4::VARCHAR COLLATE "default") AS lower_1)
 AND t.name$lower = ANY (array((SELECT lower(text COLLATE "default") AS lower_2
-FROM unnest($4::TEXT[]) AS text)))
-AND (t.description IS NULL) = $5::BOOLEAN) END AS total
+FROM unnest($5::TEXT[]) AS text)))) END AS total
 FROM (SELECT r.id AS id, r.name AS name, r.description AS description, r.created_at AS created_at, r.updated_at AS updated_at, r.created_by AS created_by, r.updated_by AS updated_by, r.is_deleted AS is_deleted, r.deleted_at AS deleted_at, r.deleted_by AS deleted_by, r.version AS version, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM (SELECT t.id AS id, t.name AS name, t.description AS description, t.created_at AS created_at, t.updated_at AS updated_at, t.created_by AS created_by, t.updated_by AS updated_by, t.is_deleted AS is_deleted, t.deleted_at AS deleted_at, t.deleted_by AS deleted_by, t.version AS version, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM categories AS t
 WHERE t.tenant_id = $2::UUID
-AND t.name$lower = (SELECT lower($3::VARCHAR COLLATE "default") AS lower_1)
+AND (t.description IS NULL) = $3::BOOLEAN
+AND t.name$lower = (SELECT lower($4::VARCHAR COLLATE "default") AS lower_1)
 AND t.name$lower = ANY (array((SELECT lower(text COLLATE "default") AS lower_2
-FROM unnest($4::TEXT[]) AS text)))
-AND (t.description IS NULL) = $5::BOOLEAN
+FROM unnest($5::TEXT[]) AS text)))
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
 
@@ -136,8 +136,8 @@ FROM reviews AS t2
 WHERE t2.tenant_id = $2::UUID
 AND NOT t2.is_deleted
 AND t2.product_id = t.id
-AND t2.rating >= $4::INTEGER
-AND t2.author != $5::VARCHAR))) END AS total
+AND t2.author != $4::VARCHAR
+AND t2.rating >= $5::INTEGER))) END AS total
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
@@ -154,8 +154,8 @@ FROM reviews AS t2
 WHERE t2.tenant_id = $2::UUID
 AND NOT t2.is_deleted
 AND t2.product_id = t.id
-AND t2.rating >= $4::INTEGER
-AND t2.author != $5::VARCHAR))
+AND t2.author != $4::VARCHAR
+AND t2.rating >= $5::INTEGER))
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
 

@@ -146,6 +146,17 @@ def too_much_included() -> ValidationError:
     return ValidationError.on("include", f"brings lists of more than {MOST_INCLUDED} MiB: {remedy}")
 
 
+def relations_of(conditions: Iterable[Condition]) -> set[tuple[str, ...]]:
+    """Ways of relations that the conditions lead through: each becomes a subquery, which conditions by it share."""
+    steps = {condition.path.steps for condition in conditions}
+    return {way[: depth + 1] for way in steps for depth in range(len(way))}
+
+
+def in_one_order(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The conditions, ordered so that queries which differ in the order of their filters share one statement."""
+    return tuple(sorted(conditions, key=lambda asked: (asked.path.steps, asked.path.field, asked.operator.value)))
+
+
 LARGEST_PAGE = 32
 """MiB of texts and lists that the rows of a page may have together, unless it has a single row."""
 LARGEST_PAGE_BYTES = LARGEST_PAGE * 1024 * 1024

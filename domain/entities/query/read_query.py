@@ -18,6 +18,8 @@ from domain.entities.query.query import (
     SortKey,
     View,
     default_sort,
+    in_one_order,
+    relations_of,
     searched,
     whole_order,
 )
@@ -42,6 +44,7 @@ MAX_VALUES = 200
 MAX_SORT_KEYS = 5
 MAX_WORDS = 30
 MAX_INCLUDES = 30
+MAX_FILTERED_RELATIONS = 30  # each is a subquery
 _MAX_PARAMETERS = 64
 _MAX_PAGE = 10**15
 
@@ -156,7 +159,12 @@ class _ParameterReader:
             self._wrong(
                 self.filters[MAX_CONDITIONS].name, f"is one too many: there are at most {MAX_CONDITIONS} conditions"
             )
-        return tuple(condition for given in self.filters for condition in self._condition(given))
+        found = [condition for given in self.filters for condition in self._condition(given)]
+        if (led := len(relations_of(found))) > MAX_FILTERED_RELATIONS:
+            last = next(given.name for given in reversed(self.filters) if "." in given.name)
+            most = f"they take at most {MAX_FILTERED_RELATIONS}"
+            self._wrong(last, f"is one of filters that lead through {led} relations together; {most}")
+        return in_one_order(found)
 
     def search(self) -> tuple[str, ...]:
         return self._read("search", self._search_words, ())

@@ -2,12 +2,15 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Annotated
 from urllib.parse import parse_qsl
 from uuid import UUID
 
 import pytest
+from msgspec import defstruct
 
 from domain.entities.declaration import Registry
+from domain.entities.markers import entity, ref
 from domain.entities.query.operators import OPERATORS
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey, entities_read
 from domain.entities.query.read_query import MAX_WORDS, read_export, read_query, read_view
@@ -184,6 +187,27 @@ def test_there_are_at_most_30_conditions_of_200_values_each(registry: Registry) 
     assert len(values) == 200
     with pytest.raises(ValidationError):
         asked("name=" + ",".join("a" * 201), registry)
+
+
+def test_filters_in_another_order_are_the_same_query(registry: Registry) -> None:
+    filters = ["name=a", "minPrice=1", "price.gt=2", "reviews.rating=3", "category.name=b", "reviews.author.ne=c"]
+    texts = ["&".join(filters[place:] + filters[:place]) for place in range(len(filters))]
+    assert len({asked(text, registry).where for text in texts}) == 1
+    assert len({asked(text, registry).where for text in ("price.gte=1&minPrice=2", "minPrice=2&price.gte=1")}) == 2
+
+
+def test_filters_lead_through_at_most_30_relations(registry: Registry) -> None:
+    references = [(f"r{n}_id", Annotated[UUID | None, ref("nodes")], None) for n in range(10)]
+    node = defstruct("Node", [("name", str), *references], rename="camel", kw_only=True, module=__name__)
+    nodes = build_registry([entity("nodes")(node)])
+    ways = [f"r{n}.r{n}.r{n}.name=a" for n in range(10)]
+    assert len(asked("&".join(ways), nodes, "nodes").where) == 10
+    shared = [f"r{n}.r{n}.name.{operator}=a" for n in range(10) for operator in ("gt", "lt")]
+    assert len(asked("&".join([*ways, *shared]), nodes, "nodes").where) == 30
+    with pytest.raises(ValidationError) as raised:
+        asked("&".join([*ways, "r1.r2.name=a", "name=b"]), nodes, "nodes")
+    (wrong,) = raised.value.fields
+    assert (wrong.field, "31 relations" in wrong.message, "at most 30" in wrong.message) == ("r1.r2.name", True, True)
 
 
 def keys(*names: str) -> tuple[SortKey, ...]:
