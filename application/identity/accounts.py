@@ -9,6 +9,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_own
+from application.identity.factors.first_proof import forget_factors
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
@@ -80,9 +81,10 @@ class Accounts:
             await tx.outbox.add(mail)
 
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
-        """Confirms the address of the link; sessions from before its first proof end, which may be somebody else's.
+        """Confirms the address of the link.
 
-        Raises ValidationError on ``token``; with the link of a changed address, Conflict on ``email`` as well.
+        The first proof ends sessions and factors of before it, which may be somebody else's. Raises ValidationError on
+        ``token``; with the link of a changed address, Conflict on ``email`` as well.
         """
         if await self.changes.finish(form.email, form.token, client):
             return
@@ -101,14 +103,15 @@ class Accounts:
                 await self._confirm(tx, token, client, now)
                 is_first = before is not None and not before.user.email_proved
                 versions = await self._end_sessions(tx, token.user_id, subjects, now) if is_first else {}
-                if is_first:
+                if before is not None and is_first:
                     # Security: whoever made the account must not take it along to an address of theirs.
                     await tx.email_changes.end(token.user_id)
+                    await forget_factors(tx, before.user, self.ids.new(), client, now)
                 await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
             published.update(versions)
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
-        """Sets a new password: ends every session, lifts the lock and confirms the address.
+        """Sets a new password: ends every session, lifts the lock and confirms the address, as ``confirm_email`` does.
 
         Raises ValidationError; an invalid password does not use the token up.
         """
@@ -131,10 +134,13 @@ class Accounts:
                 await tx.credentials.set_password(user.id, hashed, now)
                 # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
                 await tx.attempts.unlock(user.email_key)
+                before = await tx.users.state(user.id)
                 # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, client, now)
                 # Security: a reset is how an owner stops a change of the address that a thief asked for.
                 await tx.email_changes.end(user.id)
+                if before is not None and not before.user.email_proved:
+                    await forget_factors(tx, user, self.ids.new(), client, now)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 await record_own(tx, "password.reset", user.id, None, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))

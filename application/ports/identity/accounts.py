@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.ports.identity.factors import Factors, PasskeyHandles, RecoveryCodes
 from application.ports.identity.users import IdentityTransaction
 
 
@@ -207,3 +208,9 @@ class AccountTransaction(IdentityTransaction, Protocol):
     def credentials(self) -> Credentials: ...
     @property
     def social(self) -> SocialIdentities: ...
+    @property
+    def factors(self) -> Factors: ...
+    @property
+    def recovery_codes(self) -> RecoveryCodes: ...
+    @property
+    def passkey_handles(self) -> PasskeyHandles: ...

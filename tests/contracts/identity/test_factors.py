@@ -137,6 +137,17 @@ async def test_a_user_keeps_the_first_handle(database: WholeDatabase, ada: User)
         assert await tx.passkey_handles.of(ada.id, b"second") == b"\x00first"
 
 
+async def test_a_handle_that_is_forgotten_makes_place_for_another_and_for_this_user_alone(
+    database: WholeDatabase, ada: User
+) -> None:
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.passkey_handles.of(ada.id, b"first")
+        await tx.passkey_handles.forget(new_id())
+        assert await tx.passkey_handles.of(ada.id, b"second") == b"first"
+        await tx.passkey_handles.forget(ada.id)
+        assert await tx.passkey_handles.of(ada.id, b"third") == b"third"
+
+
 async def test_the_account_state_tells_the_kinds_of_factors(database: WholeDatabase, ada: User) -> None:
     async def own() -> OwnFactors:
         async with database.read_only(EveryTenant()) as read:
