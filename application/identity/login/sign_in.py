@@ -57,8 +57,6 @@ from domain.identity.users import (
 )
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
 
-TOO_OLD_TO_ENROL = "A second factor is required, and the session was proved too long ago to set one up: log in again."
-
 
 class Joining(Protocol):
     """Memberships that an address gives; implemented by DomainJoining."""
@@ -204,8 +202,8 @@ class SignIn:
         try:
             session, claims = await carry_on(session, state, form.tenant_id, now)
         except ReauthenticationRequired:
-            # Without an access token that lives there is no other way to show it.
-            raise TokenExpired(TOO_OLD_TO_ENROL) from None
+            # Without an access token that lives there is no other way to show it: the login leads to the enrolment.
+            raise TokenExpired("The session has expired: log in again.") from None
         return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict
