@@ -7,9 +7,9 @@ from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from application.audit import record_own
-from application.identity.factors.first_proof import forget_factors
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
@@ -17,9 +17,10 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
+from domain.identity.factors import guesses_of
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
-from domain.scope import Caller, Client, EveryTenant, ensure_alive, user_subject
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
 
 class EmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -241,6 +242,19 @@ class Accounts:
             at=now,
             language=client.language,
         )
+
+
+async def forget_factors(tx: AccountTransaction, user: User, mail_id: UUID, client: Client, now: datetime) -> None:
+    """Removes the factors of before the first proof of an address, which may be those of whoever made the account.
+
+    The user is told by mail where there was one. Their row must be locked.
+    """
+    removed = await tx.credentials.forget_factors(user.id)
+    await tx.attempts.unlock(guesses_of(user.id))
+    if removed:
+        await tx.audit.add(SYSTEM_TENANT_ID, event("factor.unproved", user.id, user.id, client, now))
+        mail = Mail(id=mail_id, kind="factor-removed", recipient=user.email, name=user.full_name, at=now)
+        await tx.outbox.add(replace(mail, address=client.address, language=client.language))
 
 
 def wrong_token() -> ValidationError:

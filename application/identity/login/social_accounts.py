@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from application.identity.factors.first_proof import forget_factors
+from application.identity.accounts import forget_factors
 from application.identity.registration import Registration
 from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, SocialIdentity

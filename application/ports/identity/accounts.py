@@ -7,7 +7,6 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.identity.factors import Factors, PasskeyHandles, RecoveryCodes
 from application.ports.identity.users import IdentityTransaction
 
 
@@ -159,6 +158,10 @@ class Credentials(Protocol):
         """
         ...
 
+    async def forget_factors(self, user_id: UUID) -> int:
+        """Removes all second factors, with recovery codes and the handle of passkeys; the number of factors."""
+        ...
+
 
 class EmailChange(Struct, frozen=True, kw_only=True):
     """An address that somebody wants for their account, until its link is opened; ``hash`` is that of its secret.
@@ -208,9 +211,3 @@ class AccountTransaction(IdentityTransaction, Protocol):
     def credentials(self) -> Credentials: ...
     @property
     def social(self) -> SocialIdentities: ...
-    @property
-    def factors(self) -> Factors: ...
-    @property
-    def recovery_codes(self) -> RecoveryCodes: ...
-    @property
-    def passkey_handles(self) -> PasskeyHandles: ...

@@ -102,10 +102,6 @@ class PasskeyHandles(Protocol):
         """The user's handle, which is ``fresh`` where they have none yet."""
         ...
 
-    async def forget(self, user_id: UUID) -> None:
-        """Removes the user's handle: their next passkey begins with another one."""
-        ...
-
 
 class FactorTransaction(SessionTransaction, NonceTransaction, Protocol):
     """Parts of the database that second factors need."""

@@ -6,12 +6,16 @@ from uuid import UUID
 
 import pytest
 import pytest_asyncio
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from adapters.memory.identity.social import MemorySocialProviders
+from application.identity.factors.forms import FinishForm
 from application.ports.identity.accounts import SocialIdentity
 from application.ports.mail_delivery import Message
-from domain.scope import EveryTenant
+from domain.errors import TokenInvalid
+from domain.identity.tokens import caller_of
+from domain.scope import Client, EveryTenant
 from tests.http.app import PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.identity.factors import Person, actions
@@ -121,6 +125,20 @@ async def test_a_ticket_of_before_the_first_proof_sets_up_nothing(squatter: Pers
         "factors/totp/finish", {"state": begun["state"], "code": squatter.code(), "name": "Phone"}, signed=True
     )
     assert (late.status_code, late.json()["errorCode"]) == (401, "TOKEN_INVALID")
+
+
+async def test_whoever_sets_one_up_at_the_same_moment_is_judged_again_under_the_lock(squatter: Person) -> None:
+    """The request had passed the check of its token before the address was proved."""
+    services, now = squatter.app.services, squatter.app.clock.now()
+    caller = caller_of(services.tokens.read(squatter.app.tokens["squatter"], now))
+    begun = await services.my_factors.begin(caller, "totp")
+    assert begun.secret is not UNSET
+    await by_reset(squatter)
+    form = FinishForm(state=begun.state, code=squatter.code(secret=begun.secret))
+    with pytest.raises(TokenInvalid):
+        await services.my_factors.finish(caller, "totp", form, Client(address="192.0.2.1", network="192.0.2.1"))
+    async with squatter.app.database.read_only(EveryTenant()) as read:
+        assert await read.factors.of(caller.user_id) == []
 
 
 async def test_who_has_no_factor_hears_of_none(squatter: Person) -> None:

@@ -91,7 +91,3 @@ class MemoryPasskeyHandles:
     async def of(self, user_id: UUID, fresh: bytes) -> bytes:
         async with self.access.write() as store:
             return store.passkey_handles.setdefault(user_id, fresh)
-
-    async def forget(self, user_id: UUID) -> None:
-        async with self.access.write() as store:
-            store.passkey_handles.pop(user_id, None)

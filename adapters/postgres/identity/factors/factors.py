@@ -45,7 +45,6 @@ _CODES_LEFT = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND used_a
 
 _HANDLE = """
 UPDATE users SET webauthn_handle = coalesce(webauthn_handle, $2) WHERE id = $1 RETURNING webauthn_handle"""
-_NO_HANDLE = "UPDATE users SET webauthn_handle = NULL WHERE id = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +103,6 @@ class PostgresPasskeyHandles:
     async def of(self, user_id: UUID, fresh: bytes) -> bytes:
         handle: bytes = await self.connection.fetchval(_HANDLE, user_id, fresh)
         return handle
-
-    async def forget(self, user_id: UUID) -> None:
-        await self.connection.execute(_NO_HANDLE, user_id)
 
 
 def _factor(row: asyncpg.Record) -> Factor:
