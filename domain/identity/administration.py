@@ -171,6 +171,22 @@ def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:
         raise Conflict("The tenant's last owner must stay its owner: transfer the tenant to another member first.")
 
 
+def other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
+    """Roles beside those that the caller replaces, a set for each token that they are in."""
+    # System roles are in the token of every tenant.
+    if caller.acts_for_all:
+        return [(), *(membership.roles for membership in state.memberships)]
+    return [state.roles]
+
+
+def roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
+    """Roles that the caller administers: system roles from the tenant ``system``, elsewhere those of the membership."""
+    if caller.acts_for_all:
+        return state.roles
+    memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
+    return next((membership.roles for membership in memberships), ())
+
+
 # Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system
 # roles, with which they are compared: Unicode's own list has thousands.
 _LOOKALIKES = str.maketrans(

@@ -36,6 +36,8 @@ from domain.identity.administration import (
     ensure_owner_stays,
     ensure_super_admin_stays,
     ensure_visible,
+    other_roles_in_tokens,
+    roles_in_scope,
     roles_named,
     takes_an_admin,
 )
@@ -260,15 +262,15 @@ class UserAdministration:
         client: Client,
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
-        ensure_may_give(caller, roles, _roles_in_scope(caller, state))
+        ensure_may_give(caller, roles, roles_in_scope(caller, state))
         # Each tenant's token carries these roles beside others and must stay below the greatest size.
-        for others in _other_roles_in_tokens(caller, state):
+        for others in other_roles_in_tokens(caller, state):
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
-        if {role.id for role in roles} != {role.id for role in _roles_in_scope(caller, state)}:
+        if {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}:
             await tx.outbox.add(self._notice("roles-changed", state.user, client, self.clock.now()))
 
     async def _save_roles(
@@ -302,7 +304,7 @@ class UserAdministration:
         factors_locked_until = await tx.attempts.locked_until(guesses_of(user.id), self.clock.now())
         sees_all = caller.acts_for_all or caller.is_super_admin
         return UserDetail(
-            **item_fields(user, (role.name for role in _roles_in_scope(caller, state))),
+            **item_fields(user, (role.name for role in roles_in_scope(caller, state))),
             phone_number=user.phone_number,
             profile_picture_url=user.profile_picture_url,
             email_confirmed=user.email_confirmed,
@@ -327,18 +329,3 @@ def _subjects(user_id: UUID) -> tuple[str, str]:
 def _owned(state: AccountState) -> list[UUID]:
     """Tenants that the user owns, in the order in which their owners are locked."""
     return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)
-
-
-def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
-    # Roles beside the replaced ones, a set for each token: system roles are in the token of every tenant.
-    if caller.acts_for_all:
-        return [(), *(membership.roles for membership in state.memberships)]
-    return [state.roles]
-
-
-def _roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
-    # From the tenant ``system`` the system roles are administered, elsewhere the roles of the membership.
-    if caller.acts_for_all:
-        return state.roles
-    memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
-    return next((membership.roles for membership in memberships), ())
