@@ -9,6 +9,7 @@ from msgspec import UNSET
 
 from application.audit import record
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
+from application.identity.administration.owners import ensure_may_change_owner
 from application.identity.administration.user_forms import (
     NewUserForm,
     RolesForm,
@@ -130,6 +131,8 @@ class UserAdministration:
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
+                    if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
+                        await ensure_may_change_owner(tx, caller, state)
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
                 versions = await self._revoke_tokens(tx, caller, state, form, now)
@@ -178,6 +181,7 @@ class UserAdministration:
         ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
         for tenant_id in ended:
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+        await ensure_may_change_owner(tx, caller, state)
         if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             marks = self.departures.marks(state.user, [caller.tenant.id], caller.user_id)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from application.identity.administration.owners import ensure_may_change_owner
 from application.identity.factors.proofs import notice
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
@@ -40,6 +41,7 @@ class FactorResets:
                     raise NotFound
                 # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
                 ensure_may_change_account(caller, state)
+                await ensure_may_change_owner(tx, caller, state)
                 removed = await tx.factors.remove(user_id, None)
                 await tx.recovery_codes.replace(user_id, [])
                 # Whoever lost the app has often tried: the next one is set up at once.
