@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import UNSET
@@ -65,6 +65,7 @@ class UserAdministration:
     cache: Cache
     clock: Clock
     ids: Ids
+    recent: timedelta
 
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
@@ -122,6 +123,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
+        """Changes the account. Raises ReauthenticationRequired for another address of one's own by an old proof."""
         now = self.clock.now()
         async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -131,6 +133,9 @@ class UserAdministration:
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
+                    # Security: whoever holds a token that is not theirs must not take the account with it.
+                    if changed.email != state.user.email and user_id == caller.user_id:
+                        caller.ensure_recent(now, self.recent)
                     if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
                         await ensure_may_change_owner(tx, caller, state)
                     await tx.users.save(changed, state.user)
