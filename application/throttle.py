@@ -3,8 +3,10 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
@@ -12,6 +14,24 @@ from application.ports.shared_memory import Admission, Admissions, PresentedToke
 from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
 from domain.limits import Hit, Verdict, over_all_networks, tightest
 from domain.scope import Caller, Client, EveryTenant, ensure_alive
+
+
+class AboutAccount(Struct, frozen=True, kw_only=True):
+    """An account that a request is about, and the hit of its client's address; ``silent`` hides a full limit."""
+
+    email_key: str
+    address: Hit
+    client: Client
+    at: datetime
+    silent: bool
+
+
+class Judged(NamedTuple):
+    """What the shared memory and the database say of a request: its limits, and whether its token lives."""
+
+    verdicts: Sequence[Verdict]
+    refusal: Error | None = None
+    renewed: Caller | None = None
 
 
 class Admitted(Struct, frozen=True):
@@ -56,41 +76,44 @@ class Throttle:
 
         A caller with a ``renewal`` is told of no staleness: it is read anew, and only its end refuses the request.
         """
+        judged = await self._judged(hits, caller, instead, renewal)
+        admitted = self._admitted(judged.verdicts, judged.refusal)
+        return admitted if judged.renewed is None else replace(admitted, renewed=judged.renewed)
+
+    async def _judged(
+        self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None
+    ) -> Judged:
         # One round trip to the shared memory counts the limits and reads the token versions.
         token = PresentedToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, token)
-        verdicts = admission.verdicts
-        refusal: Error | None = None
-        if caller is not None:
-            try:
-                ensure_alive(caller.issued, await self._versions(admission, tuple(caller.issued)))
-            # Security: while revocation cannot be checked no token is accepted.
-            except ServiceUnavailable as away:
-                refusal = away
-            except Unauthorized as dead:
-                if renewal is not None:
-                    return await self._admit_renewed(hits, admission, instead, renewal)
-                refusal = dead
-                if not admission.counted_instead:
-                    verdicts = await self._recount(hits, admission, instead)
-        return self._admitted(verdicts, refusal)
+        if caller is None:
+            return Judged(admission.verdicts)
+        try:
+            ensure_alive(caller.issued, await self._versions(admission, tuple(caller.issued)))
+        # Security: while revocation cannot be checked no token is accepted.
+        except ServiceUnavailable as away:
+            return Judged(admission.verdicts, away)
+        except Unauthorized as dead:
+            if renewal is not None:
+                return await self._renewed(hits, admission, instead, renewal)
+            counted = admission.counted_instead
+            return Judged(admission.verdicts if counted else await self._recount(hits, admission, instead), dead)
+        return Judged(admission.verdicts)
 
-    async def _admit_renewed(
+    async def _renewed(
         self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit], renewal: Renewal
-    ) -> Admitted:
+    ) -> Judged:
         try:
             # Read from the database in one snapshot with its token versions, which are never behind the shared copy.
             renewed = await renewal()
         except Error as ended:
             counted = admission.counted_instead
-            verdicts = admission.verdicts if counted else await self._recount(hits, admission, instead)
-            return self._admitted(verdicts, ended)
+            return Judged(admission.verdicts if counted else await self._recount(hits, admission, instead), ended)
         verdicts = admission.verdicts
         if admission.counted_instead and hits:
             taken = instead if all(verdict.allowed for verdict in verdicts) else ()
             verdicts = await self.admissions.recount(taken, hits)
-        admitted = self._admitted(verdicts, None)
-        return Admitted(admitted.verdict, admitted.refusal, renewed=renewed)
+        return Judged(verdicts, None, renewed)
 
     async def ensure_alive(self, caller: Caller) -> None:
         """Raises what a request of the caller would be refused with now; nothing is counted."""
@@ -98,26 +121,33 @@ class Throttle:
             raise refusal
 
     async def admit_about(
-        self, email_key: str, address: Hit, client: Client, now: datetime, *, silent: bool
+        self, about: AboutAccount, caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
     ) -> Admitted:
         """Counts a request about an account: for the client's address, and for the e-mail over all networks.
 
-        A network that the account has logged in from lately is not held up by what strangers ask for elsewhere. With
-        ``silent`` a full limit of the e-mail is not told.
+        A network that the account has logged in from lately is not held up by what strangers ask for elsewhere. The
+        token of a ``caller`` is judged as by ``admit``: one that is dead counts for nobody's e-mail.
         """
-        over_all = Hit(over_all_networks(address.limit), f"email:{email_key}")
-        by_address, by_email = (await self.admissions.admit([address, over_all], None)).verdicts
+        hits = (about.address, Hit(over_all_networks(about.address.limit), f"email:{about.email_key}"))
+        judged = await self._judged(hits, caller, instead, renewal)
+        # Security: no e-mail in a body opens the door to a token that was revoked.
+        if judged.refusal is not None:
+            return self._admitted(judged.verdicts[:1], judged.refusal)
+        return replace(await self._admitted_about(about, judged.verdicts), renewed=judged.renewed)
+
+    async def _admitted_about(self, about: AboutAccount, verdicts: Sequence[Verdict]) -> Admitted:
+        by_address, by_email = verdicts
         if by_email.allowed or not self.enforced:
             # A limit that never refuses is not shown.
-            return self._admitted((by_address,) if silent else (by_address, by_email), None)
+            return self._admitted((by_address,) if about.silent else (by_address, by_email), None)
         # A full limit counted nothing: the address is counted alone, before the database is asked about its network.
-        (by_address,) = await self.admissions.recount((), [address])
+        (by_address,) = await self.admissions.recount((), [about.address])
         if not by_address.allowed:
             return self._admitted((by_address,), None)
         async with self.database.read_only(EveryTenant()) as read:
-            if await read.attempts.is_known(email_key, client.network, now):
+            if await read.attempts.is_known(about.email_key, about.client.network, about.at):
                 return self._admitted((by_address,), None)
-        if silent:
+        if about.silent:
             return Admitted(by_address, None, is_silenced=True)
         return self._refused(by_email)
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -13,9 +14,13 @@ def calls(*folders: str) -> Iterator[tuple[str, ast.Call]]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if "versions" in path.parts:
                 continue
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Call):
-                    yield str(path.relative_to(ROOT)), node
+            for node in _calls_in(path):
+                yield str(path.relative_to(ROOT)), node
+
+
+@cache  # several pages look through the same files
+def _calls_in(path: Path) -> tuple[ast.Call, ...]:
+    return tuple(node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call))
 
 
 def text_of(node: ast.expr) -> str | None:

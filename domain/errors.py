@@ -1,13 +1,16 @@
 """Errors of the specification, one class per error code; ``adapters/http`` alone maps them to HTTP statuses."""
 
 import difflib
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from typing import ClassVar
 from uuid import UUID
 
 from msgspec import Struct
+
+_ITEM_OF_BATCH = re.compile(r"^items\[[0-9]+\]\.")
 
 
 class FieldError(Struct, frozen=True):
@@ -15,6 +18,12 @@ class FieldError(Struct, frozen=True):
 
     field: str
     message: str
+
+    def is_about(self, names: Collection[str]) -> bool:
+        """Whether the field is one of these, an item of it or in it: ``words``, ``words[0]``, ``items[3].words[0]``."""
+        # an item of a batch is no field, and an entity may have a field of that name
+        steps = _ITEM_OF_BATCH.sub("", self.field).split(".")
+        return any(step.partition("[")[0] in names for step in steps)
 
 
 class Error(Exception):

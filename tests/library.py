@@ -1,7 +1,7 @@
 """Entities for features that the catalogue lacks: guards, history, rules on other rows, every ``on_delete``."""
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Annotated
@@ -72,4 +72,15 @@ class Mark(Struct, rename="camel", kw_only=True):
     other_id: Annotated[UUID | None, ref("volumes", on_delete="restrict")] = None
 
 
-LIBRARY = (Genre, Shelf, Volume, Loan, Mark)
+@entity("visits")
+class Visit(Struct, rename="camel", kw_only=True):
+    volume_id: Annotated[UUID, ref("volumes", on_delete="cascade")]
+    day: date
+
+    async def check_stored(self, before: "Visit | None", rows: OtherRows) -> AsyncIterator[FieldError]:
+        same = where("volume_id", Operator.EQ, self.volume_id), where("day", Operator.EQ, self.day)
+        if await rows.count(Visit, *same) > 1:
+            yield FieldError("day", "is taken" if before is None else "is taken meanwhile")
+
+
+LIBRARY = (Genre, Shelf, Volume, Loan, Mark, Visit)

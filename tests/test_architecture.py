@@ -75,6 +75,14 @@ def functions_among(nodes: Iterable[ast.AST]) -> Iterator[ast.FunctionDef | ast.
     return (node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def trees() -> Iterator[None]:
+    """Forgets the trees at the end: millions of objects, which each collection of garbage would look at."""
+    yield
+    for kept in (text_of, tree_of, nodes_of):
+        kept.cache_clear()
+
+
 SOURCES = sources(*LAYERS)
 EVERYTHING = [*SOURCES, *sources("tests", "benchmarks")]
 

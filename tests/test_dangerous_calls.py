@@ -60,7 +60,8 @@ def made_of_more(tree: ast.Module) -> list[str]:
         for call in ast.walk(tree)
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
-        and ast.unparse(call.func.value) == "re"
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == "re"
         and call.func.attr in REGULAR
         and not is_literal(call.args[0])
     ]

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 
-from tests.test_architecture import LAYERS, ROOT, functions, functions_among, nodes_of, ports, sources, tree_of
+from tests.test_architecture import LAYERS, ROOT, functions, functions_among, nodes_of, ports, sources, tree_of, trees
+
+__all__ = ["trees"]  # a fixture
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Names = Mapping[str, set[str]]

@@ -32,7 +32,7 @@ from adapters.memory.identity.users import MemoryUsers
 from adapters.memory.mail import MemoryOutbox, MemoryOutboxState
 from adapters.memory.retention import MemoryRetention
 from adapters.memory.store import Access, Store
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions
+from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
@@ -219,7 +219,7 @@ class AccessedRecords:
         async with self.access.write() as store:
             return await self._in(store).remove(model, ids, act, version)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
         async with self.access.write() as store:
             return await self._in(store).restore(model, row_id, act)
 

@@ -15,6 +15,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.forms import read_changes, read_new
 from domain.entities.sheets import READERS, RowError, unescaped
 from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
+from domain.forms import MOST_WITHIN
 
 _TEXTS = (Kind.TEXT, Kind.CHOICE)
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
@@ -79,6 +80,7 @@ class RowText:
         for place, wire, read in self._read:
             if (cell := cells[place]) is not None:
                 body[wire] = read(cell)
+        _ensure_storable_items(text, body)
         if None in cells:
             # An empty cell of a field that takes no null is a field that was not sent: its default applies.
             for place, wire in self._filled:
@@ -92,7 +94,7 @@ class RowText:
 
     def _told(self, error: ValidationError) -> list[FieldError]:
         """Errors of the row, without the fields that the caller may not see or write."""
-        return [wrong for wrong in error.fields if wrong.field not in self._concealed]
+        return [wrong for wrong in error.fields if not wrong.is_about(self._concealed)]
 
     def _without_closed(self, body: dict[str, object]) -> dict[str, object]:
         """Takes the fields that the caller may not write out of the body, and returns them."""
@@ -163,6 +165,16 @@ def _ensure_storable(cells: Mapping[str, object]) -> None:
     for wire, cell in cells.items():
         if isinstance(cell, str) and ("\0" in cell or not _is_unicode(cell)):
             raise ValidationError(fields=[FieldError(wire, NO_TEXT)])
+
+
+def _ensure_storable_items(text: str, body: Mapping[str, object]) -> None:
+    """An escape of JSON in the row's ``text`` spells a NUL; halves of characters are no JSON to msgspec."""
+    if "\\u0000" not in text:
+        return
+    lists = ((wire, cell) for wire, cell in body.items() if isinstance(cell, list))
+    items = ((f"{wire}[{n}]", item) for wire, cell in lists for n, item in enumerate(cell))
+    if wrong := [FieldError(place, NO_TEXT) for place, item in items if isinstance(item, str) and "\0" in item]:
+        raise ValidationError(fields=wrong[:MOST_WITHIN])
 
 
 def _is_unicode(text: str) -> bool:

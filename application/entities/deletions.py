@@ -114,7 +114,7 @@ def broken_told_to(caller: Caller, registry: Registry, model: EntityModel, error
     hidden = registry.hidden_from(caller.permissions)
     # The guards of the handler know the fields of the deleted rows alone: these are of another entity.
     unseen = {model.by_name[name].wire for plural, name in hidden if plural == model.plural}
-    seen = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2].partition("[")[0] not in unseen]
+    seen = [wrong for wrong in error.fields if not wrong.is_about(unseen)]
     return [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in seen]
 
 

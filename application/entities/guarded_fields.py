@@ -73,7 +73,7 @@ class GuardedFields:
             yield
         except Error as error:
             hidden = self.hidden_from(caller)
-            fields = [wrong for wrong in error.fields if wrong.field.rpartition(".")[2].partition("[")[0] not in hidden]
+            fields = [wrong for wrong in error.fields if not wrong.is_about(hidden)]
             if len(fields) == len(error.fields):
                 raise
             raise type(error)(fields=fields) from None

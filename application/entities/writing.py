@@ -16,7 +16,7 @@ from application.entities.conditional_changes import is_conditional, settled
 from application.entities.deletions import ClearedReferences, ClearedRows, broken_told_to, ensure_found, told_to
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
-from application.ports.entities.records import Act, Change, Current, NewRow, Records, Stored, Values, Versions
+from application.ports.entities.records import Act, Change, Current, NewRow, Records, Restored, Stored, Values, Versions
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
@@ -37,6 +37,7 @@ from domain.scope import Caller, OneTenant
 
 MOST_ASKED = 1_000
 """Most rows that a rule reads with ``OtherRows.all``."""
+_RESTORED_AT_ONCE = 1_000
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
 
 R = TypeVar("R")
@@ -179,7 +180,9 @@ class RowWriter:
             if (replayed := await replayed_response(tx, write, Stored, self.clock.now())) is not None:
                 return replayed
             restored = await tx.records.restore(model, row_id, write.act(self.clock.now()))
-            return await store_response(tx, write, restored, self.clock.now())
+            await self._ensure_restored(tx, write.caller, model, restored)
+            answer = Stored(restored.id, restored.version, restored.body)
+            return await store_response(tx, write, answer, self.clock.now())
 
     async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         async with self.database.transaction(write.scope) as tx:
@@ -210,10 +213,30 @@ class RowWriter:
             # Read again: a row may have been deleted too, and then its rule has nothing to say.
             after = await tx.records.current(model, list(before))
             inputs = [RuleInput(row.values, before[row_id].values) for row_id, row in after.items()]
-            try:
-                await self._ensure_rules(tx, model, inputs)
-            except UnprocessableEntity as error:
-                raise UnprocessableEntity(fields=broken_told_to(caller, self.registry, model, error)) from None
+            await self._ensure_rules_of_others(tx, caller, model, inputs)
+
+    async def _ensure_restored(
+        self, tx: WriteTransaction, caller: Caller, model: EntityModel, restored: Restored
+    ) -> None:
+        """Rules on the rows that came back; their values are those before, and what is around them may have changed."""
+        if model.has_rule:
+            rows = await tx.records.current(model, [restored.id])
+            await self._ensure_rules(tx, model, [RuleInput(row.values, row.values) for row in rows.values()])
+        for plural, ids in restored.along:
+            other = self.registry[plural]
+            for start in range(0, len(ids) if other.has_rule else 0, _RESTORED_AT_ONCE):
+                rows = await tx.records.current(other, ids[start : start + _RESTORED_AT_ONCE])
+                inputs = [RuleInput(row.values, row.values) for row in rows.values()]
+                await self._ensure_rules_of_others(tx, caller, other, inputs)
+
+    async def _ensure_rules_of_others(
+        self, tx: WriteTransaction, caller: Caller, model: EntityModel, inputs: Sequence[RuleInput]
+    ) -> None:
+        """Rules on rows that the caller did not name, which an error tells as far as the caller may read them."""
+        try:
+            await self._ensure_rules(tx, model, inputs)
+        except UnprocessableEntity as error:
+            raise UnprocessableEntity(fields=broken_told_to(caller, self.registry, model, error)) from None
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
     try:
         values = read(model, {name: body[name] for name in body if name not in {error.field for error in unknown}})
     except ValidationError as error:
-        errors = [wrong for wrong in error.fields if wrong.field not in may.unknown | may.closed]
+        errors = [wrong for wrong in error.fields if not wrong.is_about(may.unknown | may.closed)]
         # Only fields that the caller cannot send were missing: naming them would tell that they exist.
         if not errors and not unknown:
             raise Forbidden from None

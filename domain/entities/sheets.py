@@ -271,7 +271,7 @@ def _float(text: str) -> object:
 def _list(text: str) -> object:
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
@@ -312,7 +312,7 @@ class RowError(Struct, frozen=True):
 
     def without(self, hidden: frozenset[str]) -> Self:
         """The error for somebody to whom the ``hidden`` fields do not exist."""
-        kept = [wrong for wrong in self.details if wrong.field not in hidden]
+        kept = [wrong for wrong in self.details if not wrong.is_about(hidden)]
         if len(kept) == len(self.details):
             return self
         return self.on(self.row, kept) if kept else type(self)(self.row, UnprocessableEntity.sentence)

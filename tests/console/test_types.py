@@ -2,6 +2,7 @@
 
 import os
 import re
+from copy import deepcopy
 
 import pytest
 import pytest_asyncio
@@ -12,11 +13,17 @@ from tests.http.app import Json, open_test_app
 from tests.http.docs.test_openapi import document_of
 
 
-@pytest_asyncio.fixture
-async def document() -> Json:
+@pytest_asyncio.fixture(scope="module")
+async def served() -> Json:
     app = await open_test_app()
     await app.client.aclose()
     return document_of(app.services)
+
+
+@pytest.fixture
+def document(served: Json) -> Json:
+    """A copy, which the test may change."""
+    return deepcopy(served)
 
 
 def test_types_are_those_of_the_document(document: Json) -> None:

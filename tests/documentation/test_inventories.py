@@ -4,6 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,17 @@ NETWORKS = {"asyncpg", "redis", "aiosmtplib", "httpx", "httpx2", "granian", "smt
 def importing(packages: set[str]) -> Iterator[str]:
     for folder in LAYERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
-            if packages & set(imported(path)):
+            if packages & imported(path):
                 yield str(path.relative_to(ROOT))
 
 
-def imported(path: Path) -> Iterator[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Modules, whole and by their first name, wherever in the file they are imported."""
+    return frozenset(_imported(path))
+
+
+def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         names = [name.name for name in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -27,7 +27,7 @@ from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.runtime import Clock
-from application.throttle import Renewal, Throttle
+from application.throttle import AboutAccount, Renewal, Throttle
 from domain.errors import (
     BadRequest,
     Error,
@@ -239,17 +239,18 @@ class Pipeline(ASGIMiddleware):
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
         address = Hit(limit, f"address:{client.network}")
-        key, too_large = None, None
-        if rules.by_email and self.counts_limits:
+        hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
+        key, too_large, renewal = None, None, scope["state"].get("renewal")
+        if rules.by_email and self.counts_limits and refusal is None:
             key, too_large = await _email_of(scope, outgoing.body)
         if key is None:
-            hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
-            admitted = await self.throttle.admit(hits, caller, instead, scope["state"].get("renewal"))
-            if admitted.renewed is not None:
-                scope["auth"] = admitted.renewed
+            admitted = await self.throttle.admit(hits, caller, instead, renewal)
         else:
             is_silent, at = rules.by_email == "silent", scope["state"]["at"]
-            admitted = await self.throttle.admit_about(key, address, client, at, silent=is_silent)
+            about = AboutAccount(email_key=key, address=address, client=client, at=at, silent=is_silent)
+            admitted = await self.throttle.admit_about(about, caller, instead, renewal)
+        if admitted.renewed is not None:
+            scope["auth"] = admitted.renewed
         outgoing.verdict = admitted.verdict
         if admitted.refusal is not None:
             raise admitted.refusal

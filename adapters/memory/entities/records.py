@@ -11,7 +11,17 @@ from adapters.memory.entities.restoring import MemoryRestoring
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.uniques import TAKEN, taken_rows
 from adapters.memory.store import Row, Tables
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions, is_wanted
+from application.ports.entities.records import (
+    Act,
+    Change,
+    Current,
+    NewRow,
+    Restored,
+    RowPage,
+    Stored,
+    Versions,
+    is_wanted,
+)
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import WHOLE, Query, View
 from domain.errors import BadRequest, Conflict, FieldError, NotFound, PreconditionFailed, ValidationError
@@ -84,15 +94,15 @@ class MemoryRecords:
         self._removal(act).remove(model, list(found.values()), is_final=True)
         return list(found)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
         self._ensure_one_tenant(model)
         row = self._rows.get(model, row_id, include_deleted=True)
         if row is None:
             raise NotFound
-        MemoryRestoring(self.tables, self.registry, act).restore(model, row)
+        along = MemoryRestoring(self.tables, self.registry, act).restore(model, row)
         stored = RowReader(self._rows).get(model, row_id, WHOLE)
         assert stored is not None
-        return stored
+        return Restored(stored.id, stored.version, stored.body, along)
 
     @property
     def _rows(self) -> VisibleRows:

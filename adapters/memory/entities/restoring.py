@@ -27,7 +27,8 @@ class MemoryRestoring:
     act: Act
     _restored: dict[tuple[EntityModel, UUID], Row] = dataclasses.field(default_factory=dict)
 
-    def restore(self, model: EntityModel, row: Row) -> None:
+    def restore(self, model: EntityModel, row: Row) -> tuple[tuple[str, tuple[UUID, ...]], ...]:
+        """Restores the row and what its deletion took along; returns the ids of the latter, by entity."""
         if is_living(row):
             raise Conflict(NOT_DELETED)
         # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
@@ -41,6 +42,11 @@ class MemoryRestoring:
         for (kind, row_id), restored in self._restored.items():
             record(self.tables, kind, self.act, "restored", (self.tables[kind.table][row_id], restored))
             self.tables[kind.table][row_id] = restored
+        along: dict[str, list[UUID]] = {}
+        for kind, row_id in self._restored:
+            if (kind, row_id) != (model, row["id"]):
+                along.setdefault(kind.plural, []).append(row_id)
+        return tuple((plural, tuple(ids)) for plural, ids in along.items())
 
     def _gather(self, model: EntityModel, row: Row, root: object) -> list[tuple[EntityModel, Row]]:
         """Adds the row to those that come back; returns rows that its deletion took along."""

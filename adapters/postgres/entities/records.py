@@ -10,7 +10,7 @@ from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
 from adapters.postgres.entities.writing.writing import PostgresWriting
-from application.ports.entities.records import Act, Change, Current, NewRow, RowPage, Stored, Versions
+from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
 from domain.errors import BadRequest
@@ -49,7 +49,7 @@ class PostgresRecords:
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         return await self._remove(self._rows(model, ids), act, version, is_final=True)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
         restoring = PostgresRestoring(self.connection, self.scope, self.registry, act)
         return await restoring.restore(self._rows(model, [row_id]))
 

@@ -22,6 +22,12 @@ class Stored(Struct, frozen=True):
     body: Raw
 
 
+class Restored(Stored, frozen=True):
+    """A restored row, and by entity the ids of all rows that came back with it, those of other tenants among them."""
+
+    along: tuple[tuple[str, tuple[UUID, ...]], ...] = ()
+
+
 class Current(Struct, frozen=True):
     """A row that is not deleted, as rules see it: its version and all declared fields."""
 
@@ -114,7 +120,7 @@ class Records(Protocol):
         """
         ...
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Stored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
         """Restores a deleted row and the rows that its deletion cascaded to; cleared references stay null.
 
         Raises NotFound, and Conflict when the row is not deleted, when a unique value has been taken meanwhile, or when

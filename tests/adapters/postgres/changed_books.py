@@ -34,20 +34,23 @@ def declared(fields: Fields, plural: str = "books", **arguments: Any) -> Registr
 
 
 def many_sets(*, linked: bool) -> Registry:
-    """Registry of three entities; ``linked`` gives each several references and uniques, some of them in a ring."""
-    optional: dict[str, Any] = {
-        target: Annotated[UUID | None, ref(target)] for target in ("authors", "books", "categories")
-    }
-    targets = ("authors", "books", "categories") if linked else ()
+    """Registry of three entities; ``linked`` gives each several references and uniques, some of them in a ring.
+
+    With three more that are linked in the same way, and have no tables before.
+    """
+    groups = [("authors", "books", "loans"), *([("poets", "poems", "plays")] if linked else [])]
+    made = [made for plurals in groups for made in _linked(plurals, linked=linked)]
+    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *made])
+
+
+def _linked(plurals: tuple[str, str, str], *, linked: bool) -> Iterator[type[Struct]]:
+    targets = (*plurals[:2], "categories") if linked else ()
+    optional: dict[str, Any] = {target: Annotated[UUID | None, ref(target)] for target in targets}
     links = [(f"{word}_{target}_id", optional[target], None) for target in targets for word in ("first", "last")]
     uniques = [unique("name"), unique("code"), unique("name", "code")] if linked else []
-    made = [
-        entity(plural, unique=uniques)(
-            defstruct(plural.title(), [("name", str), ("code", str), *links], rename="camel", kw_only=True)
-        )
-        for plural in ("authors", "books", "loans")
-    ]
-    return build_registry([*ENTITIES, *BUILTIN_ENTITIES, *made])
+    for plural in plurals:
+        fields: Fields = [("name", str), ("code", str), *links]
+        yield entity(plural, unique=uniques)(defstruct(plural.title(), fields, rename="camel", kw_only=True))
 
 
 def making(registry: Registry, names: Collection[str]) -> Iterator[str]:

@@ -74,6 +74,7 @@ def rows(model: EntityModel) -> dict[str, str]:
         "set rows aside": swapping.set_aside(REGISTRY, model, swapping.spared_fields(model) or ()),
         "lock rows to delete": removal.lock_rows(REGISTRY, model, is_final=False),
         "delete rows": removal.mark_deleted(REGISTRY, model),
+        "lock and delete rows": removal.lock_and_mark(REGISTRY, model),
         "purge rows": removal.purge_rows(REGISTRY, model),
         "lock a row to restore": removal.lock_row(REGISTRY, model),
         "restore rows": removal.restore_rows(REGISTRY, model),
@@ -149,6 +150,7 @@ OF_ONE_TABLE = {
     "set rows aside": "one",
     "lock rows to delete": "one",
     "delete rows": "one",
+    "lock and delete rows": "one",
     "purge rows": "one",
     "lock a row to restore": "one",
     "restore rows": "one",
@@ -156,7 +158,7 @@ OF_ONE_TABLE = {
     "clashing rows": "one",
 }
 WITH_SHARED = {"insert a row", "update a row", "insert rows", "update rows"}
-WITH_HISTORY = {"insert rows", "update rows", "delete rows", "purge rows", "restore rows"}
+WITH_HISTORY = {"insert rows", "update rows", "delete rows", "lock and delete rows", "purge rows", "restore rows"}
 
 
 @pytest.mark.parametrize("model", [TOWNS, STREETS], ids=["without references", "with a reference"])

@@ -5,10 +5,12 @@ from functools import partial
 from uuid import UUID
 
 import asyncpg
+import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from application.ports.entities.records import Act, NewRow, Values
 from domain.entities.declaration import Registry
+from domain.errors import PreconditionFailed
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_reading import PRODUCT
@@ -25,9 +27,11 @@ async def added(postgres: PostgresDatabase, registry: Registry, plural: str, val
     return stored.id
 
 
-async def removed(postgres: PostgresDatabase, registry: Registry, plural: str, row_id: UUID) -> None:
+async def removed(
+    postgres: PostgresDatabase, registry: Registry, plural: str, row_id: UUID, version: int | None = None
+) -> None:
     async with postgres.transaction(HERE) as tx:
-        await tx.records.remove(registry[plural], [row_id], ACT, None)
+        await tx.records.remove(registry[plural], [row_id], ACT, version)
 
 
 async def test_a_row_that_another_moves_elsewhere_is_not_taken_along(
@@ -43,3 +47,31 @@ async def test_a_row_that_another_moves_elsewhere_is_not_taken_along(
     await deleting
     deleted = await owner.fetch("SELECT id, is_deleted FROM reviews")
     assert {row["id"]: row["is_deleted"] for row in deleted} == {moved: False, left: True}
+
+
+@pytest.mark.parametrize("plural", ["products", "categories"])  # without a history, and with one
+async def test_the_version_is_that_of_the_writer_who_was_waited_for(
+    postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, plural: str
+) -> None:
+    values = {"products": PRODUCT, "categories": {"name": "Lamps", "description": None}}[plural]
+    row_id = await added(postgres, registry, plural, values)
+    async with owner.transaction():
+        await owner.execute(f"UPDATE {plural} SET version = 2 WHERE id = $1", row_id)
+        refused = asyncio.create_task(removed(postgres, registry, plural, row_id, version=1))
+        await until(partial(owner.fetchval, SOMEBODY_WAITS))
+    with pytest.raises(PreconditionFailed):
+        await refused
+    state = f"SELECT is_deleted, version, deleted_with FROM {plural} WHERE id = $1"
+    assert tuple(await owner.fetchrow(state, row_id) or ()) == (False, 2, None)
+    await removed(postgres, registry, plural, row_id, version=2)
+    assert tuple(await owner.fetchrow(state, row_id) or ()) == (True, 3, row_id)
+
+
+async def test_a_row_is_locked_marked_and_looked_for_in_two_statements(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    going, sent = await added(postgres, registry, "products", PRODUCT), list[str]()
+    async with postgres.transaction(HERE) as tx:
+        with tx.connection.query_logger(lambda record: sent.append(record.query)):
+            await tx.records.remove(registry["products"], [going], ACT, None)
+    assert [("UPDATE products" in text, "FROM reviews" in text) for text in sent] == [(True, False), (False, True)]

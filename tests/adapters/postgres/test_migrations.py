@@ -21,6 +21,7 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
+from tests.adapters.postgres.changed_books import Books
 from tests.conftest import NewDatabase
 from tests.entrypoints.processes import ROOT
 
@@ -117,8 +118,7 @@ async def test_a_new_entity_gets_table_keys_and_row_security(new_database: NewDa
 
 async def test_what_nothing_declares_any_more_is_left_and_told(new_database: NewDatabase, folders: list[Path]) -> None:
     url = await new_database()
-    assert await write_migration(url, WITH_BOOKS, "Add books", folders) is not None
-    await upgrade(url, WITH_BOOKS, folders)
+    await Books(url, folders[-1]).start(WITH_BOOKS)
     connection = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     columns = "tenant_id, id, title, created_at, updated_at, version"
     await connection.execute(f"INSERT INTO books ({columns}) VALUES ($1, $1, 'x', now(), now(), 1)", uuid4())

@@ -64,6 +64,7 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
             yield removal.clear_references(registry, model, reference, is_final=is_final)
     if is_soft(model):
         yield removal.mark_deleted(registry, model)
+        yield removal.lock_and_mark(registry, model)
         yield removal.lock_row(registry, model)
         yield removal.restore_rows(registry, model)
     for referring, field in registry.referring(model.plural):

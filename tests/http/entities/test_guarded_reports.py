@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Annotated
 from uuid import UUID
 
+import msgspec
 import pytest
 import pytest_asyncio
 from msgspec import Struct
@@ -25,6 +26,7 @@ class Parcel(Struct, rename="camel", kw_only=True):
     weight: int = 0
     secret: Annotated[str | None, guarded(read="read:secrets")] = None
     room_id: Annotated[UUID | None, ref("rooms", on_delete="clear"), guarded(read="read:places")] = None
+    words: Annotated[list[str], guarded(read="read:words")] = msgspec.field(default_factory=list)
 
     def check(self, before: "Parcel | None") -> Iterator[FieldError]:
         if before is not None and self.weight > 10:
@@ -33,6 +35,9 @@ class Parcel(Struct, rename="camel", kw_only=True):
             yield FieldError("secret", f"{self.secret} takes at most 5")
         if before is not None and before.room_id is not None and self.room_id is None:
             yield FieldError("roomId", "stays in its room")
+        if self.weight == -1:
+            yield FieldError("words[0]", "does not fit the weight")
+            yield FieldError("words[0].length", "does not fit the weight")
 
 
 ALL = [f"{action}:{plural}" for plural in ("parcels", "rooms") for action in ("create", "read", "update", "delete")]
@@ -103,3 +108,25 @@ async def test_a_deletion_that_a_cleared_row_refuses_names_no_field_that_the_cal
     ):
         assert (answer.status_code, answer.json()["error"].get("details", [])) == (422, [])
         assert answer.json()["error"]["message"] == UnprocessableEntity.sentence
+
+
+@pytest.mark.parametrize("options", ['{"mode":"upsert","key":"label"}', "{}", '{"atomic":true}'])
+async def test_a_report_names_no_item_of_a_list_that_the_caller_may_not_read(parcels: TestApp, options: str) -> None:
+    assert "words[0]" in str(await upsert(parcels, "acme", "a,-1\r\n", options))
+    assert "words" not in str(await upsert(parcels, "clerk", "a,-1\r\n", options))
+    await parcel(parcels, "a")
+    assert "words" not in str(await upsert(parcels, "clerk", "a,-1\r\n", options))
+
+
+async def test_a_body_and_a_batch_name_no_item_of_a_list_that_the_caller_may_not_read(parcels: TestApp) -> None:
+    stored = await parcel(parcels, "b")
+    wrong: Json = {"label": "a", "weight": -1}
+    for whom, is_told in (("acme", True), ("clerk", False)):
+        for method, path, body in (
+            ("POST", "/api/parcels", wrong),
+            ("PUT", f"/api/parcels/{stored['id']}", {"weight": -1}),
+            ("POST", "/api/parcels/batch", {"items": [wrong, {"label": "c"}]}),
+            ("PUT", "/api/parcels/batch", {"items": [{"id": stored["id"], "weight": -1}]}),
+        ):
+            answer = await parcels.call(method, path, as_whom=whom, json=body)
+            assert (answer.status_code, "words" in answer.text) == (422, is_told), answer.text

@@ -100,6 +100,20 @@ def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(REMEMBERED)
+def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """``lock_rows`` and ``mark_deleted`` in one, for rows that are deleted each for itself: their former versions."""
+    table = table_of(registry, model)
+    rows = sa.select(table.c.id).where(*owned_and_living(model, table), is_among(table.c.id))
+    held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
+    mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: held.c.id}
+    change = sa.update(table).values({**mark, "version": next_version(table)})
+    change = change.where(*owner(model, table), table.c.id == held.c.id)
+    written = change.returning(*table.c).cte("written rows")
+    former = (written.c.version - constant(1)).label("version")
+    return compiled(sa.select(written.c.id, former).add_cte(*history_lines(model, "deleted", written)))
+
+
+@lru_cache(REMEMBERED)
 def clear_references(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
 ) -> CompiledStatement:

@@ -12,6 +12,7 @@ from adapters.postgres.entities.writing.removal_statements import (
     clear_references,
     count_referring,
     find_referring,
+    lock_and_mark,
     lock_rows,
     mark_deleted,
     purge_rows,
@@ -47,7 +48,7 @@ class RemovalPlan:
     ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
     they lead to; ``restricting`` are rows that forbid the act unless they are deleted too, with the roots that they
     forbid and their fields, None for rows of another tenant. ``restricted`` are rows that entities refer to whose rows
-    this act cannot delete, by the field that refers.
+    this act cannot delete, by the field that refers. ``marked`` are rows that are marked deleted already.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
@@ -56,6 +57,7 @@ class RemovalPlan:
     restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, str | None]]] = field(default_factory=dict)
     restricted: dict[EntityModel, list[tuple[str, RowsByModel, bool]]] = field(default_factory=dict)
     deletable: frozenset[EntityModel] = frozenset()
+    marked: frozenset[UUID] = frozenset()
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
         """Adds rows to the plan and returns those that are new to it."""
@@ -75,7 +77,8 @@ class RemovalPlan:
 
     def rows(self, *, is_final: bool) -> Iterator[RowsByModel]:
         for (model, tenant), roots in self.roots.items():
-            chosen = {row_id: root for row_id, root in roots.items() if self.is_final[model, row_id] is is_final}
+            left = {row_id: root for row_id, root in roots.items() if row_id not in self.marked}
+            chosen = {row_id: root for row_id, root in left.items() if self.is_final[model, row_id] is is_final}
             if chosen:
                 yield RowsByModel(model, tenant, chosen)
 
@@ -100,12 +103,18 @@ class PostgresRemoval:
 
     async def _remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
+        deletable = self._deletable(rows.model)
+        # Where all is only marked, the rows are marked at once: what forbids their deletion takes the mark back.
+        marks = not is_final and all(map(is_soft, deletable))
         # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
         # on it, and is waited for; a later one finds the row gone.
-        found = await fetch(self.connection, lock_rows(self.registry, rows.model, is_final=is_final), rows.values)
+        locking = lock_rows(self.registry, rows.model, is_final=is_final)
+        statement = lock_and_mark(self.registry, rows.model) if marks else locking
+        found = await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
         if not all(is_wanted(version, row["version"]) for row in found):
             raise PreconditionFailed
-        ids, plan = [row["id"] for row in found], RemovalPlan(deletable=self._deletable(rows.model))
+        ids = [row["id"] for row in found]
+        plan = RemovalPlan(deletable=deletable, marked=frozenset(ids if marks else ()))
         roots = {row_id: row_id for row_id in ids}
         await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
         forbidding = plan.restricting.keys() - plan.is_final.keys()

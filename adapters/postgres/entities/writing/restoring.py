@@ -20,7 +20,7 @@ from adapters.postgres.entities.writing.removal_statements import (
 from adapters.postgres.entities.writing.removing import RowsByModel
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.running import fetch, fetch_row, fetch_value
-from application.ports.entities.records import Act, Stored
+from application.ports.entities.records import Act, Restored
 from domain.entities.declaration import EntityModel, Registry
 from domain.errors import Conflict, NotFound
 from domain.scope import EveryTenant, Scope
@@ -38,7 +38,7 @@ class PostgresRestoring:
     registry: Registry
     act: Act
 
-    async def restore(self, root: RowsByModel) -> Stored:
+    async def restore(self, root: RowsByModel) -> Restored:
         """Restores the single row of ``root`` and what its deletion took along."""
         # locked first, as by its deletion: two acts on the same rows cannot wait for each other
         found = await fetch_row(self.connection, lock_row(self.registry, root.model), root.values)
@@ -54,7 +54,7 @@ class PostgresRestoring:
         await self.connection.narrow(self.scope)
         return restored
 
-    async def _restore(self, root: RowsByModel) -> Stored:
+    async def _restore(self, root: RowsByModel) -> Restored:
         along = await self._taken_along(root)
         (answer,) = await self._revive(root, is_root=True)
         for rows in along:
@@ -63,7 +63,8 @@ class PostgresRestoring:
         await self._ensure_references(root, is_root=True)
         for rows in along:
             await self._ensure_references(rows, is_root=False)
-        return stored(root.model, answer)
+        row = stored(root.model, answer)
+        return Restored(row.id, row.version, row.body, tuple((rows.model.plural, tuple(rows.roots)) for rows in along))
 
     async def _taken_along(self, root: RowsByModel) -> list[RowsByModel]:
         """Rows that the deletion of the root took along, all of a model and tenant together."""
