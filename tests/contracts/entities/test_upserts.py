@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapters.memory.clock import CountingIds
 from adapters.memory.database import MemoryDatabase
 from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities.files.loading import CHECKED_TOGETHER
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.files import Loaded, Loading
@@ -59,6 +60,7 @@ class Guest(Person, rename="camel", kw_only=True):
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Person, Team, Guest])
 PEOPLE = REGISTRY["people"]
+READ_OF_FILES = "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'tenantry incoming'"
 EACH = "SELECT id FROM (SELECT id, email FROM people UNION ALL SELECT id, email FROM teams) AS each"
 Row = dict[str, object]
 
@@ -326,3 +328,17 @@ async def test_a_row_that_appears_while_another_is_waited_for_is_not_changed_unl
     loaded = await importing
     assert (loaded.imported, [error.row for error in loaded.errors]) == (1, [3])
     assert [row["note"] for row in await stored(database, plural=plural)] == ["ours", "third"]
+
+
+async def test_rows_that_are_written_each_by_itself_are_found_without_reading_the_whole_file(
+    emptied_postgres: PostgresDatabase,
+) -> None:
+    model, rows = PEOPLE, CHECKED_TOGETHER + 20
+
+    async def file() -> AsyncIterator[bytes]:
+        yield "".join(line(n, email=f"{n}@x", badge=n, name=f"N {n}") for n in range(2, rows + 2)).encode()
+
+    async with emptied_postgres.transaction(HERE) as tx:
+        loaded = await tx.transfers.load(model, file(), Loading(ACT, model.by_name["email"]))
+        read = await tx.connection.fetchval(READ_OF_FILES)
+    assert (loaded.imported, read < 20 * rows) == (rows, True), read

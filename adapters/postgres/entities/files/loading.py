@@ -57,7 +57,10 @@ class Load:
         status = await self.connection.copy_to_table(
             statements.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE
         )
-        return int(status.split()[-1])
+        count = int(status.split()[-1])
+        if is_upsert and count > CHECKED_TOGETHER:
+            await self._execute(statements.INDEX)
+        return count
 
     async def _adopt(self, key: str) -> int:
         """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
@@ -115,15 +118,15 @@ class Load:
         rows = await self.connection.fetch(statements.ROW_NUMBERS, timeout=PATIENCE)
         imported = 0
         for row in rows:
-            imported += await self._write_row(key, row["n"])
+            imported += await self._write_row(key, row["n"], row["id"])
         return imported
 
-    async def _write_row(self, key: str, n: int) -> int:
+    async def _write_row(self, key: str, n: int, row_id: UUID) -> int:
         update = statements.update_matching(self.registry, self.model, key, is_single=True)
         insert = statements.insert_incoming(self.registry, self.model, is_upsert=True, is_single=True)
         await self._execute("SAVEPOINT row")
         try:
-            written = await self._count(update, row=n) or await self._count(insert, row=n)
+            written = await self._count(update, row=n, row_id=row_id) or await self._count(insert, row=n, row_id=row_id)
         except asyncpg.UniqueViolationError:
             await self._execute("ROLLBACK TO SAVEPOINT row")
             written = 0

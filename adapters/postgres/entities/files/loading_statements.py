@@ -43,9 +43,11 @@ PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
 USUAL_PLANNING = "SET LOCAL plan_cache_mode = auto"
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
-ROW_NUMBERS = 'SELECT "row n" AS n FROM "tenantry incoming" ORDER BY 1'
+INDEX = 'CREATE UNIQUE INDEX ON "tenantry incoming" ("row n")'
+"""So that a row of the file is found by its number: without it each look would read the whole file."""
+ROW_NUMBERS = 'SELECT "row n" AS n, "row id" AS id FROM "tenantry incoming" ORDER BY 1'
 
-_ROW = parameter("row", sa.Integer())
+_ROW, _ROW_ID = parameter("row", sa.Integer()), parameter("row_id", sa.Uuid())
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -126,14 +128,17 @@ def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledS
 def insert_incoming(
     registry: Registry, model: EntityModel, *, is_upsert: bool = False, is_single: bool = False
 ) -> CompiledStatement:
-    """Inserts the rows and counts them; if ``is_upsert`` only new rows, if ``is_single`` only ``row`` of the file."""
+    """Inserts the rows and counts them; if ``is_upsert`` only new rows.
+
+    If ``is_single``, only ``row`` of the file, whose id is ``row_id``.
+    """
     incoming, table = _incoming(model), table_of(registry, model)
     sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
     values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns()}
     # in the order of the file: of two rows with one unique value the first is stored
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
     if is_upsert:
-        rows = rows.where(~exists_in(table, *_adopted(model, table, incoming)))
+        rows = rows.where(~exists_in(table, *_adopted(model, table, incoming, is_single=is_single)))
     if is_single:
         rows = rows.where(incoming.c[_N] == _ROW)
     insert = postgresql.insert(table).from_select(list(values), rows)
@@ -206,7 +211,7 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
     # a row that has nothing but its key stays as it is, its version too
     has_values = func.strpos(_given(model, but=key), constant("1")) > constant(0)
     acted = {name: sa.case((has_values, value), else_=table.c[name]) for name, value in update_columns(table).items()}
-    matches = _adopted(model, table, incoming)
+    matches = _adopted(model, table, incoming, is_single=is_single)
     if is_single:
         matches.append(incoming.c[_N] == _ROW)
     rows = sa.select(table).select_from(incoming.join(table, sa.and_(*matches)))
@@ -242,8 +247,10 @@ def _given(model: EntityModel, *, but: str) -> Value:
     return func.overlay(incoming.c[_GIVEN], constant("0"), constant(place))
 
 
-def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause) -> list[Truth]:
-    return [*owned_and_living(model, table), table.c.id == incoming.c[_ID]]
+def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause, *, is_single: bool = False) -> list[Truth]:
+    # an id that stands in the statement: the planner, who knows little of a new table, would read the tenant's rows
+    known = [table.c.id == _ROW_ID] if is_single else []
+    return [*owned_and_living(model, table), table.c.id == incoming.c[_ID], *known]
 
 
 def _key(model: EntityModel, key: str, rows: FromClause) -> Value:
