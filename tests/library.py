@@ -65,6 +65,18 @@ class Loan(Struct, rename="camel", kw_only=True):
             yield FieldError("volumeId", "is lent twice already")
 
 
+@entity("picks", soft_delete=False)
+class Pick(Struct, rename="camel", kw_only=True):
+    """Rows of a tenant whose rule asks for a row that all tenants share."""
+
+    genre_id: Annotated[UUID, ref("genres", on_delete="restrict")]
+
+    async def check_stored(self, _before: "Pick | None", rows: OtherRows) -> AsyncIterator[FieldError]:
+        await rows.get(Genre, self.genre_id)
+        if await rows.count(Pick, where("genre_id", Operator.EQ, self.genre_id)) > 2:
+            yield FieldError("genreId", "is picked twice already")
+
+
 @entity("marks", unique=[unique("text")])
 class Mark(Struct, rename="camel", kw_only=True):
     text: Label
@@ -83,4 +95,4 @@ class Visit(Struct, rename="camel", kw_only=True):
             yield FieldError("day", "is taken" if before is None else "is taken meanwhile")
 
 
-LIBRARY = (Genre, Shelf, Volume, Loan, Mark, Visit)
+LIBRARY = (Genre, Shelf, Volume, Loan, Pick, Mark, Visit)

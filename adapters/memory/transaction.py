@@ -203,9 +203,11 @@ class AccessedRecords:
     async def page(self, model: EntityModel, query: Query) -> RowPage:
         return await self._in(self.access.read()).page(model, query)
 
-    async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
+    async def current(
+        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+    ) -> dict[UUID, Current]:
         # Transactions run one after the other: what was read cannot change before the end, so no lock is needed.
-        return await self._in(self.access.read()).current(model, ids, locked=locked)
+        return await self._in(self.access.read()).current(model, ids, locked=locked, shares=shares)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         async with self.access.write() as store:

@@ -195,7 +195,8 @@ class RowWriter:
             await self._ensure_cleared(tx, write.caller, cleared)
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
-        others = TransactionRows(tx.records, self.registry)
+        # A tenant's rule may not stop the writes of others; who writes rows of all tenants may let anybody wait.
+        others = TransactionRows(tx.records, self.registry, shares=model.tenant_owned)
         broken: list[FieldError] = []
         for number, row in enumerate(inputs):
             errors = model.broken_rules(row.values, row.before)
@@ -241,10 +242,14 @@ class RowWriter:
 
 @dataclass(frozen=True)
 class TransactionRows:
-    """Rows as an entity's rule reads them, in the transaction of the write."""
+    """Rows as an entity's rule reads them, in the transaction of the write.
+
+    ``shares`` locks rows of all tenants without stopping other tenants.
+    """
 
     records: Records
     registry: Registry
+    shares: bool = True
 
     async def broken_rules(self, model: EntityModel, rule_input: RuleInput) -> list[FieldError]:
         row: Any = model.made_of(rule_input.values)
@@ -253,7 +258,7 @@ class TransactionRows:
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
         model = self._model(kind)
-        found = (await self.records.current(model, [row_id])).get(row_id)
+        found = (await self.records.current(model, [row_id], shares=self.shares)).get(row_id)
         made = None if found is None else model.made_of(found.values)
         assert made is None or isinstance(made, kind)
         return made

@@ -18,7 +18,10 @@ class OtherRows(Protocol):
     """
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
-        """The row with this id, locked until the transaction ends: a second write that asks for it waits."""
+        """The row with this id, locked until the transaction ends: a second write that asks for it waits.
+
+        For a row that all tenants share only writes of the same tenant wait, and changes of the row itself.
+        """
         ...
 
     async def all(self, kind: type[E], *conditions: Condition) -> list[E]:

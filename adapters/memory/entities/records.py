@@ -50,6 +50,7 @@ class MemoryRecords:
         ids: Sequence[UUID],
         *,
         locked: bool = True,  # noqa: ARG002  # transactions run one after the other
+        shares: bool = False,  # noqa: ARG002
     ) -> dict[UUID, Current]:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id) for row_id in sorted(set(ids))}

@@ -9,8 +9,9 @@ from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
+from adapters.postgres.entities.writing.turns import shared_references, take_turns
 from adapters.postgres.entities.writing.writing import PostgresWriting
-from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
+from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
 from domain.errors import BadRequest
@@ -34,13 +35,20 @@ class PostgresRecords:
     def _select(self) -> PostgresSelect:
         return PostgresSelect(self.connection, self.registry, self.scope, self.searches)
 
-    async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
-        return await self._writing(model).current(ids, locked=locked)
+    async def current(
+        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+    ) -> dict[UUID, Current]:
+        shares = shares and not model.tenant_owned
+        if shares and isinstance(self.scope, OneTenant):
+            await take_turns(self.connection, self.scope.id, ids)
+        return await self._writing(model).current(ids, locked=locked, shares=shares)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
+        await self._take_turns(model, [row.values for row in rows])
         return await self._writing(model).add(rows, act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
+        await self._take_turns(model, [change.values for change in changes])
         return await self._writing(model).change(changes, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -52,6 +60,11 @@ class PostgresRecords:
     async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
         restoring = PostgresRestoring(self.connection, self.scope, self.registry, act)
         return await restoring.restore(self._rows(model, [row_id]))
+
+    async def _take_turns(self, model: EntityModel, rows: Sequence[Values]) -> None:
+        """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
+        if model.asks_other_rows and isinstance(self.scope, OneTenant):
+            await take_turns(self.connection, self.scope.id, shared_references(self.registry, model, rows))
 
     def _writing(self, model: EntityModel) -> PostgresWriting:
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model))

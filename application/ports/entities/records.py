@@ -91,8 +91,14 @@ class Records(Protocol):
 
     async def page(self, model: EntityModel, query: Query) -> RowPage: ...
 
-    async def current(self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True) -> dict[UUID, Current]:
-        """The rows among ``ids`` that are not deleted; ``locked`` until the transaction ends, in one order."""
+    async def current(
+        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+    ) -> dict[UUID, Current]:
+        """The rows among ``ids`` that are not deleted; ``locked`` until the transaction ends, in one order.
+
+        With ``shares``, rows that all tenants share are locked against changes, and wait for nobody but transactions of
+        this tenant that hold them in the same way.
+        """
         ...
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:

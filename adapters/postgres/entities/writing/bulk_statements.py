@@ -109,12 +109,15 @@ def update_rows(
 
 
 @lru_cache(maxsize=REMEMBERED)
-def current_rows(registry: Registry, model: EntityModel, *, locked: bool) -> CompiledStatement:
-    """Living rows with their versions and all declared columns, ``locked`` in the order of their ids."""
+def current_rows(registry: Registry, model: EntityModel, *, locked: bool, shares: bool = False) -> CompiledStatement:
+    """Living rows with their versions and all declared columns, ``locked`` in the order of their ids.
+
+    With ``shares`` they are locked against changes alone.
+    """
     table = table_of(registry, model)
     columns = [table.c.id, table.c.version, *(table.c[name] for name in model.names)]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
-    return compiled(rows.with_for_update() if locked else rows)
+    return compiled(rows.with_for_update(read=shares) if locked else rows)
 
 
 def former_name(field: FieldModel) -> str:
@@ -184,8 +187,11 @@ def _missing(
     for field in fields:
         if field.reference is None:
             continue
-        # A rule that asks for other rows locks them for update: two who had shared them would wait for each other.
-        held = held_rows(registry, field, sa.select(given.c[field.name]), shares=not model.asks_other_rows)
+        # A rule that asks for other rows locks them for update: two who had shared them would wait for each other. Rows
+        # of all tenants it shares too, or a tenant's writes would stop those of the others.
+        is_foreign = model.tenant_owned and not registry[field.reference.target].tenant_owned
+        shares = is_foreign or not model.asks_other_rows
+        held = held_rows(registry, field, sa.select(given.c[field.name]), shares=shares)
         absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held.c.id))
         if is_hidden and field.reference.target == model.plural:
             absent &= given.c[field.name].not_in(sa.select(given.c.id))

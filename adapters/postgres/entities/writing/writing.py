@@ -59,8 +59,8 @@ class PostgresWriting:
     model: EntityModel
     tenant: UUID | None
 
-    async def current(self, ids: Sequence[UUID], *, locked: bool) -> dict[UUID, Current]:
-        statement = current_rows(self.registry, self.model, locked=locked)
+    async def current(self, ids: Sequence[UUID], *, locked: bool, shares: bool = False) -> dict[UUID, Current]:
+        statement = current_rows(self.registry, self.model, locked=locked, shares=shares)
         rows = await fetch(self.connection, statement, {"tenant": self.tenant, "ids": list(ids)})
         return {row["id"]: _current(self.model, row) for row in rows}
 

@@ -1,0 +1,39 @@
+"""Turns of the writes of one tenant whose rules ask for the same shared rows: other tenants do not wait for them."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from uuid import UUID
+
+from adapters.postgres.connection.connections import ServiceConnection
+from application.ports.entities.records import Values
+from domain.entities.declaration import EntityModel, Registry
+
+PLACES = 64
+"""Locks that a tenant's rows are spread over: a transaction keeps each in memory that all of the server share."""
+TAKE = "SELECT pg_advisory_xact_lock(number) FROM unnest($1::bigint[]) AS turn (number)"
+
+
+async def take_turns(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:
+    """Waits for transactions of this tenant that took a turn for one of the rows, and lets later ones wait."""
+    # in one order, whatever that of the rows: two transactions cannot wait for each other
+    if numbers := sorted({_number(tenant, row_id) for row_id in ids}):
+        await connection.execute(TAKE, numbers)
+
+
+def shared_references(registry: Registry, model: EntityModel, rows: Iterable[Values]) -> Iterator[UUID]:
+    """Ids of rows of all tenants that these rows of a tenant refer to, where their rule may ask for them."""
+    if not model.tenant_owned:
+        return
+    references = ((field.name, field.reference) for field in model.declared)
+    names = [name for name, reference in references if reference and not registry[reference.target].tenant_owned]
+    for row in rows:
+        for name in names:
+            row_id = row.get(name)
+            if isinstance(row_id, UUID):
+                yield row_id
+
+
+def _number(tenant: UUID, row_id: UUID) -> int:
+    place = row_id.int % PLACES
+    digest = blake2b(b"tenantry.turns" + tenant.bytes + bytes([place]), digest_size=8).digest()
+    return int.from_bytes(digest, signed=True)
