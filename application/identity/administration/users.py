@@ -22,6 +22,7 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
+from application.identity.welcome_mails import WelcomeTransaction, add_welcome
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
@@ -57,7 +58,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subje
 
 @dataclass(frozen=True)
 class UserAdministration:
-    database: Database[MemberTransaction]
+    database: Database[WelcomeTransaction]
     departures: Departures
     revocations: Revocations
     passwords: Passwords
@@ -108,7 +109,7 @@ class UserAdministration:
             digests = self.departures.digests(user.email_key, caller.tenant.id)
             await tx.former_members.readmit(caller.tenant.id, user.id, digests)
             if form.send_welcome_email:
-                await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
+                await add_welcome(tx, self.ids.new(), user.email_key, now)
             await record(tx, "user.created", caller, user.id, client, self.clock.now())
             return await self._detail(tx, caller, user.id)
 
