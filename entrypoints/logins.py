@@ -103,7 +103,7 @@ def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
         clock=adapters.clock,
         ids=adapters.ids,
         policy=_sign_in_policy(settings),
-        gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for),
+        gate=SecondFactorGate(adapters.tickets, settings.require_mfa_for, timedelta(minutes=settings.reauth_minutes)),
     )
 
 

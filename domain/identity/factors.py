@@ -109,6 +109,17 @@ def combined(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
     return (*methods, "mfa") if is_double and "mfa" not in methods else methods
 
 
+def further(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
+    """``amr`` of a login or session that had shown ``shown``, once a factor was ``added``.
+
+    Where it is not known how it was proved, as in sessions of before that was kept, it was proved all the same.
+    """
+    before = tuple(shown)
+    methods = combined(before, added)
+    is_second = not before and "mfa" not in methods and any(method in _METHOD_OF for method in methods)
+    return (*methods, "mfa") if is_second else methods
+
+
 def step_needed(own: OwnFactors, demand: Demand, shown: tuple[str, ...], now: datetime) -> Step:
     """What is still needed of a login that has shown ``shown`` (the claim ``amr``): the truth table of the gate."""
     allowed = demand.methods if demand.required else ()

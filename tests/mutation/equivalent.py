@@ -32,12 +32,6 @@ EQUIVALENT: tuple[Equivalent, ...] = (
         "the line before has found that they differ",
     ),
     Equivalent(
-        "adapters/postgres/entities/reading/select_rows.py",
-        "some = sa.select(constant(1)).select_from(rows).where(*reach).limit(constant(FEW + 1)).subquery()",
-        "1  →  2",
-        "the rows are counted, and what stands in them is not read",
-    ),
-    Equivalent(
         "adapters/postgres/entities/writing/removal_statements.py",
         'refers.append(table.c.tenant_id == parameter(f"tenant_{number}", sa.Uuid()))',
         "refers.append(table.c.tenant_id == parameter(f'tenant_{number}', sa.Uuid()))  →  left out",

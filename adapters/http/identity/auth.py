@@ -83,7 +83,12 @@ class AuthController(Controller):
     @post(
         "/switch-tenant",
         **action(
-            "auth.switch-tenant", "Go to a tenant, with a Global or a Tenant Token", PEOPLE, *NO_SESSION, "FORBIDDEN"
+            "auth.switch-tenant",
+            "Go to a tenant, with a Global or a Tenant Token",
+            PEOPLE,
+            *NO_SESSION,
+            "REAUTHENTICATION_REQUIRED",
+            "FORBIDDEN",
         ),
     )
     async def switch_tenant(

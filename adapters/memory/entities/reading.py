@@ -13,7 +13,7 @@ from adapters.memory.store import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
-    FEW,
+    MOST_COUNTED,
     MOST_INCLUDED_BYTES,
     Condition,
     Count,
@@ -52,15 +52,16 @@ class RowReader:
         if query.cursor is not None:
             rest = [row for row in found if self._is_after_cursor(model, row, query)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
-        # A last page tells the exact total, even where an estimate was asked for.
+        # A last page tells the exact total, however many rows there are.
         is_last = query.cursor is None and not has_next and (bool(page) or not query.offset)
-        is_exact = is_last or len(list(self.rows.of(model, include_deleted=True))) <= FEW
+        is_estimate = query.count is Count.ESTIMATED and not is_last and len(found) > MOST_COUNTED
+        seen = query.offset + len(page) + has_next
         return RowPage(
             items=encoded(self._bounded([self._row_json(model, row, query.view, ()) for row in page], query.view)),
             length=len(page),
-            total=None if query.count is Count.NONE else len(found),
+            total=None if query.count is Count.NONE else max(MOST_COUNTED, seen) if is_estimate else len(found),
             has_next=has_next,
-            total_is_estimate=query.count is Count.ESTIMATED and not is_exact,
+            total_is_estimate=is_estimate,
             last=self._values(model, page[-1], query.sort) if has_next else None,
         )
 

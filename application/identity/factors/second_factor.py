@@ -27,7 +27,7 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked
-from domain.identity.factors import FactorKind, combined, guesses_of
+from domain.identity.factors import FactorKind, further, guesses_of
 from domain.identity.users import AccountState
 from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
@@ -139,7 +139,7 @@ class SecondFactor:
     async def _complete(
         self, waiting: Waiting, state: AccountState, added: tuple[str, ...], client: Client
     ) -> Completed:
-        methods = combined(waiting.methods, added)
+        methods = further(waiting.methods, added)
         # The ticket of a switch or a refresh belongs to a session that lives already.
         if waiting.session_id is not None:
             return await self.entrance.enter(waiting.session_id, waiting.preferred, methods, client)

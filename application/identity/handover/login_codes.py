@@ -15,7 +15,7 @@ from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction, Tickets
 from application.ports.runtime import Clock, CodeOutcomes
-from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
+from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer
 from domain.identity.tokens import Session
 from domain.identity.users import User
@@ -61,7 +61,8 @@ class SessionsHandedOver(Protocol):
     async def resume(self, session_id: UUID, client: Client) -> LoginResult:
         """The session's new tokens, as the result of a login; the tokens of before are used up.
 
-        Raises TokenInvalid and TokenExpired for a session that has ended, and what a login raises.
+        Raises TokenInvalid and TokenExpired for a session that has ended, ReauthenticationRequired for one that was
+        proved too long ago to set up the factor that is required, and what a login raises.
         """
         ...
 
@@ -122,7 +123,7 @@ class LoginCodes:
         try:
             await self.targets.ensure(content.target)
             result = await self.sessions.resume(content.session_id, client)
-        except (ValidationError, TokenExpired, TokenInvalid):
+        except (ReauthenticationRequired, ValidationError, TokenExpired, TokenInvalid):
             # Taken out of the registration meanwhile, or ended: the code is as wrong as any other.
             await self._refuse(content.session_id, client)
         self.outcomes.count("redeemed")

@@ -11,7 +11,7 @@ from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
 from application.retry import retry_on_conflict
 from domain.errors import SerializationConflict, TokenInvalid
-from domain.identity.tokens import Session, TenantChoice, is_expired, membership_in
+from domain.identity.tokens import Session, TenantChoice, membership_in
 from domain.identity.users import AccountState, Membership, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -25,19 +25,22 @@ class SessionResumption:
     async def resume(self, session_id: UUID, client: Client) -> LoginResult:
         session, state = await self.issuing.session(session_id)
         now = self.issuing.clock.now()
-        lifetimes = self.issuing.gate.lifetimes(state, session.tenant_id, self.issuing.policy.lifetimes)
-        if session.ended_at is not None or is_expired(session, now, lifetimes):
+        if session.ended_at is not None:
             raise TokenInvalid
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         state = await self.issuing.with_visited_tenant(state, session.tenant_id)
         membership = membership_in(state.memberships, session.tenant_id) if session.tenant_id else None
         waiting = Waiting(
-            methods=session.methods, app_id=session.app_id, preferred=session.tenant_id, session_id=session.id
+            methods=session.methods,
+            app_id=session.app_id,
+            preferred=session.tenant_id,
+            session_id=session.id,
+            authenticated_at=session.authenticated_at,
         )
         # Security: as strict as a login, so that no session of before a second factor becomes one of an application.
         deadline = self.issuing.gate.ensure_login(state, membership, waiting, now)
         rotated = self.issuing.rotated(session, session.tenant_id, now)
-        claims = await self.issuing.authorised_claims(state, membership, rotated, now)
+        claims = await self.issuing.authorised_claims(state, membership, rotated, now, stored=session)
         await self._store(session, rotated, client)
         choice = _choice(state, membership)
         entered = Entered(state=state, choice=choice, session=rotated, claims=claims, deadline=deadline)

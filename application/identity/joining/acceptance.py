@@ -121,8 +121,8 @@ class InvitationAcceptance:
         user = self._new_user(invitation, form, await self.passwords.hash(normal_password(password)))
         # Everything of the link is judged anew under its lock: hashing the password took its time.
         state = await self._register(form.token, user, client)
-        # The link is the proof, as a provider's word is: no password was checked, and no failure is forgiven.
-        verified = VerifiedIdentity(state, by_password=False)
+        # The link is the proof, as a provider's word is: no failure is forgiven. The password was set a moment ago.
+        verified = VerifiedIdentity(state, by_password=False, methods=("pwd",))
         return await self.entrance.complete_login(verified, invitation.tenant_id, app_id, client)
 
     @retry_on_conflict

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import RenewedHash
-from domain.errors import Challenge, MfaEnrolmentRequired, MfaRequired
+from domain.errors import Challenge, Error, MfaEnrolmentRequired, MfaRequired, ReauthenticationRequired
 from domain.identity.factors import Demand, FactorKind, Step, demand_of, step_needed
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState, Membership
@@ -23,7 +23,10 @@ RequiredFor = Literal["none", "super-admins", "all"]
 
 
 class Waiting(Struct, frozen=True, kw_only=True):
-    """A login that waits, having shown ``methods``; or, with ``session_id``, a session on its way to a tenant."""
+    """A login that waits, having shown ``methods``; or, with ``session_id``, a session on its way to a tenant.
+
+    ``authenticated_at`` is when that session was proved last.
+    """
 
     methods: tuple[str, ...]
     by_password: bool = False
@@ -31,6 +34,7 @@ class Waiting(Struct, frozen=True, kw_only=True):
     app_id: str | None = None
     preferred: UUID | None = None
     session_id: UUID | None = None
+    authenticated_at: datetime | None = None
 
 
 class Pending(Struct, frozen=True, kw_only=True):
@@ -53,6 +57,7 @@ class SecondFactorGate:
 
     tickets: Tickets
     required_for: RequiredFor
+    recent: timedelta
 
     def ensure_login(
         self, state: AccountState, membership: Membership | None, waiting: Waiting, now: datetime
@@ -68,6 +73,7 @@ class SecondFactorGate:
     ) -> None:
         """Raises MfaRequired and MfaEnrolmentRequired where a second factor is required that the session has not shown.
 
+        Raises ReauthenticationRequired in place of the latter for a session that was proved longer than ``recent`` ago.
         A session of before its user had a factor goes on where none is required.
         """
         demand = self.demand(state, membership)
@@ -81,6 +87,7 @@ class SecondFactorGate:
                 app_id=session.app_id,
                 preferred=membership.tenant_id if membership else None,
                 session_id=session.id,
+                authenticated_at=session.authenticated_at,
             )
             raise self._refusal(step, state, waiting, now)
 
@@ -101,8 +108,11 @@ class SecondFactorGate:
         unused = timedelta(days=asked.idle_days) if asked.idle_days else service.unused
         return replace(service, session=min(session, service.session), unused=min(unused, service.unused))
 
-    def _refusal(self, step: Step, state: AccountState, waiting: Waiting, now: datetime) -> MfaRequired:
+    def _refusal(self, step: Step, state: AccountState, waiting: Waiting, now: datetime) -> Error:
         is_enrolment = step.outcome == "enrolment"
+        # Security: a factor is a way in for good, and no way for a token that was stolen an hour ago.
+        if is_enrolment and waiting.session_id is not None and not self._is_recent(waiting.authenticated_at, now):
+            return ReauthenticationRequired(int(self.recent.total_seconds()))
         pending = Pending(
             purpose="enrolment" if is_enrolment else "challenge",
             user_id=state.user.id,
@@ -114,6 +124,9 @@ class SecondFactorGate:
         until = now + WAITS
         challenge = Challenge(ticket=self.tickets.seal("mfa", pending, until), methods=step.methods, expires_at=until)
         return (MfaEnrolmentRequired if is_enrolment else MfaRequired)(challenge)
+
+    def _is_recent(self, proved_at: datetime | None, now: datetime) -> bool:
+        return proved_at is not None and now - proved_at <= self.recent
 
 
 def revocations_of(state: AccountState) -> int:

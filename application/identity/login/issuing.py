@@ -13,7 +13,7 @@ from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
 from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
-from domain.errors import TokenInvalid
+from domain.errors import TokenExpired, TokenInvalid
 from domain.identity.tokens import (
     Claims,
     Issue,
@@ -23,6 +23,7 @@ from domain.identity.tokens import (
     TenantChoice,
     available,
     claims_for,
+    is_expired,
     membership_in,
     unknown_session,
 )
@@ -93,10 +94,12 @@ class TokenIssuing:
             return state
         return replace(state, memberships=(*own, visit), token_versions={**state.token_versions, **versions})
 
-    async def issued_claims(self, session: Session, state: AccountState, wanted: UUID | None, now: datetime) -> Claims:
+    async def issued_claims(
+        self, session: Session, state: AccountState, wanted: UUID | None, now: datetime, *, stored: Session
+    ) -> Claims:
         state = await self.with_visited_tenant(state, wanted)
         membership = membership_in(state.memberships, wanted) if wanted else None
-        return await self.authorised_claims(state, membership, session, now)
+        return await self.authorised_claims(state, membership, session, now, stored=stored)
 
     def rotated(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
         return replace(session, counter=session.counter + 1, tenant_id=tenant_id, rotated_at=now)
@@ -113,8 +116,18 @@ class TokenIssuing:
         return winner
 
     async def authorised_claims(
-        self, state: AccountState, membership: Membership | None, session: Session, now: datetime
+        self,
+        state: AccountState,
+        membership: Membership | None,
+        session: Session,
+        now: datetime,
+        *,
+        stored: Session | None,
     ) -> Claims:
+        """Claims for the session as it is going to be; ``stored`` is the session as it is, None for a new one.
+
+        Raises TokenExpired for a session that has reached its age, and what the gate and applications raise.
+        """
         issue = Issue(
             issuer=self.policy.issuer,
             audience=self.policy.audience,
@@ -122,12 +135,22 @@ class TokenIssuing:
             lifetimes=self.policy.lifetimes,
         )
         # Security: every pair of tokens passes here, whichever endpoint it is asked for at.
+        if stored is not None:
+            self._ensure_living(stored, state, membership, now)
         self.gate.ensure_session(state, membership, session, now)
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None
         # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
+
+    def _ensure_living(
+        self, stored: Session, state: AccountState, membership: Membership | None, now: datetime
+    ) -> None:
+        # The tenant that is left says it too: else a visit elsewhere would count as use of a session that was unused.
+        for tenant_id in {stored.tenant_id, membership.tenant_id if membership else None}:
+            if is_expired(stored, now, self.gate.lifetimes(state, tenant_id, self.policy.lifetimes)):
+                raise TokenExpired("The session has expired: log in again.")
 
     def token_pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
         return Pair(

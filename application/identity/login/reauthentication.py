@@ -12,7 +12,7 @@ from application.ports.identity.sessions import Authentication, SessionTransacti
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import SerializationConflict, TokenInvalid, ValidationError
-from domain.identity.factors import combined
+from domain.identity.factors import further
 from domain.identity.tokens import Session, proved_by
 from domain.identity.users import AccountState, User, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
@@ -68,9 +68,9 @@ class Reauthentication:
         # The password may have been changed since it was verified: what was shown is no proof any more.
         if user.password_set_at != verified.password_set_at:
             raise TokenInvalid("The session has ended.")
-        shown = combined(session.methods, methods)
+        shown = further(session.methods, methods)
         renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), shown, now)
-        claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now)
+        claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
             # Guesses of a second factor have a count of their own, and were forgiven with its proof.
             if "pwd" in methods:

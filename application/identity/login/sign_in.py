@@ -31,6 +31,7 @@ from domain.errors import (
     Forbidden,
     InvalidCredentials,
     MfaRequired,
+    ReauthenticationRequired,
     SerializationConflict,
     TokenExpired,
     TokenInvalid,
@@ -140,7 +141,7 @@ class SignIn:
         )
         deadline = self.issuing.gate.ensure_login(state, choice.membership, waiting, now)
         session = proved_by(self._new_session(state, choice.membership, app_id, client, now), verified.methods, now)
-        claims = await self.issuing.authorised_claims(state, choice.membership, session, now)
+        claims = await self.issuing.authorised_claims(state, choice.membership, session, now, stored=None)
         line = event("login.succeeded", state.user.id, state.user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
         forgiven = client.network if verified.by_password else None
@@ -197,10 +198,12 @@ class SignIn:
             raise TokenInvalid("The session has ended.")
         # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
-        if outcome is RefreshOutcome.FRESH:
-            session, claims = await self._refreshed(session, state, form.tenant_id, now)
-        else:
-            session, claims = await self._again(session, state, form.tenant_id, now)
+        carry_on = self._refreshed if outcome is RefreshOutcome.FRESH else self._again
+        try:
+            session, claims = await carry_on(session, state, form.tenant_id, now)
+        except ReauthenticationRequired:
+            # Without an access token that lives there is no other way to show it: the login leads to the enrolment.
+            raise TokenExpired("The session has expired: log in again.") from None
         return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict
@@ -211,7 +214,7 @@ class SignIn:
         state = await self.issuing.with_visited_tenant(state, form.tenant_id)
         membership = membership_in(state.memberships, form.tenant_id)
         # Before the rotation: a switch that is refused must leave the refresh token usable.
-        claims = await self.issuing.authorised_claims(state, membership, session, now)
+        claims = await self.issuing.authorised_claims(state, membership, session, now, stored=session)
         session = await self.issuing.rotate(session, membership.tenant_id, now)
         if session.tenant_id != membership.tenant_id:
             # Another refresh or switch won the race: this switch is retried on the session as it is now.
@@ -236,7 +239,7 @@ class SignIn:
         state = await self.issuing.with_visited_tenant(state, tenant_id)
         membership = membership_in(state.memberships, tenant_id) if tenant_id else None
         renewed = proved_by(self.issuing.rotated(session, tenant_id, now), methods, now)
-        claims = await self.issuing.authorised_claims(state, membership, renewed, now)
+        claims = await self.issuing.authorised_claims(state, membership, renewed, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
             # Another refresh or switch won the race: this one is retried on the session as it is now.
             if not await tx.sessions.rotate(renewed, seen=session.counter):
@@ -263,7 +266,7 @@ class SignIn:
         self, session: Session, state: AccountState, asked: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
         wanted = asked or session.tenant_id
-        claims = await self.issuing.issued_claims(session, state, wanted, now)
+        claims = await self.issuing.issued_claims(session, state, wanted, now, stored=session)
         rotated = await self.issuing.rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise refreshed_once_more()
@@ -276,7 +279,8 @@ class SignIn:
         self, session: Session, state: AccountState, asked: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
         """Claims for the successor that another refresh made, and its session, in the tenant that is asked for."""
-        claims = await self.issuing.issued_claims(session, state, asked or session.tenant_id, now)
+        wanted = asked or session.tenant_id
+        claims = await self.issuing.issued_claims(session, state, wanted, now, stored=session)
         if asked is None or asked == session.tenant_id:
             return session, claims
         # The counter stays: the successor is the same, and its time of grace begins no second time.

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, Hidden, Kind, Registry
 from domain.entities.query.operators import BOUNDS, OPERATORS, Bound
-from domain.entities.query.query import FEW, Count, Operator, searched
+from domain.entities.query.query import MOST_COUNTED, Count, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
 from domain.entities.query.vocabulary import Vocabulary
 
@@ -59,7 +59,7 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
     ),
     "count": (
         {"type": "string", "enum": [count.value for count in Count], "default": Count.EXACT.value},
-        f"How totalCount is found: exactly, by the planner's estimate beyond {FEW:,} rows of a tenant, or not at all.",
+        f"How totalCount is found: exactly, counted up to {MOST_COUNTED:,} and an estimate beyond, or not at all.",
     ),
     "cursor": (_TEXT, "The nextCursor of the page before; takes the place of page."),
     "search": (_TEXT, "Words that must all occur, without regard to case, in one of: {search}."),

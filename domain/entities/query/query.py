@@ -27,12 +27,12 @@ class Operator(Enum):
     IS_NULL = "isNull"
 
 
-FEW = 1_000
-"""Rows of a tenant, deleted ones among them, up to which even an estimated total is counted."""
+MOST_COUNTED = 100_000
+"""Rows up to which a total that need not be exact is counted; of more, this number is told as an estimate."""
 
 
 class Count(Enum):
-    """Precision of the total: exact, the planner's estimate beyond ``FEW``, or none at all."""
+    """Precision of the total: exact, counted up to ``MOST_COUNTED``, or none at all."""
 
     EXACT = "exact"
     ESTIMATED = "estimated"

@@ -10,12 +10,14 @@ from uuid import UUID
 import msgspec
 import pytest
 
+from adapters.memory.entities import reading as reading_of_memory
+from adapters.postgres.entities.reading import select as reading_of_postgres
 from application.ports.entities.records import Act, NewRow, RowPage, Values
 from application.ports.whole_database import WholeDatabase
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
-from domain.entities.query.query import FEW, MOST_INCLUDED_BYTES, View
+from domain.entities.query.query import MOST_INCLUDED_BYTES, View
 from domain.entities.query.read_query import read_query
 from domain.errors import ValidationError
 from domain.scope import EveryTenant, OneTenant, Scope
@@ -201,25 +203,38 @@ async def test_totals_are_exact_estimated_or_left_out(shop: Shop) -> None:
     assert (told.total, told.total_is_estimate) == (5, False)
 
 
-async def test_an_estimated_total_is_exact_where_a_tenant_has_few_rows(shop: Shop) -> None:
+async def test_an_estimated_total_tells_nothing_of_other_tenants(shop: Shop) -> None:
     # the planner takes a tenant that it has not seen for one like those that it has
-    await shop.products(*[{}] * (FEW + 1), scope=THERE)
-    ids = await shop.products(*[{"price": Decimal(number)} for number in range(250)])
+    await shop.products(*[{"price": Decimal(5_000)}] * 100, scope=THERE)
+    ids = await shop.products(*[{"price": Decimal(number)} for number in range(1_002)])
     await shop.remove("products", ids[0])
-    for query, total in (("", 249), ("&minPrice=200", 50), ("&page=2", 249), ("&page=200", 249), ("&search=lamp", 249)):
+    for query, total in (
+        ("", 1_001),
+        ("&minPrice=200", 802),
+        ("&page=900", 1_001),
+        ("&search=lamp", 1_001),
+        ("&page=2&price=5000", 0),
+    ):
         page = await shop.page("products", f"pageSize=2&count=estimated{query}")
         assert (page.total, page.total_is_estimate) == (total, False), query
 
 
 @pytest.mark.parametrize("query", ["", "&minPrice=3", "&search=lamp"])
-async def test_a_total_of_many_rows_is_estimated(shop: Shop, query: str) -> None:
-    ids = await shop.products(*[{}] * (FEW + 1))
-    estimated = await shop.page("products", f"pageSize=2&count=estimated{query}")
-    assert estimated.total_is_estimate
-    assert (estimated.total or 0) >= 3
-    # deleted ones count among the many: else the living few had to be looked for
+async def test_a_total_is_counted_up_to_a_bound_and_estimated_beyond(
+    shop: Shop, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = await shop.products(*[{}] * 11)
+    for reading in (reading_of_memory, reading_of_postgres):
+        monkeypatch.setattr(reading, "MOST_COUNTED", 10)
+    for page, total in (("", 10), ("&page=5", 11)):
+        estimated = await shop.page("products", f"pageSize=2&count=estimated{query}{page}")
+        assert (estimated.total, estimated.total_is_estimate) == (total, True)
+    for exact in ("&count=exact", "&count=estimated&page=6"):
+        told = await shop.page("products", f"pageSize=2{query}{exact}")
+        assert (told.total, told.total_is_estimate) == (11, False)
     await shop.remove("products", ids[0])
-    assert (await shop.page("products", f"pageSize=2&count=estimated{query}")).total_is_estimate
+    told = await shop.page("products", f"pageSize=2&count=estimated{query}")
+    assert (told.total, told.total_is_estimate) == (10, False)
 
 
 async def test_pages_far_behind_are_the_same_as_those_in_front(shop: Shop, registry: Registry) -> None:

@@ -13,6 +13,7 @@ from domain.identity.factors import (
     changed_security,
     combined,
     demand_of,
+    further,
     step_needed,
 )
 from tests.builders import NOW
@@ -108,6 +109,13 @@ def test_two_kinds_together_are_more_than_each(
     shown: tuple[str, ...], added: tuple[str, ...], together: tuple[str, ...]
 ) -> None:
     assert combined(shown, added) == together
+
+
+def test_what_was_proved_in_an_unknown_way_was_proved_and_a_factor_comes_to_it() -> None:
+    assert further((), ("otp",)) == ("otp", "mfa")
+    assert further((), ("pwd",)) == ("pwd",)
+    assert further(("pwd",), ("otp",)) == ("pwd", "otp", "mfa")
+    assert further(("otp",), ("hwk",)) == combined(("otp",), ("hwk",)) == ("otp", "hwk")
 
 
 def test_grace_begins_when_the_tenant_asks_or_somebody_joins() -> None:

@@ -2,11 +2,13 @@
 
 from datetime import timedelta
 
+import httpx
 import pytest
 import pytest_asyncio
 
-from tests.http.app import Json, TestApp
+from tests.http.app import PASSWORD, Json, TestApp
 from tests.http.identity.factors import Person, move
+from tests.http.identity.steps import claims_of
 
 SETTINGS = "/api/tenants/current/settings"
 DEFAULTS = {
@@ -73,6 +75,76 @@ async def test_sessions_end_earlier_where_the_tenant_says_so(person: Person) -> 
     move(person.app, timedelta(days=1))
     ended = await person.post("refresh", {"refreshToken": session["refreshToken"]})
     assert (ended.status_code, ended.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+
+
+async def entered(person: Person, tenant_id: str) -> httpx.Response:
+    """The answer to a switch; the token that comes with it is the person's from now on."""
+    answer = await person.post("switch-tenant", {"tenantId": tenant_id}, signed=True)
+    if answer.status_code == 200:
+        person.app.tokens[person.name] = answer.json()["data"]["token"]
+    return answer
+
+
+async def test_no_switch_carries_a_session_past_its_age(person: Person) -> None:
+    session = (await person.login()).json()["data"]
+    # 30 days but a minute, in steps of which none is longer than a session may be unused.
+    for step in (timedelta(days=6),) * 4 + (timedelta(days=5, hours=23, minutes=59),):
+        move(person.app, step)
+        session = (await person.post("refresh", {"refreshToken": session["refreshToken"]})).json()["data"]
+    person.app.tokens[person.name] = session["token"]
+    tenant_id = claims_of(session["token"])["tenant_id"]
+    assert (await entered(person, tenant_id)).status_code == 200
+    move(person.app, timedelta(minutes=1))
+    answer = await entered(person, tenant_id)
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+
+
+async def test_a_session_is_as_old_as_the_tenant_that_it_enters_allows(person: Person) -> None:
+    app = person.app
+    user_id, acme = (claims_of(app.tokens[person.name])[name] for name in ("sub", "tenant_id"))
+    other = claims_of(app.tokens["other"])["tenant_id"]
+    body = {"userId": user_id, "roles": []}
+    assert (await app.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
+    strict = await app.call("PUT", SETTINGS, as_whom="acme", json={"security": {"sessionDays": 1}})
+    assert strict.status_code == 200, strict.text
+    session = (await person.login(preferredTenantId=other)).json()["data"]
+    move(app, timedelta(days=1))
+    used = await person.post("refresh", {"refreshToken": session["refreshToken"]})
+    assert used.status_code == 200, used.text
+    app.tokens[person.name] = used.json()["data"]["token"]
+    refused = await entered(person, acme)
+    assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    last = used.json()["data"]["refreshToken"]
+    refused = await person.post("refresh", {"refreshToken": last, "tenantId": acme})
+    assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    # Where nothing asks for its end the session goes on.
+    assert (await person.post("refresh", {"refreshToken": last})).status_code == 200
+
+
+async def test_no_other_tenant_makes_an_unused_session_a_used_one(person: Person) -> None:
+    app = person.app
+    user_id, acme = (claims_of(app.tokens[person.name])[name] for name in ("sub", "tenant_id"))
+    other = claims_of(app.tokens["other"])["tenant_id"]
+    body = {"userId": user_id, "roles": []}
+    assert (await app.call("POST", f"/api/tenants/{other}/users", as_whom="root", json=body)).status_code == 201
+    assert (await app.call("PUT", SETTINGS, as_whom="acme", json={"security": {"idleDays": 1}})).status_code == 200
+    session = (await person.login(preferredTenantId=acme)).json()["data"]
+    move(app, timedelta(days=1))
+    refused = await person.post("refresh", {"refreshToken": session["refreshToken"], "tenantId": other})
+    assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+
+
+async def test_no_proof_keeps_a_session_past_its_age(person: Person) -> None:
+    assert (
+        await person.app.call("PUT", SETTINGS, as_whom="acme", json={"security": {"sessionDays": 1}})
+    ).status_code == 200
+    session = (await person.login()).json()["data"]
+    move(person.app, timedelta(hours=23, minutes=30))
+    used = await person.post("refresh", {"refreshToken": session["refreshToken"]})
+    person.app.tokens[person.name] = used.json()["data"]["token"]
+    move(person.app, timedelta(minutes=30))
+    refused = await person.post("reauthenticate", {"password": PASSWORD, "isPasswordEncrypted": False}, signed=True)
+    assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
 
 
 async def test_other_settings_leave_tokens_alone(person: Person) -> None:

@@ -9,23 +9,21 @@ from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
 from adapters.postgres.entities.reading.rows import Reach
 from adapters.postgres.entities.reading.select_rows import (
     Shape,
+    bounded_count_statement,
     count_statement,
-    estimate_statement,
-    few_statement,
     get_statement,
     page_statement,
 )
+from adapters.postgres.statements.running import fetch_value
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import Count, Operator, Query, View
+from domain.entities.query.query import MOST_COUNTED, Count, Operator, Query, View
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant, Scope
 
@@ -47,8 +45,7 @@ class Statements:
         self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
         self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_statement, registry, model))
-        self.few = lru_cache(REMEMBERED)(partial(few_statement, registry, model))
-        self.estimate = lru_cache(REMEMBERED)(partial(estimate_statement, registry, model))
+        self.bounded_count = lru_cache(REMEMBERED)(partial(bounded_count_statement, registry, model))
 
 
 @lru_cache(maxsize=1024)
@@ -104,32 +101,21 @@ class PostgresSelect:
             return None, False
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
-        if query.count is Count.EXACT:
-            shape = _count_shape(self.scope, query, self._narrowing(model, query))
-            statement = statements_of(self.registry, model).count(shape)
-            arguments = statement.arguments(values_of(self.scope, query, self.searches.limits))
-            return await self.connection.fetchval(statement.text, *arguments), False
-        few = await self._few(model, query)
-        return (max(await self._estimate(model, query), seen + has_next), True) if few is None else (few, False)
+        shape, statements = _count_shape(self.scope, query, self._narrowing(model, query)), self._statements(model)
+        statement = statements.count(shape) if query.count is Count.EXACT else statements.bounded_count(shape)
+        # one more, so that a total of exactly as many is known to be one
+        values = values_of(self.scope, query, self.searches.limits) | {"counted": MOST_COUNTED + 1}
+        counted = await fetch_value(self.connection, statement, values)
+        if query.count is Count.EXACT or counted <= MOST_COUNTED:
+            return counted, False
+        return max(MOST_COUNTED, seen + has_next), True
 
     def _narrowing(self, model: EntityModel, query: Query) -> Narrowing | None:
         # the functions answer for one tenant
         return narrowing(model, query, self.searches) if isinstance(self.scope, OneTenant) else None
 
-    async def _few(self, model: EntityModel, query: Query) -> int | None:
-        """The exact total where the tenant has few rows: the planner knows little of a tenant among large ones."""
-        statement = statements_of(self.registry, model).few(_count_shape(self.scope, query))
-        total: int | None = await self.connection.fetchval(
-            statement.text, *statement.arguments(values_of(self.scope, query))
-        )
-        return total
-
-    async def _estimate(self, model: EntityModel, query: Query) -> int:
-        """The planner's expectation of how many rows match, without reading one."""
-        statement = statements_of(self.registry, model).estimate(_count_shape(self.scope, query))
-        arguments = statement.arguments(values_of(self.scope, query))
-        plan = await self.connection.fetchval(statement.text, *arguments)
-        return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])
+    def _statements(self, model: EntityModel) -> Statements:
+        return statements_of(self.registry, model)
 
 
 def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.limits) -> dict[str, Any]:

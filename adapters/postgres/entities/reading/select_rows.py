@@ -20,12 +20,11 @@ from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_o
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.copies import ordered_name
-from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, explained, parameter
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import (
-    FEW,
     Operator,
     Path,
     SortKey,
@@ -100,20 +99,10 @@ def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> Com
     return compiled(making.matching(func.count()) if making.ids is None else sa.select(making.count()))
 
 
-def few_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """The number of matching rows, or null where the tenant has more than ``FEW`` rows: then none is counted."""
+def bounded_count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
+    """The number of matching rows, at most ``counted``: the planner's expectation would tell of other tenants' rows."""
     making = SelectRows(registry, model, shape)
-    rows = rows_of(registry, model, "some")
-    # deleted rows too, else finding that there are few living ones could mean to pass over millions
-    reach = in_reach(model, rows, shape.reach, include_deleted=True)
-    some = sa.select(constant(1)).select_from(rows).where(*reach).limit(constant(FEW + 1)).subquery()
-    all_told = sa.select(func.count()).select_from(some).scalar_subquery()
-    return compiled(sa.select(sa.case((all_told <= constant(FEW), making.matching(func.count()).scalar_subquery()))))
-
-
-def estimate_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """Answers the plan of the query, which says how many rows the server expects."""
-    return explained(compiled(SelectRows(registry, model, shape).matching()))
+    return compiled(sa.select(making.count(parameter("counted", sa.Integer()))))
 
 
 def _key(number: int) -> str:
@@ -146,9 +135,11 @@ class SelectRows:
         # without a further row this page is the last, and its place tells the total: then nothing is counted
         return total if self.shape.after is not None else sa.case((place > SIZE, total))
 
-    def count(self) -> Value:
-        """The number of matching rows, of those that the index found where it was asked."""
-        every = self.matching(func.count()).scalar_subquery()
+    def count(self, most: Value | None = None) -> Value:
+        """The number of matching rows, of those that the index found where it was asked; else ``most`` at most."""
+        some = None if most is None else self.matching(constant(1)).limit(most).subquery("some")
+        counted = self.matching(func.count()) if some is None else sa.select(func.count()).select_from(some)
+        every = counted.scalar_subquery()
         if self.ids is None:
             return every
         found = sa.select(func.count()).select_from(self.rows).where(*self._among(self.ids))
