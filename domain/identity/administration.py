@@ -96,6 +96,20 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
     ensure_outranks(caller, state)
 
 
+def ensure_may_change_owner(caller: Caller, state: AccountState, own: AccountState | None) -> None:
+    """Raises Forbidden for an owner of the caller's tenant, who would lose the tenant with the account.
+
+    Super-admins, other owners and the owner themselves pass; ``own`` is the caller's account, None for a service's.
+    """
+    is_free = caller.is_super_admin or caller.user_id == state.user.id or not _owns(state, caller.tenant_id)
+    if not is_free and (own is None or not _owns(own, caller.tenant_id)):
+        raise Forbidden("This user owns the tenant: only owners and super-admins may do this.")
+
+
+def _owns(state: AccountState, tenant_id: UUID | None) -> bool:
+    return any(held.is_owner and held.tenant_id == tenant_id for held in state.memberships)
+
+
 def ensure_outranks(caller: Caller, state: AccountState) -> None:
     """Raises Forbidden when the user holds a permission, system roles included, that the caller does not hold."""
     held = [role for membership in state.memberships for role in membership.roles]

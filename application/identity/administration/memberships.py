@@ -8,7 +8,6 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
-from application.identity.administration.owners import ensure_may_change_owner
 from application.identity.administration.user_forms import UserItem, item_fields
 from application.ports.database import Database, Mail
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
@@ -20,6 +19,7 @@ from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fit_membership,
     ensure_fits_token,
+    ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
@@ -137,7 +137,7 @@ class MembershipAdministration:
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
                 if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
-                await ensure_may_change_owner(tx, caller, state)
+                ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                 versions = await tx.token_versions.bump([subject])
                 await tx.audit.add(
                     tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now())

@@ -9,7 +9,6 @@ from msgspec import UNSET
 
 from application.audit import record
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
-from application.identity.administration.owners import ensure_may_change_owner
 from application.identity.administration.user_forms import (
     NewUserForm,
     RolesForm,
@@ -33,6 +32,7 @@ from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
+    ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
@@ -138,7 +138,7 @@ class UserAdministration:
                     if changed.email != state.user.email and user_id == caller.user_id:
                         caller.ensure_recent(now, self.recent)
                     if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
-                        await ensure_may_change_owner(tx, caller, state)
+                        ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
                 versions = await self._revoke_tokens(tx, caller, state, form, now)
@@ -187,7 +187,7 @@ class UserAdministration:
         ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
         for tenant_id in ended:
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
-        await ensure_may_change_owner(tx, caller, state)
+        ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             marks = self.departures.marks(state.user, [caller.tenant.id], caller.user_id)
