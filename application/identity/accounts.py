@@ -7,6 +7,7 @@ from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from application.audit import record_own
 from application.identity.login.encrypted_passwords import PasswordReader
@@ -16,9 +17,10 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
+from domain.identity.factors import guesses_of
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
-from domain.scope import Caller, Client, EveryTenant, ensure_alive, user_subject
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
 
 class EmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -80,9 +82,10 @@ class Accounts:
             await tx.outbox.add(mail)
 
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
-        """Confirms the address of the link; sessions from before its first proof end, which may be somebody else's.
+        """Confirms the address of the link.
 
-        Raises ValidationError on ``token``; with the link of a changed address, Conflict on ``email`` as well.
+        The first proof ends sessions and factors of before it, which may be somebody else's. Raises ValidationError on
+        ``token``; with the link of a changed address, Conflict on ``email`` as well.
         """
         if await self.changes.finish(form.email, form.token, client):
             return
@@ -101,14 +104,15 @@ class Accounts:
                 await self._confirm(tx, token, client, now)
                 is_first = before is not None and not before.user.email_proved
                 versions = await self._end_sessions(tx, token.user_id, subjects, now) if is_first else {}
-                if is_first:
+                if before is not None and is_first:
                     # Security: whoever made the account must not take it along to an address of theirs.
                     await tx.email_changes.end(token.user_id)
+                    await forget_factors(tx, before.user, self.ids.new(), client, now)
                 await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
             published.update(versions)
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
-        """Sets a new password: ends every session, lifts the lock and confirms the address.
+        """Sets a new password: ends every session, lifts the lock and confirms the address, as ``confirm_email`` does.
 
         Raises ValidationError; an invalid password does not use the token up.
         """
@@ -131,10 +135,13 @@ class Accounts:
                 await tx.credentials.set_password(user.id, hashed, now)
                 # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
                 await tx.attempts.unlock(user.email_key)
+                before = await tx.users.state(user.id)
                 # A link from a mail proves the address, so a reset confirms it too.
                 await self._confirm(tx, token, client, now)
                 # Security: a reset is how an owner stops a change of the address that a thief asked for.
                 await tx.email_changes.end(user.id)
+                if before is not None and not before.user.email_proved:
+                    await forget_factors(tx, user, self.ids.new(), client, now)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 await record_own(tx, "password.reset", user.id, None, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))
@@ -235,6 +242,19 @@ class Accounts:
             at=now,
             language=client.language,
         )
+
+
+async def forget_factors(tx: AccountTransaction, user: User, mail_id: UUID, client: Client, now: datetime) -> None:
+    """Removes the factors of before the first proof of an address, which may be those of whoever made the account.
+
+    The user is told by mail where there was one. Their row must be locked.
+    """
+    removed = await tx.credentials.forget_factors(user.id)
+    await tx.attempts.unlock(guesses_of(user.id))
+    if removed:
+        await tx.audit.add(SYSTEM_TENANT_ID, event("factor.unproved", user.id, user.id, client, now))
+        mail = Mail(id=mail_id, kind="factor-removed", recipient=user.email, name=user.full_name, at=now)
+        await tx.outbox.add(replace(mail, address=client.address, language=client.language))
 
 
 def wrong_token() -> ValidationError:

@@ -113,3 +113,11 @@ class MemoryCredentials:
                 unlink_all(store, user_id)
             store.users[user_id] = replace(user, email_confirmed=True, email_proved=True, updated_at=at)
             return True
+
+    async def forget_factors(self, user_id: UUID) -> int:
+        async with self.access.write() as store:
+            before = len(store.factors)
+            store.factors = {key: factor for key, factor in store.factors.items() if factor.user_id != user_id}
+            store.recovery_codes = {key: used for key, used in store.recovery_codes.items() if key[0] != user_id}
+            store.passkey_handles.pop(user_id, None)
+            return before - len(store.factors)

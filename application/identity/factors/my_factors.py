@@ -24,7 +24,7 @@ from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound, TokenInvalid
 from domain.identity.factors import FactorKind
 from domain.identity.users import AccountState
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,9 @@ class MyFactors:
             # Locked, so that of two first factors at once one comes with recovery codes.
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)
+            # Security: the token may have been revoked since the request came, with all factors of before.
+            subject = user_subject(caller.user_id)
+            ensure_alive({subject: caller.issued[subject]}, state.token_versions)
             return await self._add(tx, state, new, client)
 
     @retry_on_conflict

@@ -158,6 +158,10 @@ class Credentials(Protocol):
         """
         ...
 
+    async def forget_factors(self, user_id: UUID) -> int:
+        """Removes all second factors, with recovery codes and the handle of passkeys; the number of factors."""
+        ...
+
 
 class EmailChange(Struct, frozen=True, kw_only=True):
     """An address that somebody wants for their account, until its link is opened; ``hash`` is that of its secret.
