@@ -21,6 +21,7 @@ from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.query.operators import ignores_case
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, not_writable, stale
 from domain.errors import BadRequest, FieldError
@@ -170,9 +171,7 @@ class _Load:
         field = self.loading.key
         if field is None or values[field.name] is None:
             return None
-        constraints = [constraint for constraint in self.model.unique if field.name in constraint.fields]
-        ignores_case = field.kind is Kind.TEXT and any(constraint.ignore_case for constraint in constraints)
-        return without_case(values[field.name]) if ignores_case else values[field.name]
+        return without_case(values[field.name]) if ignores_case(self.model, field) else values[field.name]
 
     def _is_first(self, row: ImportedRow, seen: set[object]) -> bool:
         key = self._key(row.values)

@@ -1,6 +1,8 @@
 """A connection that knows its scope: what row-level security lets it see."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -10,7 +12,7 @@ import asyncpg
 from adapters.postgres.connection.failures import BROKEN
 from adapters.postgres.schema.row_security import EVERY
 from domain.errors import InternalError
-from domain.scope import OneTenant, Scope
+from domain.scope import EveryTenant, OneTenant, Scope
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
@@ -66,6 +68,19 @@ class ServiceConnection(Connection):
     async def narrow(self, scope: Scope) -> None:
         """Changes whose rows are seen for the rest of the transaction."""
         await self._settle(f"SET LOCAL tenantry.scope = '{scope_text(scope)}'")
+
+    @asynccontextmanager
+    async def widened(self, scope: Scope) -> AsyncIterator[None]:
+        """Shows rows of every tenant within the block, and those of ``scope`` behind it, in whatever way it is left."""
+        await self.narrow(EveryTenant())
+        try:
+            yield
+        except BaseException:
+            # A failed transaction takes no statement: going back to a savepoint brings the former scope with it.
+            with suppress(asyncpg.PostgresError, *BROKEN):
+                await self.narrow(scope)
+            raise
+        await self.narrow(scope)
 
     async def commit(self) -> None:
         """A failure that somebody swallowed makes the server roll back where a commit was asked for."""

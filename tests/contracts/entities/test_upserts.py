@@ -53,7 +53,10 @@ class Team(Person, rename="camel", kw_only=True):
     """Rows with a single unique value, which are stored in sets."""
 
 
-@entity("guests", unique=[unique("email"), unique("badge")], tenant_owned=False, soft_delete=False, history=True)
+GUESTS = [unique("email"), unique("badge"), unique("name", "email", ignore_case=True)]
+
+
+@entity("guests", unique=GUESTS, tenant_owned=False, soft_delete=False, history=True)
 class Guest(Person, rename="camel", kw_only=True):
     """Rows that all tenants share, with a history."""
 
@@ -150,6 +153,9 @@ async def test_keys_are_compared_with_case_where_the_unique_counts_it(people: Wh
     for plural, emails in (("guests", ["A@x", "a@x"]), ("people", ["a@x"])):
         await load(people, line(2, email="A@x", badge=2, name="A"), plural=plural)
         assert sorted(str(row["email"]) for row in await stored(people, plural=plural)) == emails
+    await load(people, line(2, email="a@x", note="small"), line(3, email="A@x", note="large"), plural="guests")
+    noted = {(row["email"], row["note"]) for row in await stored(people, plural="guests")}
+    assert noted == {("a@x", "small"), ("A@x", "large")}
 
 
 @pytest.mark.parametrize("plural", ["people", "guests"])

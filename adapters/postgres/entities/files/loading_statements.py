@@ -29,7 +29,8 @@ from adapters.postgres.statements.writing import (
     update_columns,
 )
 from application.ports.entities.history import Action
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.operators import ignores_case
 
 REMEMBERED = 256
 
@@ -254,6 +255,5 @@ def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause, *, is_si
 
 
 def _key(model: EntityModel, key: str, rows: FromClause) -> Value:
-    is_text = model.by_name[key].kind is Kind.TEXT
-    folds = is_text and any(unique.ignore_case and key in unique.fields for unique in model.unique)
-    return unique_without_case(model, key, rows) if folds else rows.c[key]
+    # a unique over further fields that ignores case says nothing of the key by itself
+    return unique_without_case(model, key, rows) if ignores_case(model, model.by_name[key]) else rows.c[key]

@@ -22,7 +22,7 @@ from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
 from domain.errors import PreconditionFailed, Referrer, StillReferredTo
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.scope import OneTenant, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +96,8 @@ class PostgresRemoval:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
         # what is shared can be referred to by every tenant
-        await self.connection.narrow(EveryTenant())
-        removed = await self._remove(rows, version, is_final=is_final)
-        await self.connection.narrow(self.scope)
-        return removed
+        async with self.connection.widened(self.scope):
+            return await self._remove(rows, version, is_final=is_final)
 
     async def _remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)

@@ -23,7 +23,7 @@ from adapters.postgres.statements.running import fetch, fetch_row, fetch_value
 from application.ports.entities.records import Act, Restored
 from domain.entities.declaration import EntityModel, Registry
 from domain.errors import Conflict, NotFound
-from domain.scope import EveryTenant, Scope
+from domain.scope import Scope
 
 NOT_DELETED = "It is not deleted."
 STILL_DELETED = "refers to something deleted, which must be restored first"
@@ -49,10 +49,8 @@ class PostgresRestoring:
         if root.model.tenant_owned or not self.registry.referring(root.model.plural):
             return await self._restore(root)
         # what is shared can have taken rows of every tenant along
-        await self.connection.narrow(EveryTenant())
-        restored = await self._restore(root)
-        await self.connection.narrow(self.scope)
-        return restored
+        async with self.connection.widened(self.scope):
+            return await self._restore(root)
 
     async def _restore(self, root: RowsByModel) -> Restored:
         along = await self._taken_along(root)
