@@ -164,8 +164,7 @@ LARGEST_PAGE_BYTES = LARGEST_PAGE * 1024 * 1024
 
 def too_large_page() -> ValidationError:
     """Error of a query whose page has more than ``LARGEST_PAGE``."""
-    remedy = "take fewer rows to a page"
-    return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: {remedy}")
+    return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: take fewer rows to a page")
 
 
 def included(view: View, steps: tuple[str, ...]) -> list[str]:
