@@ -201,6 +201,7 @@ def _users(adapters: Adapters, settings: Settings, departures: Departures) -> Us
         adapters.cache,
         adapters.clock,
         adapters.ids,
+        _recent(settings),
     )
 
 

@@ -1,5 +1,6 @@
 """The server of ``fido2`` with the checks that it leaves out: exact origin, cross-origin use, algorithm."""
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +33,7 @@ ALGORITHMS = (-7, -8, -257)
 """COSE numbers of ES256, EdDSA and RS256, the preferred first."""
 
 LONGEST_ID = 1023  # WebAuthn, section 7.1: longer ids are not taken
-_WRONG = (ValueError, KeyError, TypeError, AttributeError, AssertionError, IndexError, RecursionError)
+_WRONG = (ValueError, KeyError, TypeError, AttributeError, AssertionError, IndexError, RecursionError, struct.error)
 """What fido2 raises for responses of another form; its parsers check little before they read."""
 
 

@@ -7,11 +7,10 @@ from typing import TypeVar
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
 from joserfc import jwe
-from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, RSAKey
 from msgspec import Raw, Struct
 
-from adapters.joserfc.sealing import Jwk, Sealing, decoded, public_text
+from adapters.joserfc.sealing import NOT_OPENED, Jwk, Sealing, decoded, public_text
 from application.ports.identity.passwords import OpenedPassword
 from domain.identity.signing_keys import OPENS_PASSWORDS, OVERLAP, Purpose, SigningKey, living_keys, signing_key
 
@@ -117,7 +116,7 @@ def _header(text: str, kind: type[H]) -> H | None:
 def _decrypted(text: str, key: RSAKey | ECKey) -> bytes | None:
     try:
         return jwe.decrypt_compact(text, key, registry=_REGISTRY).plaintext
-    except (JoseError, ValueError):
+    except NOT_OPENED:
         return None
 
 

@@ -76,6 +76,19 @@ def derived_keys(secret_key: str, other: str | None, purpose: str) -> list[bytes
     return [derived_key(secret, purpose) for secret in (secret_key, other) if secret is not None]
 
 
+NOT_OPENED = (
+    JoseError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+    msgspec.MsgspecError,
+)
+"""What joserfc raises for texts of strangers: it reads the members of a header before it checks their types."""
+
+
 def decoded(part: str) -> bytes:
     return urlsafe_b64decode(part + "=" * (-len(part) % 4))
 

@@ -6,11 +6,10 @@ from typing import get_args
 
 import msgspec
 from joserfc import jwe
-from joserfc.errors import JoseError
 from joserfc.jwk import OctKey
 from msgspec import Raw, Struct
 
-from adapters.joserfc.sealing import derived_keys
+from adapters.joserfc.sealing import NOT_OPENED, derived_keys
 from application.ports.identity.sessions import T, Ticket, TicketKind
 
 LONGEST = 8 * 1024
@@ -52,5 +51,5 @@ class SealedTickets:
             if opened.headers() != _HEADER or now >= sealed.until:
                 return None
             return Ticket(sealed.id, msgspec.json.decode(sealed.content, type=content), sealed.until)
-        except (JoseError, ValueError, RecursionError, msgspec.MsgspecError):
+        except NOT_OPENED:
             return None

@@ -13,7 +13,7 @@ from joserfc.jwk import OKPKey
 from msgspec import UNSET, Raw, Struct
 from msgspec.structs import replace
 
-from adapters.joserfc.sealing import Sealing, decoded, encoded, public_text
+from adapters.joserfc.sealing import NOT_OPENED, Sealing, decoded, encoded, public_text
 from domain.bounded_cache import BoundedCache
 from domain.errors import TokenExpired, TokenInvalid
 from domain.identity.signing_keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
@@ -126,7 +126,7 @@ class JoserfcTokens:
                 raise TokenInvalid
             signed = jws.deserialize_compact(token, self._opened[kid], registry=_REGISTRY)
             claims = msgspec.json.decode(signed.payload, type=Claims)
-        except (JoseError, ValueError, msgspec.MsgspecError):
+        except NOT_OPENED:
             raise TokenInvalid from None
         self._ensure_ours(claims, int(now.timestamp()))
         return claims

@@ -21,6 +21,17 @@ LOOKED_AGAIN_AFTER = timedelta(minutes=1)
 """Shortest time between two requests for the keys. An unknown key id may be new, or made up to cause requests."""
 
 _REGISTRY = jws.JWSRegistry(algorithms=["RS256"])
+_UNREADABLE = (
+    JoseError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    RecursionError,
+    msgspec.MsgspecError,
+)
+"""What joserfc raises for texts of strangers: it reads the members of a header before it checks their types."""
 
 
 class _Key(Struct, frozen=True):
@@ -86,7 +97,7 @@ class Microsoft:
     async def _key_of(self, token: str) -> _Key | None:
         try:
             header = jws.extract_compact(token.encode()).headers()
-        except (JoseError, ValueError):
+        except _UNREADABLE:
             return None
         kid = header.get("kid")
         if not isinstance(kid, str) or header.get("alg") != "RS256":
@@ -109,5 +120,5 @@ def _verified(token: str, key: _Key) -> _IdToken | None:
         public = RSAKey.import_key({"kty": "RSA", "n": key.n, "e": key.e})
         signed = jws.deserialize_compact(token, public, registry=_REGISTRY)
         return msgspec.json.decode(signed.payload, type=_IdToken)
-    except (JoseError, ValueError, msgspec.MsgspecError):
+    except _UNREADABLE:
         return None

@@ -107,4 +107,5 @@ class FirstStart:
 
     async def _missing_roles(self, tx: Transaction) -> list[str]:
         """Names of the shipped roles that the database has not."""
-        return [name for name in SHIPPED_ROLES if await tx.roles.by_id(shipped_role_id(name)) is None]
+        stored = {listed.role.id for listed in await tx.roles.visible(SYSTEM_TENANT_ID)}
+        return [name for name in SHIPPED_ROLES if shipped_role_id(name) not in stored]

@@ -96,6 +96,20 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
     ensure_outranks(caller, state)
 
 
+def ensure_may_change_owner(caller: Caller, state: AccountState, own: AccountState | None) -> None:
+    """Raises Forbidden for an owner of the caller's tenant, who would lose the tenant with the account.
+
+    Super-admins, other owners and the owner themselves pass; ``own`` is the caller's account, None for a service's.
+    """
+    is_free = caller.is_super_admin or caller.user_id == state.user.id or not _owns(state, caller.tenant_id)
+    if not is_free and (own is None or not _owns(own, caller.tenant_id)):
+        raise Forbidden("This user owns the tenant: only owners and super-admins may do this.")
+
+
+def _owns(state: AccountState, tenant_id: UUID | None) -> bool:
+    return any(held.is_owner and held.tenant_id == tenant_id for held in state.memberships)
+
+
 def ensure_outranks(caller: Caller, state: AccountState) -> None:
     """Raises Forbidden when the user holds a permission, system roles included, that the caller does not hold."""
     held = [role for membership in state.memberships for role in membership.roles]
@@ -169,6 +183,22 @@ def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:
     """Raises Conflict when the tenant has no active owner but ``user_id``, who may be out of the locked ``owners``."""
     if set(owners) <= {user_id}:
         raise Conflict("The tenant's last owner must stay its owner: transfer the tenant to another member first.")
+
+
+def other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
+    """Roles beside those that the caller replaces, a set for each token that they are in."""
+    # System roles are in the token of every tenant.
+    if caller.acts_for_all:
+        return [(), *(membership.roles for membership in state.memberships)]
+    return [state.roles]
+
+
+def roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
+    """Roles that the caller administers: system roles from the tenant ``system``, elsewhere those of the membership."""
+    if caller.acts_for_all:
+        return state.roles
+    memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
+    return next((membership.roles for membership in memberships), ())
 
 
 # Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system

@@ -45,8 +45,8 @@ class UsersController(Controller):
 
     @put(
         "/{user_id:str}",
-        **operation("users.update", "Change a user", needs("update:users"), "CONFLICT"),
-        description="Fields sent change, fields left out stay.",
+        **operation("users.update", "Change a user", needs("update:users"), "CONFLICT", "REAUTHENTICATION_REQUIRED"),
+        description="Fields sent change, fields left out stay. Another address of one's own needs a recent proof.",
     )
     async def update(
         self, request: StrictRequest, user_id: PathId, data: JSONBody[UserForm], users: Users

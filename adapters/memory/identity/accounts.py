@@ -86,7 +86,11 @@ class MemoryEmailChanges:
 
     async def end(self, user_id: UUID) -> bool:
         async with self.access.write() as store:
-            return store.email_changes.pop(user_id, None) is not None
+            found = store.email_changes.get(user_id)
+            if found is None or not found.email:
+                return False
+            store.email_changes[user_id] = replace(found, email="", email_key="", hash=f"ended:{user_id}")
+            return True
 
 
 @dataclass(frozen=True)

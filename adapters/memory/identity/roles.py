@@ -26,7 +26,8 @@ class MemoryRoles:
         found = [role for role in roles if role.name in names and role.tenant_id in (None, tenant_id)]
         return sorted(found, key=lambda role: (role.is_system, role.name))
 
-    async def by_id(self, role_id: UUID) -> Role | None:
+    async def lock(self, role_id: UUID) -> Role | None:
+        # Transactions run one after the other: no lock is needed.
         return self.access.read().roles.get(role_id)
 
     async def add(self, role: Role) -> None:

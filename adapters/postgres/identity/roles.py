@@ -27,7 +27,8 @@ _BY_NAMES = """
 SELECT id, tenant_id, name, description, permissions
 FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = ANY ($2)
 ORDER BY tenant_id IS NULL, name FOR KEY SHARE"""
-_BY_ID = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = $1"
+# UPDATE, against the KEY SHARE of those who give the role: sizes of its holders' tokens stay as they are read.
+_LOCK = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = $1 FOR UPDATE"
 _BY_IDS = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = ANY ($1)"
 _LOCK_NAME = """
 SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || lower($1::text COLLATE "default"), 0))"""
@@ -69,8 +70,8 @@ class PostgresRoles:
     async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
         return [_role(row) for row in await self.connection.fetch(_BY_NAMES, tenant_id, list(names))]
 
-    async def by_id(self, role_id: UUID) -> Role | None:
-        row = await self.connection.fetchrow(_BY_ID, role_id)
+    async def lock(self, role_id: UUID) -> Role | None:
+        row = await self.connection.fetchrow(_LOCK, role_id)
         return None if row is None else _role(row)
 
     async def add(self, role: Role) -> None:

@@ -14,11 +14,12 @@ from application.ports.identity.users import Departures, IdentityTransaction, Me
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import NotFound, ValidationError
+from domain.errors import Forbidden, NotFound, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fit_membership,
     ensure_fits_token,
+    ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
@@ -95,6 +96,8 @@ class MembershipAdministration:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
                     )
+                if form.is_default:
+                    _ensure_may_move_default(caller, state, tenant_id)
                 kept: Sequence[Role] = before.roles if before else ()
                 roles = kept
                 if form.roles is not UNSET:
@@ -134,6 +137,7 @@ class MembershipAdministration:
                     ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
                 if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
                     ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+                ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                 versions = await tx.token_versions.bump([subject])
                 await tx.audit.add(
                     tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now())
@@ -183,6 +187,14 @@ def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
     # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
+
+
+def _ensure_may_move_default(caller: Caller, state: AccountState, tenant_id: UUID) -> None:
+    """Raises Forbidden where an administrator would make a member of two tenants begin in this one."""
+    elsewhere = any(held.is_default and held.tenant_id != tenant_id for held in state.memberships)
+    # Security: where somebody's logins begin is no business of one of their tenants.
+    if elsewhere and not caller.is_super_admin and caller.user_id != state.user.id:
+        raise Forbidden("Only members themselves and super-admins make another tenant the default.")
 
 
 def _item(user_id: UUID, membership: Membership) -> MembershipItem:

@@ -117,13 +117,15 @@ class RoleAdministration:
     @retry_on_conflict
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
         """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
-        if errors := _errors(form):
-            # A name from before the rules for new ones is kept until somebody changes it.
-            _ensure([error for error in errors if error.field != "name" or not await self._is_kept(role_id, form)])
+        errors = _errors(form)
+        _ensure([error for error in errors if error.field != "name"])
         subject = role_subject(role_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                before = await self._role(tx, caller, role_id)
+                # Locked: every column is written, and another administrator may change the role at the same time.
+                before = _seen(caller, await tx.roles.lock(role_id))
+                # A name from before the rules for new ones is kept until somebody changes it.
+                _ensure(() if form.name == before.name else errors)
                 ensure_may_change_role(caller, before)
                 role = _changed(before, form)
                 ensure_keeps_name(before, role.name)
@@ -143,15 +145,10 @@ class RoleAdministration:
             published.update(versions)
         return _item(role)
 
-    async def _is_kept(self, role_id: UUID, form: RoleChange) -> bool:
-        async with self.database.read_only(EveryTenant()) as read:
-            role = await read.roles.by_id(role_id)
-        return role is not None and role.name == form.name
-
     @retry_on_conflict
     async def delete(self, caller: Caller, role_id: UUID, client: Client) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
-            role = await self._role(tx, caller, role_id)
+            role = _seen(caller, await tx.roles.lock(role_id))
             ensure_may_change_role(caller, role)
             if shipped_name(role) is not None:
                 raise Conflict("This role belongs to the service and cannot be deleted.")
@@ -186,12 +183,13 @@ class RoleAdministration:
             await record(tx, "permission.created", caller, permission.id, client, self.clock.now())
         return permission
 
-    async def _role(self, tx: IdentityTransaction, caller: Caller, role_id: UUID) -> Role:
-        role = await tx.roles.by_id(role_id)
-        # Security: another tenant's role does not exist for the caller.
-        if role is None or role.tenant_id not in (None, caller.tenant_id):
-            raise NotFound
-        return role
+
+def _seen(caller: Caller, role: Role | None) -> Role:
+    """The role, for a caller who may know of it. Raises NotFound."""
+    # Security: another tenant's role does not exist for the caller.
+    if role is None or role.tenant_id not in (None, caller.tenant_id):
+        raise NotFound
+    return role
 
 
 def served_permissions(registry: Registry) -> list[Permission]:

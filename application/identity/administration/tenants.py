@@ -89,7 +89,10 @@ class TenantAdministration:
         now, subject = self.clock.now(), tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
-                tenant = await self._tenant(tx, tenant_id)
+                # Locked, so that of two who delete it the second finds none.
+                tenant = await tx.tenants.lock(tenant_id)
+                if tenant is None:
+                    raise NotFound
                 _ensure_system_stays(tenant, None)
                 await tx.tenants.remove(tenant_id, now)
                 versions = await tx.token_versions.bump([subject])

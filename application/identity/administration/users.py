@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from msgspec import UNSET
@@ -21,6 +21,7 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
+from application.identity.welcome_mails import WelcomeTransaction, add_welcome
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
@@ -31,11 +32,14 @@ from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
+    ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
     ensure_super_admin_stays,
     ensure_visible,
+    other_roles_in_tokens,
+    roles_in_scope,
     roles_named,
     takes_an_admin,
 )
@@ -54,7 +58,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subje
 
 @dataclass(frozen=True)
 class UserAdministration:
-    database: Database[MemberTransaction]
+    database: Database[WelcomeTransaction]
     departures: Departures
     revocations: Revocations
     passwords: Passwords
@@ -62,6 +66,7 @@ class UserAdministration:
     cache: Cache
     clock: Clock
     ids: Ids
+    recent: timedelta
 
     async def page(self, caller: Caller, parameters: Parameters) -> UserPage:
         tenant_id = None if caller.acts_for_all else caller.tenant.id
@@ -104,7 +109,7 @@ class UserAdministration:
             digests = self.departures.digests(user.email_key, caller.tenant.id)
             await tx.former_members.readmit(caller.tenant.id, user.id, digests)
             if form.send_welcome_email:
-                await tx.outbox.add(Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now))
+                await add_welcome(tx, self.ids.new(), user.email_key, now)
             await record(tx, "user.created", caller, user.id, client, self.clock.now())
             return await self._detail(tx, caller, user.id)
 
@@ -119,6 +124,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
+        """Changes the account. Raises ReauthenticationRequired for another address of one's own by an old proof."""
         now = self.clock.now()
         async with self.revocations.publishing(_subjects(user_id)) as published:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -128,6 +134,11 @@ class UserAdministration:
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
+                    # Security: whoever holds a token that is not theirs must not take the account with it.
+                    if changed.email != state.user.email and user_id == caller.user_id:
+                        caller.ensure_recent(now, self.recent)
+                    if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
+                        ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
                 versions = await self._revoke_tokens(tx, caller, state, form, now)
@@ -176,6 +187,7 @@ class UserAdministration:
         ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
         for tenant_id in ended:
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+        ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         if leaves_one:
             await tx.memberships.remove(user_id, caller.tenant.id)
             marks = self.departures.marks(state.user, [caller.tenant.id], caller.user_id)
@@ -260,15 +272,15 @@ class UserAdministration:
         client: Client,
     ) -> None:
         roles = await self._roles(tx, caller, names, field)
-        ensure_may_give(caller, roles, _roles_in_scope(caller, state))
+        ensure_may_give(caller, roles, roles_in_scope(caller, state))
         # Each tenant's token carries these roles beside others and must stay below the greatest size.
-        for others in _other_roles_in_tokens(caller, state):
+        for others in other_roles_in_tokens(caller, state):
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
-        if {role.id for role in roles} != {role.id for role in _roles_in_scope(caller, state)}:
+        if {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}:
             await tx.outbox.add(self._notice("roles-changed", state.user, client, self.clock.now()))
 
     async def _save_roles(
@@ -302,7 +314,7 @@ class UserAdministration:
         factors_locked_until = await tx.attempts.locked_until(guesses_of(user.id), self.clock.now())
         sees_all = caller.acts_for_all or caller.is_super_admin
         return UserDetail(
-            **item_fields(user, (role.name for role in _roles_in_scope(caller, state))),
+            **item_fields(user, (role.name for role in roles_in_scope(caller, state))),
             phone_number=user.phone_number,
             profile_picture_url=user.profile_picture_url,
             email_confirmed=user.email_confirmed,
@@ -327,18 +339,3 @@ def _subjects(user_id: UUID) -> tuple[str, str]:
 def _owned(state: AccountState) -> list[UUID]:
     """Tenants that the user owns, in the order in which their owners are locked."""
     return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)
-
-
-def _other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
-    # Roles beside the replaced ones, a set for each token: system roles are in the token of every tenant.
-    if caller.acts_for_all:
-        return [(), *(membership.roles for membership in state.memberships)]
-    return [state.roles]
-
-
-def _roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
-    # From the tenant ``system`` the system roles are administered, elsewhere the roles of the membership.
-    if caller.acts_for_all:
-        return state.roles
-    memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
-    return next((membership.roles for membership in memberships), ())

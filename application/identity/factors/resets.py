@@ -10,7 +10,7 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.administration import ensure_may_change_account
+from domain.identity.administration import ensure_may_change_account, ensure_may_change_owner
 from domain.identity.factors import guesses_of
 from domain.scope import Caller, Client, EveryTenant, event, user_subject
 
@@ -40,6 +40,7 @@ class FactorResets:
                     raise NotFound
                 # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
                 ensure_may_change_account(caller, state)
+                ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                 removed = await tx.factors.remove(user_id, None)
                 await tx.recovery_codes.replace(user_id, [])
                 # Whoever lost the app has often tried: the next one is set up at once.

@@ -166,7 +166,7 @@ class Credentials(Protocol):
 class EmailChange(Struct, frozen=True, kw_only=True):
     """An address that somebody wants for their account, until its link is opened; ``hash`` is that of its secret.
 
-    ``mailed_at`` are the times of the mails with such links within the last day.
+    ``mailed_at`` are the times of the mails with such links within the last day. ``email`` is empty once it was ended.
     """
 
     user_id: UUID
@@ -195,7 +195,10 @@ class EmailChanges(Protocol):
         ...
 
     async def end(self, user_id: UUID) -> bool:
-        """Removes the user's change; of parallel calls one gets True."""
+        """Ends the user's change and its link; of parallel calls one gets True.
+
+        ``of_user`` goes on telling the times of its mails, without the address that was wanted.
+        """
         ...
 
 

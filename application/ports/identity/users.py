@@ -171,7 +171,9 @@ class Roles(Protocol):
         """
         ...
 
-    async def by_id(self, role_id: UUID) -> Role | None: ...
+    async def lock(self, role_id: UUID) -> Role | None:
+        """The role; until the transaction ends nobody changes or removes it, and nobody is given it."""
+        ...
 
     async def add(self, role: Role) -> None:
         """Stores a new role. Raises Conflict on ``name``, compared without case in the tenant and the system."""

@@ -35,7 +35,7 @@ async def test_names_from_before_the_rules_may_be_sent_back(service: InMemorySer
     new = NewUserForm(email="old@example.com", password=PASSWORD, full_name="Old")
     user = await service.services.users.create(root, new, HERE)
     async with service.adapters.database.transaction(EveryTenant()) as tx:
-        stored = await tx.roles.by_id(role.id)
+        stored = await tx.roles.lock(role.id)
         state = await tx.users.state(user.id)
         assert stored is not None
         assert state is not None

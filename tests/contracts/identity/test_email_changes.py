@@ -60,6 +60,21 @@ async def test_of_many_that_end_a_change_one_ends_it(database: WholeDatabase, ad
     assert sorted(await asyncio.gather(*(end() for _ in range(8)))) == [False] * 7 + [True]
 
 
+async def test_an_ended_change_has_no_link_and_keeps_the_times_of_its_mails(database: WholeDatabase, ada: User) -> None:
+    change, later = change_of(ada), change_of(ada, hash="later", mailed_at=(NOW, LATER))
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.email_changes.save(change)
+        assert await tx.email_changes.end(ada.id)
+        assert await tx.email_changes.by_hash(change.hash, NOW) is None
+        ended = await tx.email_changes.of_user(ada.id)
+        assert ended is not None
+        assert (ended.email, ended.email_key, ended.mailed_at) == ("", "", (NOW,))
+        assert await tx.email_changes.by_hash(ended.hash, LATER) is None
+        await tx.email_changes.save(later)
+        assert await tx.email_changes.by_hash(later.hash, NOW) == later
+        assert await tx.email_changes.end(ada.id)
+
+
 @pytest.mark.parametrize("how", ["another address", "another name", "gone"])
 async def test_a_change_ends_with_the_address_it_was_to_replace(database: WholeDatabase, ada: User, how: str) -> None:
     change = change_of(ada)

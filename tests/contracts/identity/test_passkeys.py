@@ -1,12 +1,16 @@
 """Ceremonies of passkeys: what a right answer says, and every wrong one refused."""
 
+import asyncio
 import json
 import secrets
 from base64 import b64encode
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from adapters.fido2.ceremonies import Fido2Ceremonies
 from application.ports.identity.factors import Credential
@@ -171,3 +175,35 @@ async def test_anything_else_is_refused_and_never_breaks(ceremonies: PasskeyCere
     assert await ceremonies.created(response, CHALLENGE) is None
     assert await ceremonies.asserted(response, CHALLENGE, credential) is None
     assert await ceremonies.credential_id(response) in (None, b"a")
+
+
+ENDS = [b"\x19", b"\x1a\0", b"\x1b", b"\x39", b"\x58", b"\x59", b"\x99", b"\xb9", b"\xfb"]
+CUT = st.binary(max_size=12) | st.sampled_from(ENDS)
+"""CBOR that ends too early, or is none."""
+
+
+@given(CUT, st.integers(0, 255), st.data())
+@example(b"\x19", 0x80, None)
+@example(b"\x19", 0xC5, None)
+def test_cut_and_changed_cbor_is_refused(cut: bytes, flags: int, data: st.DataObject | None) -> None:
+    asyncio.run(ensure_refused(cut, flags, data))
+
+
+async def ensure_refused(cut: bytes, flags: int, data: st.DataObject | None) -> None:
+    ceremonies, key = Fido2Ceremonies(RP_ID, "Tenantry", frozenset({ORIGIN})), Authenticator()
+    response = key.make(await ceremonies.creation(HANDLE, NAMES, [], CHALLENGE))
+    credential = await ceremonies.created(response, CHALLENGE)
+    assert credential is not None
+    whole = unb64(response["response"]["attestationObject"])
+    at = data.draw(st.integers(0, len(whole) - 1)) if data else 0
+    for attestation in (cut, whole[:at], whole[:at] + cut):
+        changed = response["response"] | {"attestationObject": b64(attestation)}
+        stored = await ceremonies.created(response | {"response": changed}, CHALLENGE)
+        # The last bytes are of the public key: with others it is a key that nobody has.
+        if stored is not None:
+            shown = key.show(await request(ceremonies, credential))
+            assert await ceremonies.asserted(shown, CHALLENGE, stored) is None
+    shown = key.show(await request(ceremonies, credential))
+    told = sha256(RP_ID.encode()).digest() + bytes([flags]) + bytes(4) + cut
+    changed = shown["response"] | {"authenticatorData": b64(told)}
+    assert await ceremonies.asserted(shown | {"response": changed}, CHALLENGE, credential) is None

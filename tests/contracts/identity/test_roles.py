@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from adapters.postgres.database import PostgresDatabase
 from application.ports.identity.users import ROLE_HELD
@@ -49,8 +50,8 @@ async def test_names_find_the_tenants_own_first(database: WholeDatabase, tenants
     async with database.autocommit(EveryTenant()) as read:
         assert await read.roles.by_names(here.id, ["A", "Z", "none"]) == [own, system]
         assert await read.roles.by_names(None, ["A", "Z"]) == [system]
-        assert await read.roles.by_id(foreign.id) == foreign
-        assert await read.roles.by_id(new_id()) is None
+        assert await read.roles.lock(foreign.id) == foreign
+        assert await read.roles.lock(new_id()) is None
 
 
 async def test_a_name_stands_for_one_role(database: WholeDatabase, tenants: list[Tenant]) -> None:
@@ -68,7 +69,7 @@ async def test_saving_keeps_the_name_free_of_others(database: WholeDatabase, ten
     changed = Role(id=stored.id, tenant_id=stored.tenant_id, name="ONE", description="new", permissions=("*",))
     async with database.transaction(EveryTenant()) as tx:
         await tx.roles.save(changed)
-        assert await tx.roles.by_id(stored.id) == changed
+        assert await tx.roles.lock(stored.id) == changed
     with pytest.raises(Conflict):
         async with database.transaction(EveryTenant()) as tx:
             await tx.roles.save(Role(id=stored.id, tenant_id=stored.tenant_id, name="other"))
@@ -83,7 +84,7 @@ async def test_a_role_that_is_held_stays(database: WholeDatabase, tenants: list[
         await tx.memberships.save(ada.id, tenants[0].id, [in_tenant.id], None, NOW)
         await tx.memberships.set_system_roles(ada.id, [as_such.id])
         await tx.roles.remove(free.id)
-        assert await tx.roles.by_id(free.id) is None
+        assert await tx.roles.lock(free.id) is None
     for held in (in_tenant, as_such):
         with pytest.raises(Conflict, match=ROLE_HELD):
             async with database.transaction(EveryTenant()) as tx:
@@ -198,3 +199,21 @@ async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: Whol
         await tx.memberships.save(ada.id, SYSTEM_TENANT_ID, [system.id], None, NOW)
         seen = {stored_role.role.id: stored_role.user_count for stored_role in await tx.roles.visible(SYSTEM_TENANT_ID)}
     assert seen[system.id] == 1
+
+
+async def test_changes_of_one_role_are_made_one_after_the_other(postgres: PostgresDatabase) -> None:
+    shared = role(None, permissions=())
+    await add(postgres, shared)
+    names = [f"read:kind{number}" for number in range(6)]
+
+    async def add_permission(name: str) -> None:
+        async with postgres.transaction(EveryTenant()) as tx:
+            stored = await tx.roles.lock(shared.id)
+            assert stored is not None
+            await tx.roles.save(replace(stored, permissions=(*stored.permissions, name)))
+
+    await asyncio.gather(*map(add_permission, names))
+    async with postgres.transaction(EveryTenant()) as tx:
+        stored = await tx.roles.lock(shared.id)
+    assert stored is not None
+    assert sorted(stored.permissions) == names

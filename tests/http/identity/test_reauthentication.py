@@ -115,6 +115,21 @@ async def test_a_missing_permission_and_a_service_account_are_told_before_an_old
         assert (await guarded.call("GET", "/own/both", as_whom=whom)).status_code == 403
 
 
+async def test_another_address_of_ones_own_asks_administrators_for_a_recent_proof_too(guarded: TestApp) -> None:
+    ada, bob = [await guarded.make_user("acme", f"{name}@acme.example", ["Admin"]) for name in ("ada", "bob")]
+    await guarded.login("ada", "ada@acme.example")
+    old = sign(guarded, "old", "ada", auth_time=0)
+    for address in ("thief@acme.example", "ADA@acme.example"):
+        refused = await guarded.call("PUT", f"/api/users/{ada}", as_whom=old, json={"email": address, "fullName": "A"})
+        assert (refused.status_code, refused.json()["errorCode"]) == (401, "REAUTHENTICATION_REQUIRED")
+        assert refused.headers["WWW-Authenticate"] == CHALLENGE
+    same = {"email": " ada@acme.example", "fullName": "Ada"}
+    for user_id, body in ((ada, same), (bob, {"email": "robert@acme.example"})):
+        assert (await guarded.call("PUT", f"/api/users/{user_id}", as_whom=old, json=body)).status_code == 200
+    other = {"email": "ada@new.example"}
+    assert (await guarded.call("PUT", f"/api/users/{ada}", as_whom="ada", json=other)).status_code == 200
+
+
 def test_the_greatest_age_is_a_setting() -> None:
     settings = read_settings({**SETTINGS, "TENANTRY_REAUTH_MINUTES": "3"})
     assert http_settings(settings).recent == timedelta(minutes=3)

@@ -248,3 +248,16 @@ async def test_a_limit_by_address_and_one_by_email_show_the_tighter(processes: P
     for number in range(7):
         await login(processes, number, "198.51.100.7")
     assert (await ask("198.51.100.7")).headers["x-ratelimit-remaining"] == "2"
+
+
+async def test_a_token_that_one_process_revoked_is_dead_at_the_other_whatever_the_body_names(
+    processes: Processes,
+) -> None:
+    body = {"email": "new@example.com"}
+    asked = await processes.call(1, "POST", "/api/auth/me/email", json=body)
+    assert (asked.status_code, asked.headers["x-ratelimit-remaining"]) == (200, "2")
+    assert (await processes.call(0, "POST", "/api/auth/logout")).status_code == 200
+    answers = [await processes.call(number, "POST", "/api/auth/me/email", json=body) for number in range(4)]
+    # Counted for the session of the dead token, in one count of both, and no more for the address.
+    assert [answer.status_code for answer in answers] == [401] * 3 + [429]
+    assert [answer.headers["x-ratelimit-remaining"] for answer in answers] == ["2", "1", "0", "0"]

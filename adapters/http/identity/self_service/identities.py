@@ -34,10 +34,11 @@ class IdentitiesController(Controller):
             "NOT_FOUND",
             "CONFLICT",
         ),
-        description="409 where it is the only way to log in: without a password, a passkey and another provider.",
+        description="409 where it is the only way to log in: without a password, a passkey and another provider. "
+        "A login by an account whose provider vouches for the same address links it again.",
     )
     async def unlink(
         self, request: StrictRequest, provider: FromPath[str], identities: NamedDependency[LinkedIdentities]
     ) -> Response[MessageOnly]:
         await identities.unlink(request.caller, provider, request.from_client)
-        return identity_message("The account is unlinked: it cannot be used to log in any more.")
+        return identity_message("The account is unlinked. A login by it links it again while it has your address.")

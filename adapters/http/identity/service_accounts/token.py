@@ -75,8 +75,8 @@ class TokenController(Controller):
             "UNSUPPORTED_MEDIA_TYPE",
         ),
         description="RFC 6749, section 4.4: `client_id` is the id of a service account, `client_secret` one of its "
-        "keys, both in the body or both by HTTP Basic. There is no refresh token. 400 is `invalid_request`, "
-        "`invalid_scope` or `unsupported_grant_type`.",
+        "keys, both in the body or both by HTTP Basic. There is no refresh token. The key's networks hold here, not "
+        "for the token. 400 is `invalid_request`, `invalid_scope` or `unsupported_grant_type`.",
         request_max_body_size=LARGEST_FORM,
         operation_class=TokenOperation,
     )

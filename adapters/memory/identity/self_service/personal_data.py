@@ -31,7 +31,9 @@ class MemoryPersonalRecords:
             "factors": _of_user(store.factors.values(), user.id, "created_at"),
             "recoveryCodes": [{"usedAt": at} for at in _used_codes(store, user.id)],
             "identities": _identities(store, user.id),
-            "emailChanges": _of_user(store.email_changes.values(), user.id, "requested_at"),
+            "emailChanges": _of_user(
+                (change for change in store.email_changes.values() if change.email), user.id, "requested_at"
+            ),
             "links": _links(store, user.id),
             "waitingMails": _mails(store, stored),
             "loginAttempts": _attempts(store, user.email_key),

@@ -39,7 +39,7 @@ SELECT json_build_object(
     ORDER BY linked_at, provider, subject) x),
 'emailChanges', (SELECT coalesce(json_agg(x), '[]') FROM (
     SELECT email, requested_at AS "requestedAt", expires_at AS "expiresAt"
-    FROM email_changes WHERE user_id = u.id) x),
+    FROM email_changes WHERE user_id = u.id AND email <> '') x),
 'links', (SELECT coalesce(json_agg(x), '[]') FROM (
     SELECT purpose, email_key AS email, issued_at AS "issuedAt", expires_at AS "expiresAt", used_at AS "usedAt"
     FROM one_time_tokens WHERE user_id = u.id ORDER BY number) x),

@@ -158,6 +158,27 @@ async def test_five_a_day(invited: Invited) -> None:
     assert (await ask(invited, "n5@new.example")).status_code == 200
 
 
+async def test_a_new_password_ends_the_link_and_not_the_count_of_the_day(invited: Invited) -> None:
+    passwords = [PASSWORD, *(f"another long password {number}" for number in range(5))]
+    for number in range(5):
+        assert (await ask(invited, f"n{number}@new.example")).status_code == 200
+        form = {"currentPassword": passwords[number], "newPassword": passwords[number + 1]}
+        body = {**form, "isPasswordEncrypted": False}
+        changed = await invited.tenants.call("member", "POST", "/api/auth/change-password", body)
+        assert changed.status_code == 200, changed.text
+        await log_in_by(invited, passwords[number + 1])
+    assert (await ask(invited, "n5@new.example")).status_code == 429
+    invited.clock.move(timedelta(days=1))
+    await log_in_by(invited, passwords[-1])
+    assert (await ask(invited, "n5@new.example")).status_code == 200
+
+
+async def log_in_by(invited: Invited, password: str) -> None:
+    body = {"email": email_of("member"), "password": password, "isPasswordEncrypted": False}
+    answer = await invited.tenants.app.client.post("/api/auth/login", json=body)
+    invited.tenants.app.tokens["member"] = answer.json()["data"]["token"]
+
+
 async def test_it_asks_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     services, now = invited.tenants.app.services, invited.clock.now()
     claims = services.tokens.read(invited.tenants.app.tokens["member"], now)

@@ -65,7 +65,15 @@ async def test_a_password_is_another_way(linked: Invited) -> None:
         "A way to log in was removed from your account",
     )
     assert "google" in mail.text
+    assert "links it again" in " ".join(mail.text.split())
     assert linked.actions()[-1] == "identity.unlinked"
+
+
+async def test_the_answer_does_not_say_that_the_account_is_kept_out(linked: Invited) -> None:
+    """A later login with the same address links it again: tests/application/identity/test_unlinked_identities.py."""
+    await with_password(linked)
+    said = (await linked.tenants.call("member", "DELETE", f"{PATH}/google")).json()["message"]
+    assert said == "The account is unlinked. A login by it links it again while it has your address."
 
 
 @pytest.mark.parametrize(("verifies", "expected"), [(True, (200, "")), (False, (409, "CONFLICT"))])

@@ -129,6 +129,38 @@ async def test_the_last_owner_stays(invited: Invited, how: str) -> None:
     assert await owners(invited) - {"admin"} == {"second"}
 
 
+TAKINGS: dict[str, tuple[str, str, Any]] = {
+    **{name: loss for name, loss in LOSSES.items() if name != "leave"},
+    "change the address": ("PUT", "/api/users/{clerk}", {"email": "mine@acme.example"}),
+    "remove the factors": ("DELETE", "/api/users/{clerk}/factors", None),
+}
+
+
+@pytest.mark.parametrize("how", TAKINGS)
+async def test_an_owner_is_safe_from_administrators_who_own_nothing(invited: Invited, how: str) -> None:
+    await own(invited, "admin")
+    await own(invited, "clerk")
+    await invited.tenants.make_user("second", "acme", ["Admin"])
+    await invited.tenants.log_in("second", "acme")
+    method, path, body = TAKINGS[how]
+    path = path.replace("{admin}", "{clerk}").format(**invited.tenants.tenants, **invited.tenants.users)
+    refused = await invited.tenants.call("second", method, path, body)
+    assert told(refused) == (403, "FORBIDDEN", [])
+    assert "owns the tenant" in refused.json()["errorMessage"]
+    assert await owners(invited) == {"admin", "clerk"}
+    assert (await invited.tenants.call("admin", method, path, body)).status_code == 200
+
+
+async def test_what_an_owner_does_not_lose_is_for_administrators_as_before(invited: Invited) -> None:
+    await own(invited, "clerk")
+    path = f"/api/users/{invited.tenants.users['clerk']}"
+    same = {"fullName": "Clara Clerk", "email": email_of("clerk"), "isActive": True, "roles": ["Member"]}
+    assert (await invited.tenants.call("admin", "PUT", path, same)).status_code == 200
+    assert (await invited.tenants.call("admin", "POST", f"{path}/unlock")).status_code == 200
+    mine = {"email": "clara@acme.example"}
+    assert (await invited.tenants.call("root in acme", "PUT", path, mine)).status_code == 200
+
+
 async def test_the_last_owner_stays_where_another_tenant_keeps_the_account(invited: Invited) -> None:
     await invited.tenants.make_user("second", "acme", ["Admin"])
     await invited.tenants.log_in("second", "acme")

@@ -1,0 +1,22 @@
+"""What unlinking an identity does not do: keep out an account whose provider vouches for the same address."""
+
+from application.identity.administration.user_forms import UserForm
+from domain.scope import EveryTenant
+from tests.application.identity.test_social_sign_in import complete_login, service
+from tests.application.in_memory_service import HERE, InMemoryService
+
+__all__ = ["service"]
+
+
+async def test_the_next_login_links_it_again_until_the_address_is_another(
+    service: InMemoryService,
+) -> None:  # the fixture
+    first = service.caller(await complete_login(service, "ada"))
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.credentials.set_password(first.user_id, "hash", service.clock.now())
+    await service.services.identities.unlink(first, "google", HERE)
+    assert service.caller(await complete_login(service, "ada")).user_id == first.user_id
+    await service.services.identities.unlink(first, "google", HERE)
+    root = await service.admin()
+    await service.services.users.update(root, first.user_id, UserForm(email="ada@elsewhere.example"), HERE)
+    assert service.caller(await complete_login(service, "ada")).user_id != first.user_id
