@@ -23,7 +23,17 @@ from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.operators import ignores_case
 from domain.entities.query.query import Path, Query
-from domain.entities.sheets import Column, Form, RowError, cell_value, escaped, exported_columns, not_writable, stale
+from domain.entities.sheets import (
+    MOST_ERRORS,
+    Column,
+    Form,
+    RowError,
+    cell_value,
+    escaped,
+    exported_columns,
+    not_writable,
+    stale,
+)
 from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 
@@ -116,7 +126,7 @@ class _Load:
             # Two rows with one key: the first is stored, as in a single statement of PostgreSQL.
             if row.number not in wrong and self._is_first(row, seen):
                 imported += self._store(row)
-        return Loaded(imported, len(incoming) - len(errors) - imported, errors)
+        return Loaded(imported, len(incoming) - len(errors) - imported, errors[:MOST_ERRORS], len(errors))
 
     def _incoming(self, cells: Cells) -> ImportedRow:
         number, row_id, *rest = cells

@@ -140,7 +140,7 @@ def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Re
     return Report(
         imported=loaded.imported,
         skipped=loaded.skipped,
-        failed=sheet.failed + len(refused),
+        failed=sheet.failed + loaded.failed,
         errors=tuple(errors[:MOST_ERRORS]),
     )
 

@@ -27,11 +27,15 @@ class Loading(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """Result of an import; ``errors`` lists every row that the database refused."""
+    """Result of an import; ``failed`` counts the rows that the database refused, ``errors`` are the first of them.
+
+    In the order of the file, at most ``MOST_ERRORS``.
+    """
 
     imported: int
     skipped: int
     errors: Sequence[RowError]
+    failed: int = 0
 
 
 class Transfers(Protocol):

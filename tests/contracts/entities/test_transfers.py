@@ -16,7 +16,7 @@ from domain.entities.csv_rows import written
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View, default_sort
 from domain.entities.query.read_query import read_export
-from domain.entities.sheets import Form, RowError
+from domain.entities.sheets import MOST_ERRORS, Form, RowError
 from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id
@@ -205,6 +205,17 @@ async def test_a_row_that_refers_to_nothing_of_this_tenant_is_an_error(files: Fi
         (3, "categoryId: refers to nothing that exists"),
     ]
     assert [detail.field for error in loaded.errors for detail in error.details] == ["categoryId", "categoryId"]
+
+
+@pytest.mark.parametrize("key", [None, "sku"])
+async def test_all_rows_that_the_database_refuses_are_counted_and_the_first_are_told(
+    files: Files, key: str | None
+) -> None:
+    upsert = None if key is None else (ALL, None)
+    wrong = [row(n, f"SKU-{n}", categoryId=str(new_id()), upsert=upsert) for n in range(2, MOST_ERRORS + 7)]
+    loaded = await files.load(*wrong, row(MOST_ERRORS + 7, "AAA", upsert=upsert), key=key)
+    assert (loaded.imported, loaded.skipped, loaded.failed) == (1, 0, MOST_ERRORS + 5)
+    assert [error.row for error in loaded.errors] == list(range(2, MOST_ERRORS + 2))
 
 
 async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files) -> None:

@@ -1,6 +1,6 @@
 """A file's rows into the database: COPY to a temporary table, what is wrong with them, and one write of the rest."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import RowError, not_writable, stale
+from domain.entities.sheets import MOST_ERRORS, RowError, not_writable, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -36,6 +36,7 @@ class Load:
     tenant: UUID | None
     loading: Loading
     errors: list[RowError] = field(default_factory=list)
+    failed: int = 0
 
     async def run(self, rows: AsyncIterator[bytes]) -> Loaded:
         count = await self._copy(rows)
@@ -45,7 +46,7 @@ class Load:
         if count:
             await self._ensure_references()
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
-        return Loaded(imported, count - len(self.errors) - imported, self.errors)
+        return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
         is_upsert = self.loading.key is not None
@@ -66,22 +67,27 @@ class Load:
         """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model))
-        await self._leave_out([msgspec.json.decode(row["refused"], type=RowError) for row in found])
+        await self._leave_out_found(found, lambda row: msgspec.json.decode(row["refused"], type=RowError))
         older = await self._fetch(statements.find_stale(self.registry, self.model))
-        await self._leave_out([stale(row["n"], row["version"], row["stored"]) for row in older])
+        await self._leave_out_found(older, lambda row: stale(row["n"], row["version"], row["stored"]))
         if kept := self.loading.kept:
             changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
-            await self._leave_out([not_writable(row["n"], self.model, row["names"]) for row in changed])
+            await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
         return adopted
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}
+        numbers: set[int] = set()
         for declared in self.model.declared:
             if declared.reference is None:
                 continue
-            for row in await self._fetch(statements.find_missing(self.registry, self.model, declared.name)):
-                wrong.setdefault(row["n"], []).append(FieldError(declared.wire, NO_SUCH_ROW))
-        await self._leave_out([RowError.on(n, fields) for n, fields in wrong.items()])
+            statement = statements.find_missing(self.registry, self.model, declared.name)
+            found = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
+            numbers.update(found)
+            # the first rows of all are among the first ones of their fields
+            for n in found[:MOST_ERRORS]:
+                wrong.setdefault(n, []).append(FieldError(declared.wire, NO_SUCH_ROW))
+        await self._leave_out(numbers, [RowError.on(n, wrong[n]) for n in sorted(wrong)[:MOST_ERRORS]])
 
     async def _insert(self) -> int:
         return await self._count(statements.insert_incoming(self.registry, self.model))
@@ -142,7 +148,8 @@ class Load:
         # A cursor joins file and rows once; a statement for each part would do so for every part of a large file.
         cursor = await prepared.cursor(*statement.arguments(self._values()), timeout=PATIENCE)
         while found := await cursor.fetch(CHECKED_TOGETHER, timeout=PATIENCE):
-            await self._leave_out(list(self._broken(found)))
+            broken = list(self._broken(found))
+            await self._leave_out([error.row for error in broken], broken)
 
     def _broken(self, found: Sequence[asyncpg.Record]) -> Iterator[RowError]:
         for row in found:
@@ -154,10 +161,18 @@ class Load:
     def _declared(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return {name: as_declared(self.model.by_name[name], value) for name, value in values.items()}
 
-    async def _leave_out(self, errors: Sequence[RowError]) -> None:
-        if errors:
-            self.errors += errors
-            await self._execute(statements.LEAVE_OUT, [error.row for error in errors])
+    async def _leave_out_found(
+        self, found: Sequence[asyncpg.Record], error_of: Callable[[asyncpg.Record], RowError]
+    ) -> None:
+        await self._leave_out([row["n"] for row in found], [error_of(row) for row in found[:MOST_ERRORS]])
+
+    async def _leave_out(self, numbers: Collection[int], errors: Sequence[RowError]) -> None:
+        """Counts the rows of these numbers as failed; ``errors`` are those of the first of them."""
+        if numbers:
+            self.failed += len(numbers)
+            # a million messages would take a gigabyte, and nobody is told more than the first
+            self.errors = sorted([*self.errors, *errors], key=lambda error: error.row)[:MOST_ERRORS]
+            await self._execute(statements.LEAVE_OUT, list(numbers))
 
     async def _execute(self, text: str, *arguments: object) -> None:
         await self.connection.execute(text, *arguments, timeout=PATIENCE)
