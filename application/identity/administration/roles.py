@@ -118,14 +118,15 @@ class RoleAdministration:
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
         """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
         errors = _errors(form)
-        _ensure([error for error in errors if error.field != "name"])
         subject = role_subject(role_id)
         async with self.revocations.publishing([subject]) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 # Locked: every column is written, and another administrator may change the role at the same time.
-                before = _seen(caller, await tx.roles.lock(role_id))
+                stored = await tx.roles.lock(role_id)
                 # A name from before the rules for new ones is kept until somebody changes it.
-                _ensure(() if form.name == before.name else errors)
+                is_kept = stored is not None and form.name == stored.name
+                _ensure([error for error in errors if error.field != "name" or not is_kept])
+                before = _seen(caller, stored)
                 ensure_may_change_role(caller, before)
                 role = _changed(before, form)
                 ensure_keeps_name(before, role.name)

@@ -45,3 +45,11 @@ async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     assert (changed.status_code, changed.json()["data"]["permissions"]) == (200, [])
     gone = await tenants.call("admin", "DELETE", f"/api/roles/{data['id']}")
     assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+
+
+async def test_all_wrong_fields_of_a_change_are_named(tenants: TwoTenants) -> None:
+    made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
+    body = {"name": " New ", "description": "d" * 5_000, "permissions": ["not a permission"]}
+    changed = await tenants.call("admin", "PUT", f"/api/roles/{made.json()['data']['id']}", body)
+    assert changed.status_code == 400
+    assert [error["field"] for error in changed.json()["errors"]] == ["name", "description", "permissions[0]"]
