@@ -11,7 +11,7 @@ from application.ports.database import Database
 from application.ports.identity.sessions import Authentication, SessionTransaction
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
-from domain.errors import SerializationConflict, TokenInvalid, ValidationError
+from domain.errors import MfaRequired, SerializationConflict, TokenInvalid, ValidationError
 from domain.identity.factors import further
 from domain.identity.tokens import Session, proved_by
 from domain.identity.users import AccountState, User, ensure_may_sign_in
@@ -59,7 +59,18 @@ class Reauthentication:
         else:
             await self.authentication.ensure_own(state.user, form.password, form.is_password_encrypted, client)
             methods = ("pwd",)
-        return await self._renew(caller, state.user, methods, client)
+        try:
+            return await self._renew(caller, state.user, methods, client)
+        except MfaRequired:
+            # The password was right, and was counted as an attempt before it was checked.
+            if "pwd" in methods:
+                await self._give_back(state.user, client)
+            raise
+
+    @retry_on_conflict
+    async def _give_back(self, user: User, client: Client) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            await tx.attempts.release(user.email_key, client.network)
 
     @retry_on_conflict
     async def _renew(self, caller: Caller, verified: User, methods: tuple[str, ...], client: Client) -> RefreshResult:

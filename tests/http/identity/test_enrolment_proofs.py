@@ -62,6 +62,13 @@ async def test_an_old_session_sets_up_no_factor_at_a_switch_before_it_is_proved_
     assert len(done.json()["data"]["recoveryCodes"]) == 10
 
 
+async def test_a_right_password_is_no_guess_where_a_factor_is_still_missing(person: Person) -> None:
+    await ask_for_factors(person.app, tenant_of(person))
+    for _ in range(6):
+        proved = await person.post("reauthenticate", {"password": PASSWORD, "isPasswordEncrypted": False}, signed=True)
+        assert said(proved) == (401, "MFA_ENROLMENT_REQUIRED")
+
+
 async def test_where_the_session_s_own_tenant_asks_for_nothing_the_switch_is_repeated(person: Person) -> None:
     user_id, other = claims_of(person.app.tokens[person.name])["sub"], tenant_of(person, "other")
     joined = await person.app.call(
