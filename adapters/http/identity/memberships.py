@@ -40,7 +40,7 @@ class MembershipsController(Controller):
         "/",
         **operation("tenants.add-member", "Assign a user to a tenant with roles", needs("update:users"), "CONFLICT"),
         description="200 when the user was in it already. If `roles` is sent, it replaces the member's roles; "
-        "if it is left out, they stay. `isDefault` of a member whose default is elsewhere: they and super-admins.",
+        "if it is left out, they stay.",
         responses=REPLACED,
     )
     async def save(

@@ -14,7 +14,7 @@ from application.ports.identity.users import Departures, IdentityTransaction, Me
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
-from domain.errors import Forbidden, NotFound, ValidationError
+from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fit_membership,
@@ -96,8 +96,6 @@ class MembershipAdministration:
                     raise ValidationError.on(
                         "isDefault", "cannot be false: make another membership the default instead"
                     )
-                if form.is_default:
-                    _ensure_may_move_default(caller, state, tenant_id)
                 kept: Sequence[Role] = before.roles if before else ()
                 roles = kept
                 if form.roles is not UNSET:
@@ -187,14 +185,6 @@ def _ensure_reaches(caller: Caller, tenant_id: UUID) -> None:
     # Security: another tenant's path does not exist for a tenant's administrator.
     if not caller.is_super_admin and caller.tenant_id != tenant_id:
         raise NotFound
-
-
-def _ensure_may_move_default(caller: Caller, state: AccountState, tenant_id: UUID) -> None:
-    """Raises Forbidden where an administrator would make a member of two tenants begin in this one."""
-    elsewhere = any(held.is_default and held.tenant_id != tenant_id for held in state.memberships)
-    # Security: where somebody's logins begin is no business of one of their tenants.
-    if elsewhere and not caller.is_super_admin and caller.user_id != state.user.id:
-        raise Forbidden("Only members themselves and super-admins make another tenant the default.")
 
 
 def _item(user_id: UUID, membership: Membership) -> MembershipItem:

@@ -1,7 +1,7 @@
 """/api/tenants/{id}/users on the wire: every field of every answer."""
 
 from tests.http.identity.steps import PAGE, log_in
-from tests.http.two_tenants import TwoTenants, email_of
+from tests.http.two_tenants import TwoTenants
 
 MEMBERSHIP = {"userId", "tenantId", "roles", "isDefault", "joinedAt"}
 
@@ -32,21 +32,3 @@ async def test_a_membership_keeps_the_roles_that_are_left_out(tenants: TwoTenant
     moved = await tenants.call("root", "POST", path, {**member, "isDefault": True})
     data = moved.json()["data"]
     assert (moved.status_code, data["isDefault"], data["roles"]) == (200, True, ["Admin", "Member"])
-
-
-async def test_where_a_member_of_two_begins_is_for_them_and_super_admins(tenants: TwoTenants) -> None:
-    here, there = (f"/api/tenants/{tenants.tenants[name]}/users" for name in ("acme", "other"))
-    body = {"userId": tenants.users["stranger"], "roles": ["Admin"]}
-    assert (await tenants.call("root", "POST", here, body)).status_code == 201
-    moved = {"userId": tenants.users["stranger"], "isDefault": True}
-    for form in (moved, {**moved, "roles": ["Admin"]}):
-        refused = await tenants.call("admin", "POST", here, form)
-        assert (refused.status_code, refused.json()["errorCode"]) == (403, "FORBIDDEN")
-        assert "default" in refused.json()["errorMessage"]
-    kept = await tenants.call("admin", "POST", here, {**body, "roles": ["Admin", "Member"]})
-    assert (kept.status_code, kept.json()["data"]["isDefault"]) == (200, False)
-    await tenants.app.login("mover", email_of("stranger"), tenants.tenants["acme"])
-    taken = await tenants.call("mover", "POST", here, moved)
-    assert (taken.status_code, taken.json()["data"]["isDefault"]) == (200, True)
-    again = await tenants.call("root", "POST", there, moved)
-    assert (again.status_code, again.json()["data"]["isDefault"]) == (200, True)
