@@ -21,7 +21,7 @@ AUDIT_ACTIONS: Mapping[str, str] = MappingProxyType(
         "factor.refused": "A second factor was wrong.",
         "factor.cloned": "A passkey counted backwards: it may have been copied.",
         "factor.reset": "An administrator removed all factors of a user.",
-        "factor.unproved": "The first proof of an address removed the factors of before it.",
+        "factor.unproved": "By the first proof of an address, passkeys of before it became second factors at most.",
         "recovery-codes.made": "A user made ten new recovery codes.",
         "recovery-codes.used": "A recovery code was used.",
         "user.registered": "Somebody made an account: by registration, a social login or an invitation.",

@@ -7,7 +7,6 @@ from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
 
 from application.audit import record_own
 from application.identity.login.encrypted_passwords import PasswordReader
@@ -17,7 +16,6 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.factors import guesses_of
 from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
@@ -84,8 +82,8 @@ class Accounts:
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
         """Confirms the address of the link.
 
-        The first proof ends sessions and factors of before it, which may be somebody else's. Raises ValidationError on
-        ``token``; with the link of a changed address, Conflict on ``email`` as well.
+        The first proof ends sessions and passkey logins of before it, which may be somebody else's. Raises
+        ValidationError on ``token``; with the link of a changed address, Conflict on ``email`` as well.
         """
         if await self.changes.finish(form.email, form.token, client):
             return
@@ -107,7 +105,7 @@ class Accounts:
                 if before is not None and is_first:
                     # Security: whoever made the account must not take it along to an address of theirs.
                     await tx.email_changes.end(token.user_id)
-                    await forget_factors(tx, before.user, self.ids.new(), client, now)
+                    await end_passkey_logins(tx, before.user, client, now)
                 await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
             published.update(versions)
 
@@ -141,7 +139,7 @@ class Accounts:
                 # Security: a reset is how an owner stops a change of the address that a thief asked for.
                 await tx.email_changes.end(user.id)
                 if before is not None and not before.user.email_proved:
-                    await forget_factors(tx, user, self.ids.new(), client, now)
+                    await end_passkey_logins(tx, user, client, now)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 await record_own(tx, "password.reset", user.id, None, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))
@@ -244,17 +242,14 @@ class Accounts:
         )
 
 
-async def forget_factors(tx: AccountTransaction, user: User, mail_id: UUID, client: Client, now: datetime) -> None:
-    """Removes the factors of before the first proof of an address, which may be those of whoever made the account.
+async def end_passkey_logins(tx: AccountTransaction, user: User, client: Client, now: datetime) -> None:
+    """Lets passkeys of before the first proof of an address log nobody in by themselves: whoever made the account may
+    have registered them.
 
-    The user is told by mail where there was one. Their row must be locked.
+    No proof of an address removes a factor, or a mailbox alone would be enough. The user's row must be locked.
     """
-    removed = await tx.credentials.forget_factors(user.id)
-    await tx.attempts.unlock(guesses_of(user.id))
-    if removed:
+    if await tx.credentials.end_passkey_logins(user.id):
         await tx.audit.add(SYSTEM_TENANT_ID, event("factor.unproved", user.id, user.id, client, now))
-        mail = Mail(id=mail_id, kind="factor-removed", recipient=user.email, name=user.full_name, at=now)
-        await tx.outbox.add(replace(mail, address=client.address, language=client.language))
 
 
 def wrong_token() -> ValidationError:

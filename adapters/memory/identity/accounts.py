@@ -114,10 +114,12 @@ class MemoryCredentials:
             store.users[user_id] = replace(user, email_confirmed=True, email_proved=True, updated_at=at)
             return True
 
-    async def forget_factors(self, user_id: UUID) -> int:
+    async def end_passkey_logins(self, user_id: UUID) -> int:
         async with self.access.write() as store:
-            before = len(store.factors)
-            store.factors = {key: factor for key, factor in store.factors.items() if factor.user_id != user_id}
-            store.recovery_codes = {key: used for key, used in store.recovery_codes.items() if key[0] != user_id}
-            store.passkey_handles.pop(user_id, None)
-            return before - len(store.factors)
+            ended = {
+                key: replace(factor, credential=replace(factor.credential, uv_initialized=False))
+                for key, factor in store.factors.items()
+                if factor.user_id == user_id and factor.credential is not None and factor.credential.uv_initialized
+            }
+            store.factors = {**store.factors, **ended}
+            return len(ended)

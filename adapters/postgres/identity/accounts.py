@@ -45,11 +45,9 @@ unlinked AS (
     DELETE FROM social_identities
     WHERE user_id IN (SELECT id FROM proved) AND EXISTS (SELECT FROM users WHERE id = $1 AND NOT email_proved))
 SELECT true FROM proved"""
-_FORGET_FACTORS = """
-WITH handle AS (UPDATE users SET webauthn_handle = NULL WHERE id = $1),
-codes AS (DELETE FROM recovery_codes WHERE user_id = $1),
-gone AS (DELETE FROM factors WHERE user_id = $1 RETURNING 1)
-SELECT count(*) FROM gone"""
+_END_PASSKEY_LOGINS = """
+WITH ended AS (UPDATE factors SET uv_initialized = false WHERE user_id = $1 AND uv_initialized RETURNING 1)
+SELECT count(*) FROM ended"""
 _CHANGE_OF_USER = """
 SELECT user_id, email, email_key, hash, requested_at, expires_at, mailed_at FROM email_changes WHERE user_id = $1"""
 _CHANGE_BY_HASH = """
@@ -119,8 +117,8 @@ class PostgresCredentials:
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_CONFIRM_EMAIL, user_id, email_key, at))
 
-    async def forget_factors(self, user_id: UUID) -> int:
-        return int(await self.connection.fetchval(_FORGET_FACTORS, user_id))
+    async def end_passkey_logins(self, user_id: UUID) -> int:
+        return int(await self.connection.fetchval(_END_PASSKEY_LOGINS, user_id))
 
 
 @dataclass(frozen=True, slots=True)

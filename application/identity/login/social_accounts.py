@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from application.identity.accounts import forget_factors
+from application.identity.accounts import end_passkey_logins
 from application.identity.registration import Registration
 from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, SocialIdentity
@@ -130,7 +130,7 @@ class SocialAccounts:
         user = state.user
         if user.email_proved:
             return {}
-        # Security: password, factors and sessions from before the proof may be somebody else's (pre-hijacking).
+        # Security: password, passkeys and sessions from before the proof may be somebody else's (pre-hijacking).
         await tx.users.save(
             replace(
                 user,
@@ -146,7 +146,7 @@ class SocialAccounts:
         versions = await tx.token_versions.bump([user_subject(user.id)])
         await tx.users.end_sessions(user.id, now)
         await tx.social.unlink_all(user.id)
-        await forget_factors(tx, user, self.ids.new(), client, now)
+        await end_passkey_logins(tx, user, client, now)
         await tx.email_changes.end(user.id)
         await tx.one_time_tokens.forget(user.id, ["confirm", "reset"], now)
         await tx.audit.add(SYSTEM_TENANT_ID, event("account.claimed", user.id, user.id, client, now))

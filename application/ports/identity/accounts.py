@@ -158,8 +158,8 @@ class Credentials(Protocol):
         """
         ...
 
-    async def forget_factors(self, user_id: UUID) -> int:
-        """Removes all second factors, with recovery codes and the handle of passkeys; the number of factors."""
+    async def end_passkey_logins(self, user_id: UUID) -> int:
+        """Lets the user's passkeys be second factors at most, until they are registered anew; the number of them."""
         ...
 
 

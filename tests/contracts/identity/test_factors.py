@@ -137,20 +137,21 @@ async def test_a_user_keeps_the_first_handle(database: WholeDatabase, ada: User)
         assert await tx.passkey_handles.of(ada.id, b"second") == b"\x00first"
 
 
-async def test_factors_codes_and_handle_are_forgotten_together_and_of_one_user_alone(
-    database: WholeDatabase, ada: User
-) -> None:
+async def test_passkeys_of_one_user_alone_become_second_factors_at_most(database: WholeDatabase, ada: User) -> None:
+    async def verified() -> list[bool | None]:
+        async with database.read_only(EveryTenant()) as read:
+            factors = await read.factors.of(ada.id)
+        return [factor.credential.uv_initialized if factor.credential else None for factor in factors]
+
     async with database.transaction(EveryTenant()) as tx:
         await tx.factors.add(app_of(ada))
-        await tx.recovery_codes.replace(ada.id, [b"only"])
-        await tx.passkey_handles.of(ada.id, b"first")
-        assert await tx.credentials.forget_factors(new_id()) == 0
-        assert await tx.recovery_codes.left(ada.id) == 1
-        assert await tx.passkey_handles.of(ada.id, b"second") == b"first"
-        assert await tx.credentials.forget_factors(ada.id) == 1
-        assert await tx.factors.of(ada.id) == []
-        assert await tx.recovery_codes.left(ada.id) == 0
-        assert await tx.passkey_handles.of(ada.id, b"third") == b"third"
+        await tx.factors.add(passkey_of(ada))
+        assert await tx.credentials.end_passkey_logins(new_id()) == 0
+    assert sorted(await verified(), key=repr) == [None, True]
+    async with database.transaction(EveryTenant()) as tx:
+        assert await tx.credentials.end_passkey_logins(ada.id) == 1
+        assert await tx.credentials.end_passkey_logins(ada.id) == 0
+    assert sorted(await verified(), key=repr) == [False, None]
 
 
 async def test_the_account_state_tells_the_kinds_of_factors(database: WholeDatabase, ada: User) -> None:
