@@ -163,8 +163,16 @@ export async function reauthenticate(proof: { password: string } | { code: strin
 /** Goes to a tenant, after the login or from another one. */
 export async function enter(id: string): Promise<void> {
   scope.value = null;
+  const before = sessionStorage.getItem(TAB);
   sessionStorage.setItem(TAB, id);
-  await started(() => exclusively(() => refreshed(id)));
+  try {
+    await started(() => exclusively(() => refreshed(id)));
+  } catch (error) {
+    // the tab stays where it was: its next refresh must not ask for the tenant that refused it
+    if (before === null) sessionStorage.removeItem(TAB);
+    else sessionStorage.setItem(TAB, before);
+    throw error;
+  }
 }
 
 /** At the start of the page: a cookie of before is exchanged for a token, or the sign-in screen is shown. */
