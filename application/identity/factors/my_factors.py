@@ -64,7 +64,7 @@ class MyFactors:
             # Locked, so that of two first factors at once one comes with recovery codes.
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)
-            # Security: the token may have been revoked since the request came, with all factors of before.
+            # Security: the token may have been revoked since the request came, as by the first proof of the address.
             subject = user_subject(caller.user_id)
             ensure_alive({subject: caller.issued[subject]}, state.token_versions)
             return await self._add(tx, state, new, client)

@@ -130,7 +130,7 @@ class SecondFactor:
             now_there = await tx.users.state(user.id)
             if now_there is None or now_there.factors.kinds != ticket.content.kinds:
                 raise wrong_ticket("ticket")
-            # Security: judged again under the lock, as a first proof of the address ends tickets and factors at once.
+            # Security: judged again under the lock, as a first proof of the address ends tickets and sessions at once.
             if revocations_of(now_there) != ticket.content.revocations:
                 raise wrong_ticket("ticket")
             await tx.attempts.forgive(guesses_of(user.id), EVERYWHERE, self.clock.now())
