@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 from msgspec import Struct, defstruct, field
 
+from adapters.postgres.schema.parts import BY_TABLE, is_name_of_part
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.markers import (
@@ -249,3 +250,12 @@ def test_each_table_of_the_service_is_reserved() -> None:
     assert tables - RESERVED_TABLES - RESERVED_PATHS - registry.models.keys() == set()
     with pytest.raises(DeclarationError, match="'factors' is a table of the service itself"):
         build_registry([declared({"x": str}, plural="factors")])
+
+
+@pytest.mark.parametrize("end", ["202612", "old", "rest", "2026", "older", "new"])
+@pytest.mark.parametrize("table", sorted(BY_TABLE))
+def test_the_names_of_parts_of_a_table_are_reserved(table: str, end: str) -> None:
+    plural = f"{table}_{end}".replace("_", "-")
+    told = told_of(declared({"x": str}, plural=plural))
+    is_told = any(f"'{plural}' is a name of a part of the service's table " in mistake for mistake in told)
+    assert is_told is is_name_of_part(f"{table}_{end}")
