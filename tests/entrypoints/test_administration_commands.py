@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from click.testing import CliRunner
 
 from application.identity.administration.tenant_forms import TenantPage
 from application.identity.operator_accounts import OperatorAccounts
@@ -17,6 +18,7 @@ from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import EveryTenant
 from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity import administration, demo, service_accounts
+from entrypoints.cli.main import tenantry as commands
 from entrypoints.cli.reports.settings_report import report
 from tests.builders import user
 from tests.entrypoints.processes import Tenantry
@@ -142,6 +144,20 @@ async def test_roles_are_granted_in_a_tenant_and_in_the_whole_service(app: TestA
     assert "SuperAdmin" in (await app.call("GET", "/api/auth/me", as_whom="ada")).json()["data"]["roles"]
     with pytest.raises(ValidationError):
         await administration.grant(app.services, "ada@acme.example", "acme", ["Nothing"])
+
+
+@pytest.mark.parametrize("options", [(), ("--role", "Admin", "--no-roles")])
+def test_a_grant_names_roles_or_says_that_there_are_none(options: tuple[str, ...]) -> None:
+    refused = CliRunner().invoke(commands, ["users", "grant", "ada@acme.example", "--tenant", "acme", *options])
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert all(option in refused.stderr for option in ("--role", "--no-roles"))
+
+
+async def test_all_roles_are_taken_away_where_that_is_said(app: TestApp) -> None:
+    said = await administration.grant(app.services, "ada@acme.example", "acme", [])
+    assert said == "ada@acme.example has no roles in acme now. Its tokens there are refreshed."
+    (ada,) = json.loads((await administration.list_users(app.services, "acme")).json)
+    assert ada["roles"] == []
 
 
 async def test_roles_of_a_tenant_are_listed(app: TestApp) -> None:

@@ -117,6 +117,7 @@ ORDERS = {
     "people": """
 demo | tenants create acme | tenants list | tenants close acme | tenants open acme | users list
 users create ada@example.com --tenant acme --generate | users grant ada@example.com --tenant acme --role Member
+users grant ada@example.com --tenant acme --no-roles
 users set-password ada@example.com --generate | users unlock ada@example.com | users import users.csv
 create-admin root@example.com --generate | roles list --tenant acme
 service-accounts create Import --tenant acme --role Member | service-accounts list --tenant acme

@@ -124,7 +124,8 @@ async def grant(services: Services, email: str, tenant: str, roles: Sequence[str
     else:
         form = MemberForm(user_id=user.id, roles=list(roles))
         await services.memberships.save(caller, found.id, form, CLIENT)
-    text = f"{email} has these roles in {tenant} now: {', '.join(roles)}. Its tokens there are refreshed."
+    held = f"these roles in {tenant} now: {', '.join(roles)}" if roles else f"no roles in {tenant} now"
+    text = f"{email} has {held}. Its tokens there are refreshed."
     return Answer(text, {"email": email, "tenant": tenant, "roles": list(roles)})
 
 

@@ -132,11 +132,17 @@ def _add_grant_command(users: click.RichGroup, run: Callable[[Work], None]) -> N
     @click.argument("email")
     @_TENANT
     @_ROLES
+    @click.option("--no-roles", "takes_all", is_flag=True, help="Take all roles away; the membership stays.")
     @JSON
-    def grant_command(email: str, tenant: str, roles: tuple[str, ...]) -> None:
+    def grant_command(email: str, tenant: str, roles: tuple[str, ...], takes_all: bool) -> None:
         """Make an account a member of a tenant with these roles, which replace those that it had there."""
         from entrypoints.cli.identity.administration import grant  # noqa: PLC0415
 
+        # A forgotten option must not take away the roles of a tenant's only administrator.
+        if takes_all is bool(roles):
+            raise click.UsageError(
+                "Name the roles with --role, or take all roles away with --no-roles: one of the two."
+            )
         run(lambda services: grant(services, email, tenant, roles))
 
 
