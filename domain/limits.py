@@ -71,8 +71,11 @@ NETWORKS_TOGETHER = 10
 LINKS_APART = timedelta(minutes=5)
 """Time in which an address gets one mail with a link of each purpose."""
 
-WELCOMES_A_DAY = 5
-"""Most welcome mails to an address within a day, over all tenants: the rest are not sent, and nobody is told."""
+MAILS_TO_STRANGERS_A_DAY = 5
+"""Most mails of each kind that administrators cause to an unproved address within a day, over all tenants.
+
+The rest are not sent, and nobody is told.
+"""
 
 
 def over_all_networks(limit: Limit) -> Limit:

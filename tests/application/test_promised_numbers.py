@@ -56,7 +56,7 @@ PROMISED = {
     "longest lock": (limits.LONGEST_LOCK, DAY),
     "time in which a network that logged in is known": (limits.NETWORK_FORGOTTEN, 90 * DAY),
     "pause between two mails with a link": (limits.LINKS_APART, 5 * MINUTE),
-    "welcome mails to an address in a day": (limits.WELCOMES_A_DAY, 5),
+    "mails of each kind to an unproved address in a day": (limits.MAILS_TO_STRANGERS_A_DAY, 5),
     "networks that share an address's limit": (limits.NETWORKS_TOGETHER, 10),
     "life of a ticket": (gate.WAITS, 5 * MINUTE),
     "time for a passkey's ceremony": (passkeys.LIFETIME, 5 * MINUTE),

@@ -9,8 +9,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
+from application.identity.mails_to_strangers import AdministrationTransaction, add_notice
 from application.ports.database import Database, Mail
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
+from application.ports.identity.users import Departures, IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -60,7 +61,7 @@ class MemberPage(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class MembershipAdministration:
-    database: Database[MemberTransaction]
+    database: Database[AdministrationTransaction]
     departures: Departures
     revocations: Revocations
     cache: Cache
@@ -105,7 +106,7 @@ class MembershipAdministration:
                     form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
                 )
                 if before is not None and {role.id for role in roles} != {role.id for role in kept}:
-                    await tx.outbox.add(self._notice(state.user, client))
+                    await add_notice(tx, self._notice(state.user, client), state.user, self.clock.now())
                 digests = self.departures.digests(state.user.email_key, tenant_id)
                 await tx.former_members.readmit(tenant_id, form.user_id, digests)
                 versions = await tx.token_versions.bump([subject])

@@ -21,7 +21,7 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
-from application.identity.welcome_mails import WelcomeTransaction, add_welcome
+from application.identity.mails_to_strangers import AdministrationTransaction, add_notice, add_to_stranger
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
@@ -58,7 +58,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subje
 
 @dataclass(frozen=True)
 class UserAdministration:
-    database: Database[WelcomeTransaction]
+    database: Database[AdministrationTransaction]
     departures: Departures
     revocations: Revocations
     passwords: Passwords
@@ -109,7 +109,8 @@ class UserAdministration:
             digests = self.departures.digests(user.email_key, caller.tenant.id)
             await tx.former_members.readmit(caller.tenant.id, user.id, digests)
             if form.send_welcome_email:
-                await add_welcome(tx, self.ids.new(), user.email_key, now)
+                welcome = Mail(id=self.ids.new(), kind="welcome", recipient=user.email_key, at=now)
+                await add_to_stranger(tx, welcome, user.email_key, now)
             await record(tx, "user.created", caller, user.id, client, self.clock.now())
             return await self._detail(tx, caller, user.id)
 
@@ -211,14 +212,14 @@ class UserAdministration:
             await record(tx, "user.unlocked", caller, user_id, client, self.clock.now())
             return await self._detail(tx, caller, user_id)
 
-    async def _mail_new_address(self, tx: IdentityTransaction, before: User, after: User, client: Client) -> None:
+    async def _mail_new_address(self, tx: AdministrationTransaction, before: User, after: User, client: Client) -> None:
         if before.email_key == after.email_key:
             return
         confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
         # Security: the old address learns of the change, in case somebody else made it.
         notice = self._notice("email-changed", before, client, after.updated_at)
-        await tx.outbox.add(confirmation)
-        await tx.outbox.add(notice)
+        await add_to_stranger(tx, confirmation, after.email_key, after.updated_at)
+        await add_notice(tx, notice, before, after.updated_at)
 
     def _notice(self, kind: MailKind, user: User, client: Client, at: datetime) -> Mail:
         return Mail(
@@ -264,7 +265,7 @@ class UserAdministration:
 
     async def _replace_roles(
         self,
-        tx: IdentityTransaction,
+        tx: AdministrationTransaction,
         caller: Caller,
         state: AccountState,
         names: Sequence[str],
@@ -281,7 +282,8 @@ class UserAdministration:
         await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
         if {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}:
-            await tx.outbox.add(self._notice("roles-changed", state.user, client, self.clock.now()))
+            now = self.clock.now()
+            await add_notice(tx, self._notice("roles-changed", state.user, client, now), state.user, now)
 
     async def _save_roles(
         self, tx: IdentityTransaction, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from application.ports.database import Database
-from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction
+from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainStanding, DomainTransaction
 from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ServiceUnavailable, ValidationError
@@ -82,8 +82,10 @@ class DomainAdministration:
         assert name is not None
         async with self.database.transaction(EveryTenant()) as tx:
             roles = await self._roles(tx, caller, form.roles)
+            # First, because it takes turns: of two that add the domain at once the later one finds the earlier's row.
+            standing = await tx.domains.standing(tenant_id, name)
             found = await tx.domains.lock(tenant_id, name)
-            await self._ensure_free(tx, caller, name, is_new=found is None)
+            _ensure_free(standing, is_new=found is None)
             # Derived from a new id, so that a record of before proves nothing for whoever adds the domain again.
             proof = found.proof if found else self.secrets.secret(self.ids.new())
             saved = TenantDomain(
@@ -145,16 +147,16 @@ class DomainAdministration:
             line = event(f"domain.removed:{name}", caller.user_id, None, client, self.clock.now())
             await tx.audit.add(tenant_id, line)
 
-    async def _ensure_free(self, tx: DomainTransaction, caller: Caller, name: str, *, is_new: bool) -> None:
-        standing = await tx.domains.standing(caller.tenant.id, name)
-        if standing.is_taken:
-            # Security: a tenant must not learn of another one, so the error names nobody.
-            raise Conflict.on("domain", "is verified already: ask whoever runs this service")
-        if is_new and standing.count >= DOMAINS:
-            raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
-
     async def _roles(self, tx: DomainTransaction, caller: Caller, names: Sequence[str]) -> list[Role]:
         return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, list(names)))
+
+
+def _ensure_free(standing: DomainStanding, *, is_new: bool) -> None:
+    if standing.is_taken:
+        # Security: a tenant must not learn of another one, so the error names nobody.
+        raise Conflict.on("domain", "is verified already: ask whoever runs this service")
+    if is_new and standing.count >= DOMAINS:
+        raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 
 
 def _item(domain: TenantDomain, roles: tuple[str, ...]) -> DomainItem:

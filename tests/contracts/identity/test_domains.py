@@ -7,13 +7,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from adapters.memory.dns import MemoryDnsRecords
+from adapters.system import SystemClock, Uuid7Ids
+from application.identity.joining.domain_checks import NOBODY
+from application.identity.joining.domains import DomainAdministration, DomainForm
 from application.ports.identity.domains import ListedDomain, ListedJoinRequest
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
 from domain.identity.domains import JoinRequest, TenantDomain
 from domain.identity.users import Tenant
 from domain.scope import EveryTenant
-from tests.builders import NOW, new_id, role, tenant, user
+from tests.builders import NOW, caller, new_id, role, tenant, user
 
 LATER = NOW + timedelta(hours=1)
 
@@ -70,6 +75,17 @@ async def test_of_domains_added_at_the_same_time_each_sees_those_before(
     async with database.transaction(EveryTenant()) as tx:
         counts = [(await tx.domains.standing(each.id, "acme.example")).count for each in (home, other)]
         assert counts == [12, 0]
+
+
+async def test_a_domain_added_twice_at_once_is_one_with_one_record(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, _ = homes
+    adding = DomainAdministration(database, MemoryDnsRecords(), DerivedLinkSecrets("k" * 32), SystemClock(), Uuid7Ids())
+    whom, form = caller(tenant_id=home.id, permissions=("*",)), DomainForm(domain="acme.example", roles=[])
+    answers = await asyncio.gather(*(adding.save(whom, form, NOBODY) for _ in range(4)))
+    assert sorted(is_new for _, is_new in answers) == [False, False, False, True]
+    assert len({item.record.value for item, _ in answers}) == 1
 
 
 async def test_a_domain_changes_and_keeps_when_it_was_made(
