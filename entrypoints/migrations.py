@@ -4,6 +4,7 @@
 # or in the child process that prepares a start.
 
 import logging
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from adapters.postgres.migrations.pending import (
     unknown_to,
 )
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import MIGRATIONS, CommandError
+from entrypoints.cli.errors import MIGRATIONS, CommandError, writing
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.cli.terminal.progress import step_bar
 from entrypoints.entities import load_registry, migration_folders
@@ -110,7 +111,11 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_known(settings)
     # The first folder is our own: what users declare belongs beside their files.
-    folders[-1].mkdir(parents=True, exist_ok=True)
+    with writing(folders[-1], "make it a folder in which this account may write"):
+        folders[-1].mkdir(parents=True, exist_ok=True)
+        # Nothing is ever written into the folder of an installed package, which may be closed to this account.
+        if folders[-1] != VERSIONS:
+            tempfile.TemporaryFile(dir=folders[-1]).close()
     written = await write_migration(_url(settings), registry, message, folders, renamed)
     if written is None:
         said = "The migrations make what the entities declare: there is nothing to write."

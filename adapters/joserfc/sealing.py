@@ -22,7 +22,8 @@ class WrongSecretKey(Exception):
     def __init__(self) -> None:
         super().__init__(
             "TENANTRY_SECRET_KEY is not the one that the stored signing keys were sealed with: "
-            "set it to what it was, the same on all replicas, or name that one in TENANTRY_OTHER_SECRET_KEY."
+            "set it to what it was, the same on all replicas, or name that one in TENANTRY_OTHER_SECRET_KEY. "
+            "Where it was never set, the key is the file secret.key in TENANTRY_DATA_DIR: put that file back."
         )
 
 

@@ -19,7 +19,7 @@ from adapters.postgres.backup.dumps import DumpFailed, dump, dumped_database, re
 from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
 from adapters.redis.backup.forgetting import forget_everything
-from entrypoints.cli.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
+from entrypoints.cli.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError, writing
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.cli.terminal.progress import counter
 from entrypoints.entities import migration_folders
@@ -55,7 +55,8 @@ async def make_backup(settings: Settings, folder: Path) -> str:
             revisions = await applied_versions(settings.owner_url)
             with counter("Writing", "tables") as name:
                 await dump(settings.owner_url, unfinished / DUMP, _programs(), _tables(name))
-        size = _describe(unfinished, settings, database.major, revisions)
+        with writing(folder, "make room there, or name another folder"):
+            size = _describe(unfinished, settings, database.major, revisions)
     text = f"Written: {folder} ({size:,} bytes). TENANTRY_SECRET_KEY is not in it, and is needed to use it."
     return Answer(text, {"folder": folder, "size": size, "postgres": database.major, "revisions": revisions})
 
@@ -63,14 +64,17 @@ async def make_backup(settings: Settings, folder: Path) -> str:
 @contextmanager
 def _complete_or_absent(folder: Path) -> Iterator[Path]:
     """A folder that is called ``folder`` once the block succeeds. Raises CommandError where that is there."""
-    if folder.exists():
-        raise CommandError(f"{folder} is there already, and nothing was written: name a new folder.", SETTINGS)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # Renamed when complete: half a backup would be found when it is needed.
-    unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.unfinished-", dir=folder.parent))
+    remedy = "name a new folder where this account may write"
+    with writing(folder, remedy):
+        if folder.exists():
+            raise CommandError(f"{folder} is there already, and nothing was written: name a new folder.", SETTINGS)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # Renamed when complete: half a backup would be found when it is needed.
+        unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.unfinished-", dir=folder.parent))
     try:
         yield unfinished
-        unfinished.rename(folder)
+        with writing(folder, remedy):
+            unfinished.rename(folder)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise

@@ -1,8 +1,8 @@
 """``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
 
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -27,7 +27,7 @@ from domain.entities.sheets import (
 )
 from domain.errors import unknown_name
 from domain.scope import OneTenant
-from entrypoints.cli.errors import CommandError
+from entrypoints.cli.errors import SETTINGS, CommandError, writing
 from entrypoints.cli.operator import operator, tenant_named
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.cli.terminal.progress import progress_bar
@@ -75,14 +75,36 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
 
 
 async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], None]) -> None:
+    with _complete_or_absent(out) as write:
+        async for piece in pieces:
+            write(piece)
+            tell(piece.count(b"\n"))
+
+
+@contextmanager
+def _complete_or_absent(out: Path) -> Iterator[Callable[[bytes], None]]:
+    """Function that writes to a file, which is called ``out`` once the block succeeds. Raises CommandError."""
+    remedy = "name a file in a folder that is there"
     part = out.with_name(f".{out.name}.part")
+    with writing(out, remedy):
+        # The place of a device or of a pipe would be taken by a file.
+        if out.exists() and not out.is_file():
+            raise CommandError(f"{out} is no file, and nothing was written: name a file.", SETTINGS)
+        file = part.open("wb")
+
+    def write(piece: bytes) -> None:
+        with writing(out, remedy):
+            file.write(piece)
+
     try:
-        with part.open("wb") as file:
-            async for piece in pieces:
-                file.write(piece)
-                tell(piece.count(b"\n"))
-        part.replace(out)
+        yield write
+        with writing(out, remedy):
+            file.close()
+            part.replace(out)
     finally:
+        # What is buffered still finds the disk as full as before.
+        with suppress(OSError):
+            file.close()
         part.unlink(missing_ok=True)
 
 

@@ -30,6 +30,18 @@ def main() -> None:
         _fail(str(error), SETTINGS)
     except CommandError as refusal:
         _fail(str(refusal), refusal.exit_code)
+    except FileNotFoundError:
+        if _is_somewhere():
+            raise
+        _fail("The current folder is not there any more: change to another one.", SETTINGS)
+
+
+def _is_somewhere() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _fail(message: str, exit_code: int) -> NoReturn:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.cli.errors import SETTINGS, CommandError, writing
 
 TEXTS = Path(__file__).parent / "project"
 FILES = {
@@ -23,6 +23,13 @@ MIGRATIONS = "migrations"
 
 def make_project(folder: Path) -> str:
     """Writes the files and says what comes next. Raises CommandError where a file is there already, and writes none."""
+    with writing(folder, "name a new folder where this account may write"):
+        _write(folder)
+    into = "" if folder == Path() else f"cd {folder}\n"
+    return f'Written: {", ".join(FILES)}.\n{into}tenantry migrate --write "books"\ntenantry migrate\ntenantry serve'
+
+
+def _write(folder: Path) -> None:
     there = [name for name in (*FILES, MIGRATIONS) if (folder / name).exists()]
     # half a project among somebody's files would be harder to remove than to write
     if there:
@@ -34,5 +41,3 @@ def make_project(folder: Path) -> str:
     (folder / MIGRATIONS / ".gitkeep").touch()
     for name, text in FILES.items():
         (folder / name).write_text((TEXTS / text).read_text("utf-8"), "utf-8")
-    into = "" if folder == Path() else f"cd {folder}\n"
-    return f'Written: {", ".join(FILES)}.\n{into}tenantry migrate --write "books"\ntenantry migrate\ntenantry serve'

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from msgspec.structs import replace
 
 from entrypoints.cli.errors import IN_USE, UNAVAILABLE, CommandError
-from entrypoints.settings.data_dir import Running, forget_running, note_running, read_running, secret_key
+from entrypoints.settings.data_dir import Running, ensure_usable, forget_running, note_running, read_running, secret_key
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
 
@@ -22,6 +22,7 @@ def own_servers(settings: Settings) -> Iterator[Settings]:
     if settings.database_url is not None and settings.redis_url is not None:
         yield _with_secret_key(settings)
         return
+    ensure_usable(settings.data_dir)
     with ExitStack() as stops:
         running = _start(settings, stops)
         stops.callback(forget_running, settings.data_dir)  # before the servers stop: callbacks run from the last

@@ -3,12 +3,13 @@
 import os
 import secrets
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.cli.errors import SETTINGS, CommandError, writing
 from entrypoints.settings.variables import SECRET_LENGTH, Secret
 
 
@@ -24,11 +25,11 @@ class Running(Struct, frozen=True, kw_only=True):
 
 def secret_key(data_dir: Path) -> Secret:
     """Reads the secret key in DATA_DIR, which the first start makes."""
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = data_dir / "secret.key"
-    if not file.exists():
-        _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
-    key = file.read_text().strip()
+    with _usable(data_dir):
+        if not file.exists():
+            _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
+        key = file.read_bytes().decode(errors="replace").strip()
     # Never made anew over a broken file: everything that was sealed with the first key would be lost.
     if len(key) < SECRET_LENGTH:
         raise CommandError(
@@ -39,8 +40,21 @@ def secret_key(data_dir: Path) -> Secret:
     return Secret(key)
 
 
+def ensure_usable(data_dir: Path) -> None:
+    """Makes the folder where it is not there. Raises CommandError where nothing can be written into it."""
+    with _usable(data_dir):
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=data_dir).close()
+
+
+def _usable(data_dir: Path) -> AbstractContextManager[None]:
+    remedy = "let TENANTRY_DATA_DIR be a folder in which this account may write"
+    return writing(f"The folder {data_dir}, which is that of TENANTRY_DATA_DIR,", remedy)
+
+
 def note_running(data_dir: Path, running: Running) -> None:
-    _write(data_dir / "run.json", msgspec.json.encode(running), replaces=True)
+    with _usable(data_dir):
+        _write(data_dir / "run.json", msgspec.json.encode(running), replaces=True)
 
 
 def read_running(data_dir: Path) -> Running | None:

@@ -204,6 +204,14 @@ def _is_guessable(text: str) -> bool:
     return -sum(share * log2(share) for share in shares) * len(text) < LEAST_BITS
 
 
+def _folder(text: str) -> Path:
+    ensure("\0" not in text)
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:  # no such account, or one without a home
+        raise ValueError from error
+
+
 def _email(text: str) -> str:
     ensure(email_key(text) is not None)
     return text
@@ -254,7 +262,7 @@ SWITCH = Variable("on or off", _flag)
 TEXT = Variable("text", str)
 HOST = Variable("a host name or an address", _host)
 FUNCTION = matching("module:function, or file.py:function", r"[^\s:]+:[A-Za-z_]\w*")
-FOLDER = Variable("a folder", lambda text: Path(text).expanduser())
+FOLDER = Variable("a folder, with ~ or ~name for the home of an account that is there", _folder)
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
 EMAIL = Variable("an e-mail address", _email)

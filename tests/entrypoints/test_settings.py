@@ -19,7 +19,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("PORT", 8000, "9000", 9000, "eighty"),
     ("WORKERS", 1, "4", 4, "0"),
     ("BASE_URL", "http://127.0.0.1:8000", "https://api.example.com/", "https://api.example.com", "api.example.com"),
-    ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), None),
+    ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), "~nobodyxyz/x"),
     ("DATABASE_URL", None, "postgresql://u:p@h/d", Secret("postgresql://u:p@h/d"), "mysql://u:p@h/d"),
     ("DATABASE_OWNER_URL", None, "postgres://o:p@h/d", Secret("postgres://o:p@h/d"), "redis://h"),
     (
@@ -192,6 +192,7 @@ def test_a_bad_value_is_named_with_what_it_got_and_what_it_takes(name: str, bad:
         *[("REDIS_PREFIX", bad) for bad in (".a", "A", "a" * 64)],
         *[("HOST", bad) for bad in ("a b", "a/b")],
         ("ADMIN_PASSWORD", "a" * 129),
+        ("DATA_DIR", "a\0"),
     ],
 )
 def test_these_are_refused_too(name: str, bad: str) -> None:
@@ -206,6 +207,7 @@ def test_these_are_refused_too(name: str, bad: str) -> None:
         ("ALLOWED_HOSTS", "localhost", ("localhost",)),
         ("DOCS_ROOT", "apis", "apis"),
         ("HOST", "::1", "::1"),
+        ("DATA_DIR", "~/data", Path.home() / "data"),
     ],
 )
 def test_these_are_taken_too(name: str, good: str, read: object) -> None:

@@ -1,0 +1,92 @@
+"""Folders and files that cannot be written: each command says which one and what to do, and leaves nothing behind."""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.entrypoints.processes import COMMAND, Tenantry, environment, free_port
+
+NOWHERE = "/dev/null/x"
+"""A path that nobody can make, root neither: what is above it is no folder."""
+TOO_LONG = "x" * 300
+
+
+@pytest.fixture
+def acme(tenantry: Tenantry, migrated: dict[str, str]) -> dict[str, str]:
+    """Settings of servers with the tenant acme."""
+    assert tenantry("tenants", "create", "acme", **migrated).returncode == 0
+    return migrated
+
+
+@pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", "/nonexistent/folder/x.csv", TOO_LONG, "/dev/null"])
+def test_an_export_to_nowhere_is_told(tenantry: Tenantry, acme: dict[str, str], path: str) -> None:
+    ended = tenantry("export", "products", "--tenant", "acme", "--out", path, **acme)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith(path)
+    assert ": name a file" in ended.stderr
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_an_export_to_a_full_disk_is_no_wrong_argument(
+    tenantry: Tenantry, acme: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / ".rows.csv.part").symlink_to("/dev/full")
+    ended = tenantry("export", "products", "--tenant", "acme", "--out", "rows.csv", **acme)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended.stderr
+    assert ended.stderr.startswith("rows.csv cannot be written (No space left on device): ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", TOO_LONG])
+def test_a_backup_into_nowhere_is_told(tenantry: Tenantry, migrated: dict[str, str], path: str) -> None:
+    ended = tenantry("backup", path, **migrated)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith(f"{path} cannot be written (")
+    assert ended.stderr.endswith("): name a new folder where this account may write.\n")
+
+
+@pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", TOO_LONG])
+def test_a_project_nowhere_is_told(tenantry: Tenantry, path: str) -> None:
+    ended = tenantry("init", path)
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith(f"{path} cannot be written (")
+
+
+def test_a_migration_that_has_no_folder_is_told(tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path) -> None:
+    assert tenantry("init", ".").returncode == 0
+    shutil.rmtree(tmp_path / "migrations")
+    (tmp_path / "migrations").touch()
+    ended = tenantry("migrate", "--write", "books", **migrated, ENTITIES="books.py")
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith(f"{tmp_path / 'migrations'} cannot be written (File exists): make it a folder")
+
+
+@pytest.mark.parametrize("command", [("serve",), ("tenants", "list"), ("mail", "open")])
+def test_a_data_dir_that_cannot_be_made_is_told_with_its_variable(tenantry: Tenantry, command: tuple[str, ...]) -> None:
+    ended = tenantry(*command, DATA_DIR=NOWHERE, PORT=str(free_port()))
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr == (
+        f"The folder {NOWHERE}, which is that of TENANTRY_DATA_DIR, cannot be written (Not a directory):"
+        " let TENANTRY_DATA_DIR be a folder in which this account may write.\n"
+    )
+
+
+def test_a_home_that_nobody_has_is_a_wrong_setting(tenantry: Tenantry) -> None:
+    ended = tenantry("tenants", "list", DATA_DIR="~nobodyxyz/x")
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert "TENANTRY_DATA_DIR got '~nobodyxyz/x'; it takes a folder" in ended.stderr
+
+
+@pytest.mark.parametrize("command", ["settings", "tenants list"])
+def test_a_current_folder_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+    (tmp_path / "gone").mkdir()
+    script = f"rmdir ../gone && {shlex.join(COMMAND)} {command}"
+    ended = subprocess.run(
+        ["sh", "-c", script], cwd=tmp_path / "gone", env=environment({}), capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "The current folder is not there any more: change to another one.\n"
