@@ -23,11 +23,13 @@ def own_servers(settings: Settings) -> Iterator[Settings]:
         yield _with_secret_key(settings)
         return
     ensure_usable(settings.data_dir)
+    # Before the database: a start that is killed between the two leaves a key without a database, and not the reverse.
+    keyed = _with_secret_key(settings)
     with ExitStack() as stops:
         running = _start(settings, stops)
         stops.callback(forget_running, settings.data_dir)  # before the servers stop: callbacks run from the last
         note_running(settings.data_dir, running)
-        yield _with_secret_key(_joined(settings, running))
+        yield _joined(keyed, running)
 
 
 @contextmanager

@@ -12,6 +12,11 @@ from msgspec import Struct
 from entrypoints.cli.errors import SETTINGS, CommandError, writing
 from entrypoints.settings.variables import SECRET_LENGTH, Secret
 
+MISSING = (
+    "{file} is not there, and {database} was made with it: put the file back, or set TENANTRY_SECRET_KEY to what it"
+    " held. To begin anew without its data, delete the folder {folder}."
+)
+
 
 class Running(Struct, frozen=True, kw_only=True):
     """Service that runs embedded servers; ``None`` for the URL of a server that its settings name."""
@@ -24,10 +29,13 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 def secret_key(data_dir: Path) -> Secret:
-    """Reads the secret key in DATA_DIR, which the first start makes."""
-    file = data_dir / "secret.key"
+    """Reads the secret key in DATA_DIR, which the first start makes before its database."""
+    file, database = data_dir / "secret.key", data_dir / "postgres"
     with _usable(data_dir):
         if not file.exists():
+            # A key made anew would open nothing of what is there, and a restore of the file would find it in its place.
+            if database.exists():
+                raise CommandError(MISSING.format(file=file, database=database, folder=data_dir), SETTINGS)
             _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
         key = file.read_bytes().decode(errors="replace").strip()
     # Never made anew over a broken file: everything that was sealed with the first key would be lost.

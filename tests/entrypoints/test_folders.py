@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from entrypoints.settings.variables import SECRET_LENGTH
 from tests.entrypoints.processes import COMMAND, Tenantry, environment, free_port
 
 NOWHERE = "/dev/null/x"
@@ -73,6 +74,32 @@ def test_a_data_dir_that_cannot_be_made_is_told_with_its_variable(tenantry: Tena
         f"The folder {NOWHERE}, which is that of TENANTRY_DATA_DIR, cannot be written (Not a directory):"
         " let TENANTRY_DATA_DIR be a folder in which this account may write.\n"
     )
+
+
+def test_a_secret_key_is_not_made_anew_beside_a_database(tenantry: Tenantry, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    (data / "postgres").mkdir(parents=True)
+    for command in ("tenants", "list"), ("serve",):
+        ended = tenantry(*command, DATA_DIR=str(data), PORT=str(free_port()))
+        assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+        assert ended.stderr.startswith(f"{data}/secret.key is not there, and {data}/postgres was made with it: put the")
+    assert [file.name for file in data.iterdir()] == ["postgres"]
+
+
+def test_a_secret_key_is_made_before_the_database(tenantry: Tenantry, tmp_path: Path) -> None:
+    (tmp_path / ".data" / "sockets").mkdir(parents=True)  # the start breaks off at it, before its database
+    assert tenantry("tenants", "list").returncode == 4
+    assert len((tmp_path / ".data" / "secret.key").read_text()) >= SECRET_LENGTH
+    assert not (tmp_path / ".data" / "postgres").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 8])
+def test_a_secret_key_that_was_cut_off_is_told(tenantry: Tenantry, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / ".data").mkdir()
+    (tmp_path / ".data" / "secret.key").write_bytes(content)
+    ended = tenantry("tenants", "list")
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith(".data/secret.key does not hold the key that it was made with: put it back")
 
 
 def test_a_home_that_nobody_has_is_a_wrong_setting(tenantry: Tenantry) -> None:
