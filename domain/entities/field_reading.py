@@ -14,6 +14,7 @@ from msgspec.structs import FieldInfo
 
 from domain.entities.declaration import FieldModel, Kind
 from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Money, Reference, Widget
+from domain.entities.mistakes.arguments import reference_mistakes
 from domain.entities.mistakes.fields import (
     BITS,
     STORABLE,
@@ -78,7 +79,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         default=default,
         choices=choices,
         money=_mark(marks, Money),
-        reference=_mark(marks, Reference),
+        reference=_reference(marks),
         guard=_mark(marks, Guard) or UNGUARDED,
         label=label.text if label else None,
         help_text=_rules(marks).get("description"),
@@ -86,7 +87,8 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     )
     if not mistakes and (wrong := default_mistake(field)) is not None:
         mistakes.append(wrong)
-    return field, mistakes, False
+    # What refers back by a reference that cannot be read is told no mistake of its own.
+    return field, mistakes, field.reference is None and _mark(marks, Reference) is not None
 
 
 def _default(info: FieldInfo) -> object:
@@ -100,7 +102,7 @@ def _default(info: FieldInfo) -> object:
 
 def _placeholder(info: FieldInfo, hint: Any) -> FieldModel:
     marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
-    reference = _mark(marks, Reference)
+    reference = _reference(marks)
     kind = Kind.TEXT if reference is None else Kind.UUID
     return FieldModel(
         name=info.name, wire=info.encode_name, kind=kind, type=Any, nullable=True, default=None, reference=reference
@@ -138,6 +140,12 @@ def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
 
 def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
     return next((mark for mark in marks if isinstance(mark, kind)), None)
+
+
+def _reference(marks: Sequence[object]) -> Reference | None:
+    """The field's reference, where its arguments are of the types that it takes."""
+    reference = _mark(marks, Reference)
+    return None if reference is None or any(reference_mistakes(reference)) else reference
 
 
 def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from msgspec import Struct
 
 T = TypeVar("T", bound=type[Struct])
+V = TypeVar("V")
 
 OnDelete = Literal["restrict", "cascade", "clear"]
 WidgetName = Literal["multiline", "color", "url"]
@@ -77,15 +78,15 @@ def money(precision: int, scale: int, ge: int | str | None = None, le: int | str
 
     Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
     """
-    return Money(precision, scale, _bound("ge", ge), _bound("le", le))
+    return Money(precision, scale, _bound(ge), _bound(le))
 
 
-def _bound(name: str, bound: int | str | None) -> Decimal | None:
+def _bound(bound: int | str | None) -> Decimal | None:
     try:
         # by its digits, for a float that gets past the types is a little beside what it looks like
-        return None if bound is None else Decimal(str(bound))
+        return None if bound is None else Decimal(bound if type(bound) is int else str(bound))
     except ArithmeticError:
-        raise ValueError(f"money(…, {name}={bound!r}): the bound is no number") from None
+        return cast(Decimal, bound)  # told with the name of the field, when the entity is read
 
 
 def ref(
@@ -201,48 +202,44 @@ def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
     With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
     looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
-    _ensure_types(plural, has_many)
-    _ensure_lists(unique, indexes, {"search": search, "check_reads": check_reads, "columns": columns})
     declaration = Declaration(
         plural=plural,
-        search=tuple(search),
-        unique=tuple(unique),
-        has_many=has_many or {},
+        search=_listed(search),
+        unique=_listed(unique),
+        has_many={} if has_many is None else has_many,
         tenant_owned=tenant_owned,
         soft_delete=soft_delete,
         writable=writable,
         history=history,
         shows_tenant=shows_tenant,
         sort=sort,
-        check_reads=None if check_reads is None else frozenset(check_reads),
-        indexes=tuple(indexes),
+        check_reads=None if check_reads is None else _set_of(check_reads),
+        indexes=_listed(indexes),
         search_index=search_index,
         title=title,
         display=display,
-        columns=None if columns is None else tuple(columns),
+        columns=None if columns is None else _listed(columns),
     )
 
     def declare(kind: T) -> T:
         kind.__entity__ = declaration  # type: ignore[attr-defined]  # the one mark a declaration leaves
         return kind
 
-    return declare
+    # ``@entity`` without brackets is given the struct: its registry tells that, with what else is wrong.
+    given: object = plural
+    return declare(given) if isinstance(given, type) else declare
 
 
-def _ensure_types(plural: object, has_many: object) -> None:
-    if not isinstance(plural, str):
-        raise TypeError('entity takes the path first, as in @entity("books")')
-    if not isinstance(has_many, Mapping | None):
-        raise TypeError('has_many takes a dict by name, as in {"books": many("books", by="author_id")}')
+def is_list(given: object) -> bool:
+    """Whether ``given`` has items that may be named one by one: a text has letters, and a dict keys."""
+    return isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
 
 
-def _ensure_lists(unique: object, indexes: object, named: Mapping[str, object]) -> None:
-    """Raises TypeError for what would be passed over, or read letter by letter."""
-    of_names = {name: (given, str) for name, given in named.items()}
-    for name, (given, kind) in {"unique": (unique, Unique), "indexes": (indexes, DeclaredIndex), **of_names}.items():
-        if isinstance(given, str) or not isinstance(given, Collection | None):
-            raise TypeError(f"{name} takes a list, and got {given!r}")
-        for item in given or ():
-            if not isinstance(item, kind):
-                wanted = "names of fields" if kind is str else f"what {name.removesuffix('es')}(…) returns"
-                raise TypeError(f"{name} takes a list of {wanted}, and got {item!r} in it")
+def _listed(given: Sequence[V]) -> tuple[V, ...]:
+    # Types are not checked here: an error of the import would name neither the entity nor what else is wrong.
+    return tuple(given) if is_list(given) else cast("tuple[V, ...]", given)
+
+
+def _set_of(given: Sequence[str]) -> frozenset[str]:
+    is_set = is_list(given) and all(isinstance(name, str) for name in given)
+    return frozenset(given) if is_set else cast("frozenset[str]", given)

@@ -12,6 +12,7 @@ from domain.entities import server_fields
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.field_reading import read_field
 from domain.entities.markers import Declaration, Reference
+from domain.entities.mistakes.arguments import right_arguments
 from domain.entities.mistakes.entities import duplicates, mistakes_of, oddities
 from domain.entities.mistakes.places import Mistake, told
 
@@ -63,20 +64,24 @@ class _Reading(Struct, frozen=True):
 
 
 def _read(kind: type[Struct]) -> _Reading:
-    declaration: Declaration | None = getattr(kind, "__entity__", None)
-    if declaration is None:
+    given: Declaration | None = getattr(kind, "__entity__", None)
+    if given is None:
         return _Reading(kind, "", None, (Mistake("is listed as an entity but has no decorator @entity(...)"),))
+    declaration, wrong = right_arguments(given)
+    is_named = isinstance(declaration.plural, str)
+    plural = declaration.plural if is_named else ""
     try:
         hints = get_type_hints(kind, include_extras=True)
         infos = fields(kind)
     except Exception as error:  # noqa: BLE001  # annotations are a user's code, which may raise anything
         unread = Mistake(f"has an annotation that cannot be read: {type(error).__name__}: {error}")
-        return _Reading(kind, declaration.plural, None, (unread,))
+        return _Reading(kind, plural, None, (*wrong, unread))
     read = {info.name: read_field(info, hints[info.name]) for info in infos}
-    mistakes = [Mistake(f"field {name!r} {text}", name) for name, (_, texts, _) in read.items() for text in texts]
+    mistakes = [*wrong]
+    mistakes += [Mistake(f"field {name!r} {text}", name) for name, (_, texts, _) in read.items() for text in texts]
     broken = frozenset(name for name, (_, _, is_broken) in read.items() if is_broken)
-    model = _model(kind, declaration, [field for field, _, _ in read.values()])
-    return _Reading(kind, declaration.plural, model, tuple(mistakes), broken)
+    model = _model(kind, declaration, [field for field, _, _ in read.values()]) if is_named else None
+    return _Reading(kind, plural, model, tuple(mistakes), broken)
 
 
 def _model(kind: type[Struct], declaration: Declaration, declared: Sequence[FieldModel]) -> EntityModel:

@@ -23,6 +23,8 @@ RESERVED_TABLES = frozenset(
     login-attempts membership-roles memberships one-time-tokens outbox recovery-codes revocation-counts row-history
     service-account-roles sessions signing-keys social-identities spent-ids tenant-domains user-roles""".split()
 )
+# What `is_name_of_part` in adapters/postgres/schema/parts.py knows by its name: a migration would pass the table over.
+_PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|old|rest)")
 # A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(
     """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted
@@ -160,6 +162,11 @@ def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
         yield Mistake(f"{model.plural!r} is a path of the service itself")
     if model.plural in RESERVED_TABLES:
         yield Mistake(f"{model.plural!r} is a table of the service itself")
+    if part := _PARTS.fullmatch(model.plural):
+        yield Mistake(
+            f"{model.plural!r} is a name of a part of the service's table {part[1]!r}, of a month or the rest: choose"
+            " another path"
+        )
     # Unqualified names are looked for in PostgreSQL's own schema first, quoted or not.
     if model.plural.startswith("pg-"):
         yield Mistake(f"{model.plural!r} begins with 'pg-', as the system tables of PostgreSQL do: choose another path")

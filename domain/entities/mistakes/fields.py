@@ -32,6 +32,7 @@ from domain.entities.markers import (
     unique,
     widget,
 )
+from domain.entities.mistakes.arguments import TEXT, reference_mistakes, type_mistake
 from domain.entities.mistakes.places import Mistake
 from domain.scope import is_permission
 
@@ -98,6 +99,7 @@ def is_spellable(name: str) -> bool:
 
 def mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
     """Markers that do not fit the field's type or cannot be stored, as parts of a sentence."""
+    references = [mark for mark in marks if isinstance(mark, Reference)]
     if kind not in BITS and any(isinstance(mark, Big) for mark in marks):
         yield "is marked big, which is for whole numbers: use it in Annotated[int, big]"
     for mark in marks:
@@ -108,7 +110,9 @@ def mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
                 else ("is marked money(…), which is for decimals: use it in Annotated[Decimal, money(12, 2)]",)
             )
         yield from _guard_mistakes(mark) if isinstance(mark, Guard) else _misplaced(mark)
-    if sum(isinstance(mark, Reference) for mark in marks) > 1:
+    for reference in references:
+        yield from reference_mistakes(reference)
+    if len(references) > 1:
         yield "has more than one ref(…): a field refers to one entity"
 
 
@@ -116,7 +120,7 @@ def _guard_mistakes(guard: Guard) -> Iterator[str]:
     if guard.read is None and guard.write is None:
         yield 'is marked guarded(), which guards nothing: name a permission, as in guarded(read="read:salaries")'
     for name, permission in (("read", guard.read), ("write", guard.write)):
-        if permission is not None and not is_permission(permission):
+        if permission is not None and (type_mistake(permission, TEXT) or not is_permission(permission)):
             yield f'has guarded({name}={permission!r}), which no role can hold: a permission is like "read:salaries"'
 
 
@@ -143,14 +147,22 @@ def _money_mistakes(money: Money) -> Iterator[str]:
         yield from _money_bounds(money, said)
 
 
+def _is_number(bound: object) -> bool:
+    return isinstance(bound, Decimal) and not bound.is_nan()
+
+
 def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
 def _money_bounds(money: Money, said: str) -> Iterator[str]:
     largest = (Decimal(10) ** money.precision - 1).scaleb(-money.scale)
-    for name, bound in (("ge", money.ge), ("le", money.le)):
-        if bound is not None and not (bound.is_finite() and abs(bound) <= largest):
+    bounds = [(name, bound) for name, bound in (("ge", money.ge), ("le", money.le)) if bound is not None]
+    for name, bound in bounds:
+        if not _is_number(bound):
+            yield f'has {said} with {name}={bound!r}, which is no number: write ge=0, or ge="0.5"'
+            return
+        if not (bound.is_finite() and abs(bound) <= largest):
             yield f"has {said} with {name}={bound}, which is beyond what it can hold: at most {largest:f}"
     if money.ge is not None and money.le is not None and money.ge > money.le:
         yield f"has {said} with ge={money.ge} above le={money.le}: no value fits"

@@ -1,5 +1,6 @@
 """Mistakes in markers and arguments that would be passed over in silence: each is told with the remedy."""
 
+import inspect
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Annotated, Any, Literal
@@ -8,6 +9,7 @@ from uuid import UUID
 import pytest
 from msgspec import Struct, defstruct, field
 
+from adapters.postgres.schema.parts import BY_TABLE, is_name_of_part
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.markers import (
@@ -63,31 +65,145 @@ def test_a_mark_that_says_nothing_is_told(case: str) -> None:
     assert expected in told
 
 
-WRONG_ARGUMENTS: dict[str, tuple[Callable[[], object], str]] = {
-    "a decorator without arguments": (lambda: entity(defstruct("A", ["x"])), "entity takes the path first"),  # type: ignore[arg-type]
-    "a unique that is text": (lambda: entity("as", unique=["x"]), "a list of what unique(…) returns, and got 'x'"),  # type: ignore[list-item]
-    "a unique alone": (lambda: entity("as", unique=unique("x")), "unique takes a list"),  # type: ignore[arg-type]
-    "an index that is text": (lambda: entity("as", indexes=["x"]), "a list of what index(…) returns"),  # type: ignore[list-item]
-    "a search of letters": (lambda: entity("as", search="name"), "search takes a list, and got 'name'"),
-    "an iterator": (lambda: entity("as", unique=iter([unique("x")])), "unique takes a list"),  # type: ignore[arg-type]
-    "columns of letters": (lambda: entity("as", columns="name"), "columns takes a list, and got 'name'"),
-    "reads of letters": (lambda: entity("as", check_reads="name"), "check_reads takes a list, and got 'name'"),
-    "has_many as a list": (lambda: entity("as", has_many=["bs"]), "has_many takes a dict by name"),  # type: ignore[arg-type]
+def reference(*arguments: Any, **more: Any) -> Any:
+    return Annotated[UUID, ref(*arguments, **more)]
+
+
+def amount(*arguments: Any, **more: Any) -> Any:
+    return Annotated[Decimal, money(*arguments, **more)]
+
+
+def permitted(**names: Any) -> Any:
+    return Annotated[str, guarded(**names)]
+
+
+WRONG_TYPES: tuple[object, ...] = (None, "words", 5, 1.5, True, [], [5], {"a": 5}, b"x", object())
+"""Values of which each argument takes a few, and tells the others."""
+
+FIELDS_WITH: dict[str, Callable[[Any], Any]] = {
+    "ref(target)": reference,
+    "ref(on_delete)": lambda given: reference("as", on_delete=given),
+    "ref(relation)": lambda given: reference("as", relation=given),
+    "ref(permanent)": lambda given: reference("as", permanent=given),
+    "money(precision)": lambda given: amount(given, 2),
+    "money(scale)": lambda given: amount(8, given),
+    "money(ge)": lambda given: amount(8, 2, ge=given, le=5),
+    "money(le)": lambda given: amount(8, 2, ge=0, le=given),
+    "guarded(read)": lambda given: permitted(read=given),
+    "guarded(write)": lambda given: permitted(write=given, read="read:x"),
+    "label": lambda given: Annotated[str, label(given)],
+    "help_text": lambda given: Annotated[str, help_text(given)],
+    "widget": lambda given: Annotated[str, widget(given)],
+    "any mark": lambda given: Annotated[str, given],
+}
+ARGUMENTS_WITH: dict[str, Callable[[Any], dict[str, Any]]] = {
+    **{
+        name: (lambda given, name=name: {name: given})  # type: ignore[misc]  # the name of this turn
+        for name in inspect.getfullargspec(entity).kwonlyargs
+    },
+    "unique(field)": lambda given: {"unique": [unique(given)]},
+    "unique(ignore_case)": lambda given: {"unique": [unique("x", ignore_case=given)]},
+    "index(field)": lambda given: {"indexes": [index(given)]},
+    "many(target)": lambda given: {"has_many": {"them": many(given, by="x")}},
+    "many(by)": lambda given: {"has_many": {"them": many("as", by=given)}},
+    "a relation": lambda given: {"has_many": {"them": given}},
+    "a name": lambda given: {"has_many": {given: many("as", by="x")}},
+}
+
+
+def told_of(kind: type[Struct]) -> tuple[str, ...]:
+    """Mistakes of a declaration, none where it is right; whatever else is raised fails the test."""
+    try:
+        build_registry([kind, declared({"x": str}, "B", "bs", search="letters")])
+    except DeclarationError as error:
+        return error.mistakes
+    return ()
+
+
+@pytest.mark.parametrize("argument", FIELDS_WITH)
+def test_an_argument_of_a_marker_is_told_whatever_its_type(argument: str) -> None:
+    for given in WRONG_TYPES:
+        told = told_of(declared({"x_id": FIELDS_WITH[argument](given)}))
+        assert "B: search takes a list, and got 'letters'" in told
+        assert all(mistake.startswith(("A: field 'x_id' ", "A: relation ", "B: ")) for mistake in told), told
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS_WITH)
+def test_an_argument_of_the_decorator_is_told_whatever_its_type(argument: str) -> None:
+    for given in WRONG_TYPES:
+        # A list cannot be the name of a relation, as Python says itself.
+        if argument == "a name" and isinstance(given, list | dict):
+            continue
+        told = told_of(declared({"x": str}, **ARGUMENTS_WITH[argument](given)))
+        assert "B: search takes a list, and got 'letters'" in told
+        assert all(mistake.startswith(("A: ", "B: ")) for mistake in told), told
+
+
+@pytest.mark.parametrize("plural", [given for given in WRONG_TYPES if given != "words"])
+def test_a_path_is_told_whatever_its_type(plural: Any) -> None:
+    told = told_of(declared({"x": set[str]}, plural=plural))
+    assert told[0] == 'A: entity takes the path first, as in @entity("books")'
+    assert [mistake.split(" has ")[0] for mistake in told[1:]] == [
+        "A: field 'x'",
+        "B: search takes a list, and got 'letters'",
+    ]
+
+
+WRONG_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
+    "a unique that is text": ({"unique": ["x"]}, "unique takes a list of what unique(…) returns, and got 'x' in it"),
+    "a unique alone": ({"unique": unique("x")}, "unique takes a list, and got Unique("),
+    "a unique of no name": ({"unique": [unique(5)]}, "unique() takes names of fields, and got 5"),  # type: ignore[arg-type]
+    "a unique with and without case": (
+        {"unique": [unique("x", ignore_case=None)]},  # type: ignore[arg-type]
+        "unique(…, ignore_case=…) takes True or False, and got None",
+    ),
+    "an index that is text": ({"indexes": ["x"]}, "indexes takes a list of what index(…) returns"),
+    "a search of letters": ({"search": "name"}, "search takes a list, and got 'name'"),
+    "a search of numbers": ({"search": ["x", 5]}, "search takes a list of names of fields, and got 5 in it"),
+    "an iterator": ({"unique": iter([unique("x")])}, "unique takes a list"),
+    "columns of letters": ({"columns": "name"}, "columns takes a list, and got 'name'"),
+    "reads of letters": ({"check_reads": "name"}, "check_reads takes a list, and got 'name'"),
+    "no order": ({"sort": None}, "sort takes a text, and got None"),
+    "rows that are nobody's": ({"tenant_owned": None}, "tenant_owned takes True or False, and got None"),
+    "a title of a number": ({"title": 5}, "title takes a text, or None, and got 5"),
+    "has_many as a list": ({"has_many": ["bs"]}, "has_many takes a dict by name"),
+    "a relation that is text": ({"has_many": {"bs": "as"}}, "has_many takes what many(…) returns, as in {"),
+    "a relation of no field": (
+        {"has_many": {"bs": many("as", by=None)}},  # type: ignore[arg-type]
+        "got many('as', by=None) for 'bs'",
+    ),
 }
 
 
 @pytest.mark.parametrize("case", WRONG_ARGUMENTS)
 def test_an_argument_of_another_type_is_told(case: str) -> None:
-    declare, expected = WRONG_ARGUMENTS[case]
-    with pytest.raises(TypeError) as caught:
-        declare()
-    assert expected in str(caught.value)
+    arguments, expected = WRONG_ARGUMENTS[case]
+    (told,) = mistakes(declared({"x": str}, **arguments))
+    assert told.startswith("A: ")
+    assert expected in told
+
+
+def test_a_decorator_without_brackets_is_told() -> None:
+    (told,) = mistakes(entity(defstruct("A", [("x", str)])))  # type: ignore[arg-type]
+    assert told == 'A: entity takes the path first, as in @entity("books")'
+
+
+def test_a_wrong_argument_hides_no_other_mistake_and_makes_none() -> None:
+    child = declared({"p_id": reference([])}, "C", "cs", sort=None, search=["y"])
+    parent = declared({"x": str}, "P", "ps", has_many={"cs": many("cs", by="p_id")}, check_reads=5)
+    assert mistakes(parent, child) == (
+        "P: check_reads takes a list, and got 5",
+        "C: sort takes a text, and got None",
+        "C: field 'p_id' has ref([]): it takes the path of an entity first, as in ref(\"books\")",
+        "C: search names 'y', which is not one of its text fields",
+    )
 
 
 def test_a_bound_of_money_is_a_number_as_it_is_written() -> None:
     assert money(5, 2, ge=0.1).ge == Decimal("0.1")  # type: ignore[arg-type]  # gets past those who check no types
-    with pytest.raises(ValueError, match="the bound is no number"):
-        money(5, 2, ge="abc")
+    for bound in ("abc", "nan"):
+        (told,) = mistakes(declared({"x": amount(5, 2, ge=bound, le=5)}))
+        assert "which is no number" in told
 
 
 SAME_NAMES: dict[str, tuple[list[type[Struct]], str, str]] = {
@@ -134,3 +250,12 @@ def test_each_table_of_the_service_is_reserved() -> None:
     assert tables - RESERVED_TABLES - RESERVED_PATHS - registry.models.keys() == set()
     with pytest.raises(DeclarationError, match="'factors' is a table of the service itself"):
         build_registry([declared({"x": str}, plural="factors")])
+
+
+@pytest.mark.parametrize("end", ["202612", "old", "rest", "2026", "older", "new"])
+@pytest.mark.parametrize("table", sorted(BY_TABLE))
+def test_the_names_of_parts_of_a_table_are_reserved(table: str, end: str) -> None:
+    plural = f"{table}_{end}".replace("_", "-")
+    told = told_of(declared({"x": str}, plural=plural))
+    is_told = any(f"'{plural}' is a name of a part of the service's table " in mistake for mistake in told)
+    assert is_told is is_name_of_part(f"{table}_{end}")
