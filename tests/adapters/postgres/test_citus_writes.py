@@ -78,6 +78,7 @@ def rows(model: EntityModel) -> dict[str, str]:
         "purge rows": removal.purge_rows(REGISTRY, model),
         "lock a row to restore": removal.lock_row(REGISTRY, model),
         "restore rows": removal.restore_rows(REGISTRY, model),
+        "restore rows that went along": removal.restore_along(REGISTRY, model),
         "stored values": unique_violations.stored_values(REGISTRY, model, model.unique[0]),
         "clashing rows": unique_violations.clashing_rows(REGISTRY, model, model.unique[0]),
     }
@@ -90,6 +91,7 @@ def references(target: EntityModel, model: EntityModel, field: str) -> dict[str,
     statements = {
         "find referring": removal.find_referring(REGISTRY, target, reference, is_final=False, locks=True),
         "count referring": removal.count_referring(REGISTRY, model, ((target, field, False),)),
+        "take along": removal.take_along(REGISTRY, target, reference, is_final=False),
         "clear references": removal.clear_references(REGISTRY, target, reference, is_final=False),
         "find deleted with": removal.find_deleted_with(REGISTRY, target, reference),
         "dangling references": removal.has_dangling(REGISTRY, model, field),
@@ -154,11 +156,20 @@ OF_ONE_TABLE = {
     "purge rows": "one",
     "lock a row to restore": "one",
     "restore rows": "one",
+    "restore rows that went along": "one",
     "stored values": "one",
     "clashing rows": "one",
 }
 WITH_SHARED = {"insert a row", "update a row", "insert rows", "update rows"}
-WITH_HISTORY = {"insert rows", "update rows", "delete rows", "lock and delete rows", "purge rows", "restore rows"}
+WITH_HISTORY = {
+    "insert rows",
+    "update rows",
+    "delete rows",
+    "lock and delete rows",
+    "purge rows",
+    "restore rows",
+    "restore rows that went along",
+}
 
 
 @pytest.mark.parametrize("model", [TOWNS, STREETS], ids=["without references", "with a reference"])
@@ -188,6 +199,7 @@ def test_references_are_followed_within_a_tenant_but_for_those_to_shared_rows() 
     assert {name: classified(text) for name, text in references(TOWNS, STREETS, "town_id").items()} == {
         "find referring": "one",
         "count referring": "one",
+        "take along": "one",
         # the tenant of the rows to change comes from those that were locked
         "clear references": "many",
         "find deleted with": "one",
@@ -196,6 +208,7 @@ def test_references_are_followed_within_a_tenant_but_for_those_to_shared_rows() 
     assert {name: classified(text) for name, text in references(LANDS, RIVERS, "land_id").items()} == {
         "find referring": "many",
         "count referring": "many",
+        "take along": "many",
         "clear references": "many",
         "find deleted with": "many",
         "dangling references": "one, shared",

@@ -62,11 +62,14 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
             yield removal.count_referring(registry, referring, ((model, field.name, True), (model, field.name, False)))
             yield removal.find_referring(registry, model, reference, is_final=is_final, locks=is_final)
             yield removal.clear_references(registry, model, reference, is_final=is_final)
+            if is_final or is_soft(referring):
+                yield removal.take_along(registry, model, reference, is_final=is_final)
     if is_soft(model):
         yield removal.mark_deleted(registry, model)
         yield removal.lock_and_mark(registry, model)
         yield removal.lock_row(registry, model)
         yield removal.restore_rows(registry, model)
+        yield removal.restore_along(registry, model)
     for referring, field in registry.referring(model.plural):
         yield removal.has_dangling(registry, referring, field.name)
         if is_soft(referring):

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from adapters.postgres.entities.history import history_lines, with_history
 from adapters.postgres.schema.sql import DELETED_WITH
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
-from adapters.postgres.statements.rows import Truth, living, of_tenant, owner, table_of
+from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
     AT,
     BY,
@@ -88,15 +88,31 @@ def count_referring(
 @lru_cache(REMEMBERED)
 def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Soft delete, by ``by`` at ``at``; ``roots`` holds for each id the row whose deletion takes it along."""
-    table = table_of(registry, model)
-    # beside the ids, for a cascade takes rows along with different roots
-    going = func.unnest(IDS, parameter("roots", ARRAY(sa.Uuid()))).table_valued(
-        sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid())
-    )
-    going = going.render_derived(name="g")
-    mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: going.c.root}
-    change = sa.update(table).values({**mark, "version": next_version(table)})
+    table, going = table_of(registry, model), _with_roots()
+    change = sa.update(table).values(_marked(table, going.c.root))
     return compiled(with_history(model, "deleted", change.where(*owner(model, table), table.c.id == going.c.id)))
+
+
+@lru_cache(REMEMBERED)
+def take_along(
+    registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
+) -> CompiledStatement:
+    """Marks the rows that refer to ``ids`` deleted, each with the root of its target, or deletes them for good.
+
+    For rows that nothing else leads to, however many there are: the process learns nothing of them.
+    """
+    referring, name = reference
+    table, going = table_of(registry, referring), _with_roots()
+    refers = [*_refers(model, reference, table, is_final=is_final), table.c[name] == going.c.id]
+    rows = _by_tenant(referring, table, going.c.root.label("root")).where(*refers)
+    held = materialized(rows.with_for_update(of=table), "held rows")
+    same = [table.c.tenant_id == held.c.tenant_id] if referring.tenant_owned else []
+    # rows of one tenant go on one node, where the database has several
+    same = [of_tenant(table)] if model.tenant_owned else same
+    if is_final:
+        return compiled(with_history(referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id)))
+    change = sa.update(table).values(_marked(table, held.c.root)).where(*same, table.c.id == held.c.id)
+    return compiled(with_history(referring, "deleted", change))
 
 
 @lru_cache(REMEMBERED)
@@ -105,8 +121,7 @@ def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
     table = table_of(registry, model)
     rows = sa.select(table.c.id).where(*owned_and_living(model, table), is_among(table.c.id))
     held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
-    mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: held.c.id}
-    change = sa.update(table).values({**mark, "version": next_version(table)})
+    change = sa.update(table).values(_marked(table, held.c.id))
     change = change.where(*owner(model, table), table.c.id == held.c.id)
     written = change.returning(*table.c).cte("written rows")
     former = (written.c.version - constant(1)).label("version")
@@ -154,11 +169,14 @@ def find_deleted_with(registry: Registry, model: EntityModel, reference: Referri
 @lru_cache(REMEMBERED)
 def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Restores the rows, by ``by`` at ``at``, and answers them as they are shown, with ids and versions behind."""
-    table = table_of(registry, model)
-    unmark = {"is_deleted": sa.false(), "deleted_at": sa.null(), "deleted_by": sa.null(), DELETED_WITH: sa.null()}
-    change = sa.update(table).values({**unmark, **update_columns(table)}).where(*_these(model, table))
-    written = change.returning(*table.c).cte("written rows")
+    written = _restored(registry, model).returning(*table_of(registry, model).c).cte("written rows")
     return compiled(sa.select(*stored_columns(model, written)).add_cte(*history_lines(model, "restored", written)))
+
+
+@lru_cache(REMEMBERED)
+def restore_along(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Restores the rows, by ``by`` at ``at``, and answers none of them: there may be any number."""
+    return compiled(with_history(model, "restored", _restored(registry, model)))
 
 
 @lru_cache(REMEMBERED)
@@ -169,6 +187,26 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
     held = held_rows(registry, model.by_name[name], sa.select(column).where(*_these(model, table)))
     absent = column.is_not(None), column.not_in(sa.select(held.c.id))
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
+
+
+def _with_roots() -> FromClause:
+    """The ``ids`` beside the ``roots`` whose deletion takes them along: a cascade has different ones."""
+    going = func.unnest(IDS, parameter("roots", ARRAY(sa.Uuid()))).table_valued(
+        sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid())
+    )
+    return going.render_derived(name="g")
+
+
+def _marked(rows: sa.Table, root: Value) -> dict[str, Value]:
+    """Values of a row that is marked deleted, by ``by`` at ``at``, together with ``root``."""
+    mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: root}
+    return {**mark, "version": next_version(rows)}
+
+
+def _restored(registry: Registry, model: EntityModel) -> sa.Update:
+    table = table_of(registry, model)
+    unmark = {"is_deleted": sa.false(), "deleted_at": sa.null(), "deleted_by": sa.null(), DELETED_WITH: sa.null()}
+    return sa.update(table).values({**unmark, **update_columns(table)}).where(*_these(model, table))
 
 
 def _by_tenant(model: EntityModel, table: sa.Table, *columns: sa.Label[Any]) -> Select[Any]:

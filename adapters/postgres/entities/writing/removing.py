@@ -16,6 +16,7 @@ from adapters.postgres.entities.writing.removal_statements import (
     lock_rows,
     mark_deleted,
     purge_rows,
+    take_along,
 )
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.running import fetch
@@ -40,6 +41,10 @@ class RowsByModel:
     def values(self) -> dict[str, Any]:
         return {"tenant": self.tenant, "ids": list(self.roots)}
 
+    @property
+    def values_with_roots(self) -> dict[str, Any]:
+        return {**self.values, "roots": list(self.roots.values())}
+
 
 @dataclass(slots=True)
 class RemovalPlan:
@@ -48,12 +53,14 @@ class RemovalPlan:
     ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
     they lead to; ``restricting`` are rows that forbid the act unless they are deleted too, with the roots that they
     forbid and their fields, None for rows of another tenant. ``restricted`` are rows that entities refer to whose rows
-    this act cannot delete, by the field that refers. ``marked`` are rows that are marked deleted already.
+    this act cannot delete, by the field that refers. ``along`` are references whose rows go by one statement, with the
+    rows that they lead to. ``marked`` are rows that are marked deleted already.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
     cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
+    along: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
     restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, str | None]]] = field(default_factory=dict)
     restricted: dict[EntityModel, list[tuple[str, RowsByModel, bool]]] = field(default_factory=dict)
     deletable: frozenset[EntityModel] = frozenset()
@@ -151,6 +158,9 @@ class PostgresRemoval:
         if on_delete == "restrict" and referring not in plan.deletable:
             plan.restricted.setdefault(referring, []).append((name, rows, is_final))
             return []
+        if on_delete == "cascade" and self._leads_no_further(plan, referring):
+            plan.along.append((rows, reference, is_final or not is_soft(referring)))
+            return []
         locks = on_delete == "cascade"
         statement = find_referring(self.registry, rows.model, reference, is_final=is_final, locks=locks)
         found = await fetch(self.connection, statement, rows.values)
@@ -188,15 +198,24 @@ class PostgresRemoval:
                     waiting.append(referring)
         return frozenset(found)
 
+    def _leads_no_further(self, plan: RemovalPlan, referring: EntityModel) -> bool:
+        """Whether nothing refers to the entity's rows, and one field alone leads from them into the deletion."""
+        targets = {model.plural for model in plan.deletable}
+        leading = [each for each in referring.declared if each.reference and each.reference.target in targets]
+        return len(leading) == 1 and not self.registry.referring(referring.plural)
+
     def _is_ours(self, tenant: UUID | None) -> bool:
         return tenant is None or (isinstance(self.scope, OneTenant) and self.scope.id == tenant)
 
     async def _write(self, plan: RemovalPlan, root: EntityModel) -> None:
-        """Marks, clears, then deletes for good."""
+        """Takes along, marks, clears, then deletes for good."""
         acted = {"by": self.act.by, "at": self.act.at}
+        # those that go for good first: a row need not be marked before
+        for rows, reference, is_final in sorted(plan.along, key=lambda going: not going[2]):
+            statement = take_along(self.registry, rows.model, reference, is_final=is_final)
+            await fetch(self.connection, statement, {**rows.values_with_roots, **acted})
         for rows in plan.rows(is_final=False):
-            values = {**rows.values, **acted, "roots": list(rows.roots.values())}
-            await fetch(self.connection, mark_deleted(self.registry, rows.model), values)
+            await fetch(self.connection, mark_deleted(self.registry, rows.model), {**rows.values_with_roots, **acted})
         for rows, reference, is_final in plan.cleared:
             statement = clear_references(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values, **acted})

@@ -15,10 +15,12 @@ from adapters.postgres.entities.writing.removal_statements import (
     find_deleted_with,
     has_dangling,
     lock_row,
+    restore_along,
     restore_rows,
 )
 from adapters.postgres.entities.writing.removing import RowsByModel
 from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_row, fetch_value
 from application.ports.entities.records import Act, Restored
 from domain.entities.declaration import EntityModel, Registry
@@ -54,9 +56,15 @@ class PostgresRestoring:
 
     async def _restore(self, root: RowsByModel) -> Restored:
         along = await self._taken_along(root)
-        (answer,) = await self._revive(root, is_root=True)
+        try:
+            (answer,) = await self._revive(root, restore_rows(self.registry, root.model))
+        except asyncpg.UniqueViolationError as error:
+            raise unique_violations.of_single_row(root.model, error) from None
         for rows in along:
-            await self._revive(rows, is_root=False)
+            try:
+                await self._revive(rows, restore_along(self.registry, rows.model))
+            except asyncpg.UniqueViolationError:
+                raise Conflict(TAKEN_MEANWHILE) from None
         # asked when everything lives again: rows that come back together are there for each other
         await self._ensure_references(root, is_root=True)
         for rows in along:
@@ -87,13 +95,8 @@ class PostgresRestoring:
             if field.reference is not None and field.reference.on_delete == "cascade" and is_soft(referring):
                 yield referring, field.name
 
-    async def _revive(self, rows: RowsByModel, *, is_root: bool) -> list[asyncpg.Record]:
-        values = {**rows.values, "by": self.act.by, "at": self.act.at}
-        try:
-            return await fetch(self.connection, restore_rows(self.registry, rows.model), values)
-        except asyncpg.UniqueViolationError as error:
-            conflict = unique_violations.of_single_row(rows.model, error) if is_root else Conflict(TAKEN_MEANWHILE)
-            raise conflict from None
+    async def _revive(self, rows: RowsByModel, statement: CompiledStatement) -> list[asyncpg.Record]:
+        return await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
 
     async def _ensure_references(self, rows: RowsByModel, *, is_root: bool) -> None:
         for field in rows.model.declared:
