@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
+from adapters.http.entities.own_routes import methods_and_paths, own_router
 from adapters.http.plugin import NoPolicy, ServedTwice
 from adapters.http.use_cases import UseCases
 from adapters.prometheus.metrics import PrometheusMetrics
@@ -266,14 +267,17 @@ def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRu
     return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
-def ensure_routes_served(services: Services, settings: Settings) -> None:
-    """Before any worker is started, which could only die of it. Raises EntitiesError.
+def ensure_routes_served(services: Services, settings: Settings) -> list[str]:
+    """Methods and paths of one's own routes. Raises EntitiesError before any worker is started, which would die of it.
 
     Without routes of one's own nothing can clash, and the start is spared the asking.
     """
-    if routes := load_routes(settings.entities):
-        with told_as_mistakes():
-            build_app(services, http_settings(settings, routes), PrometheusMetrics())
+    routes = load_routes(settings.entities)
+    if not routes:
+        return []
+    with told_as_mistakes():
+        build_app(services, http_settings(settings, routes), PrometheusMetrics())
+        return methods_and_paths(own_router(services, routes))
 
 
 @contextmanager

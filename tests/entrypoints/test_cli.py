@@ -1,5 +1,6 @@
 """The commands that do not serve, each in a process of its own."""
 
+import json
 from pathlib import Path
 
 import asyncpg
@@ -78,6 +79,34 @@ async def broken(rows: "Nothing") -> None: ...
 odd = 1
 ENTITIES = ()
 """
+SERVED = """
+from litestar import Controller, Router, delete, get, post, route
+from tenantry import ORDINARY, PUBLIC, rules
+
+OPEN = rules(policy=PUBLIC, limit=ORDINARY)
+
+@get("/api/stock/{id:str}/low", opt=OPEN)
+async def low(id: str) -> None: ...
+
+@route(["/api/both", "/api/other"], http_method=["POST", "GET"], status_code=200, opt=OPEN)
+async def both() -> None: ...
+
+class Shelves(Controller):
+    path = "/api/shelves"
+    opt = OPEN
+
+    @get()
+    async def all(self) -> None: ...
+
+    @delete("/last")
+    async def drop(self) -> None: ...
+
+@post(opt=OPEN)
+async def lend() -> None: ...
+
+ENTITIES = ()
+ROUTES = (low, both, Shelves, Router("/api/lent", route_handlers=[lend]))
+"""
 ANOTHER_SECRET = "b7fK2-pL9_wQ4xR8tY1mN6vC3sD5gH0jZ"  # of a test
 
 
@@ -101,6 +130,22 @@ async def test_routes_that_cannot_be_served_stop_the_start(
     assert served.returncode == 2
     assert "unguarded states no policy or no limit" in served.stderr
     assert "Traceback" not in served.stderr
+
+
+def test_routes_of_a_project_are_listed_by_a_check(
+    tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
+) -> None:
+    (tmp_path / "served.py").write_text(SERVED)
+    listed = (
+        "GET /api/stock/{id}/low, GET /api/both, POST /api/both, GET /api/other, POST /api/other, GET /api/shelves,"
+        " DELETE /api/shelves/last, POST /api/lent"
+    )
+    checked = tenantry("check", **migrated, ENTITIES="tenantry.catalogue,served.py")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert f"routes:    {listed}\n" in checked.stdout
+    found = json.loads(tenantry("check", "--json", **migrated, ENTITIES="tenantry.catalogue,served.py").stdout)
+    assert {"subject": "routes", "message": listed} in found["findings"]
+    assert "routes:" not in tenantry("check", **migrated).stdout
 
 
 async def test_a_secret_key_that_opens_no_stored_key_is_told(tenantry: Tenantry, shared: dict[str, str]) -> None:

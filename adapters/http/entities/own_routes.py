@@ -12,6 +12,7 @@ from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
 from litestar.response import Response
 from litestar.response.base import ASGIResponse
+from litestar.routes import HTTPRoute
 from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
 from msgspec.structs import replace
 
@@ -66,6 +67,20 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
         dependencies={**sources, **provided},
         exception_handlers=_query_errors(services.own_queries),
     )
+
+
+def methods_and_paths(router: Router) -> list[str]:
+    """What a router serves, as ``GET /api/stock/low``; the path alone of what has no HTTP methods."""
+    served: list[str] = []
+    for route in router.routes:
+        if isinstance(route, HTTPRoute):
+            # Litestar adds a handler of OPTIONS to each path, which nobody wrote.
+            handlers = [handler for handler in route.route_handlers if handler.http_methods != {"OPTIONS"}]
+            methods = sorted(method for handler in handlers for method in handler.http_methods)
+            served += [f"{method} {route.path_format}" for method in methods]
+        else:
+            served.append(route.path_format)
+    return served
 
 
 def argument_name(plural: str) -> str:

@@ -106,7 +106,8 @@ async def _of_keys_and_routes(
 
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)
-        ensure_routes_served(services, settings)
+        if routes := ensure_routes_served(services, settings):
+            findings.say("routes", ", ".join(routes))
         try:
             if reads_keys:
                 await services.signing_keys.reload()
