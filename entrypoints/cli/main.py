@@ -16,6 +16,7 @@ from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
 from entrypoints.cli.terminal.answers import JSON, show, show_data
 from entrypoints.cli.terminal.completion import NAME, SHELLS, VARIABLE, script
+from entrypoints.cli.terminal.passwords import ask_password
 from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
@@ -94,7 +95,8 @@ def init_command(folder: Path) -> None:
 def create_admin(email: str, generate: bool) -> None:
     """Make another super-admin.
 
-    The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate.
+    The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate. Without a terminal
+    it is a line of standard input.
     """
     from entrypoints.cli.identity.accounts import add_admin  # noqa: PLC0415
 
@@ -105,8 +107,7 @@ def create_admin(email: str, generate: bool) -> None:
 def _password(settings: Settings) -> str:
     if settings.admin_password is not None:
         return settings.admin_password.reveal()
-    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-    return asked
+    return ask_password()
 
 
 @tenantry.command()

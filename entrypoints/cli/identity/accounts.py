@@ -17,7 +17,10 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
-    shown = "" if password else f", with the password {made}"  # nobody else will ever see a generated password
+    # Nobody else will ever see a generated password. That of the settings is the first super-admin's too.
+    shown = "" if password else f", with the password {made}"
+    if settings.admin_password is not None and password == settings.admin_password.reveal():
+        shown = ", with the password of TENANTRY_ADMIN_PASSWORD"
     text = f"{email} is a super-admin now{shown}."
     return Answer(text, {"email": email, "generatedPassword": None if password else made})
 

@@ -8,6 +8,7 @@ import rich_click as click
 
 from entrypoints.cli.identity.domain_commands import add_domain_commands
 from entrypoints.cli.terminal.answers import JSON
+from entrypoints.cli.terminal.passwords import ask_password
 from entrypoints.settings.settings import Settings
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
         """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
         from entrypoints.cli.identity.administration import create_user  # noqa: PLC0415
 
-        password = _asked(generate=generate)
+        password = None if generate else ask_password()
         run(lambda services: create_user(services, email, name, tenant, roles, password))
 
     @users.command("set-password")
@@ -120,7 +121,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
         """Set an account's password and end its sessions. It is asked for, or made with --generate."""
         from entrypoints.cli.identity.administration import set_password  # noqa: PLC0415
 
-        password = _asked(generate=generate)
+        password = None if generate else ask_password()
         run(lambda services: set_password(services, email, password))
 
     _add_grant_command(users, run)
@@ -224,11 +225,3 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
             run(lambda services: create_key(services, name, tenant, key))
         else:
             run(lambda services: list_keys(services, name, tenant))
-
-
-def _asked(*, generate: bool) -> str | None:
-    if generate:
-        return None
-    # never an argument: other users of the machine see those, and the shell keeps them
-    asked: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
-    return asked
