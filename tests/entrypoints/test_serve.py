@@ -40,7 +40,9 @@ def test_the_first_minute(serve: Serve, tenantry: Tenantry, tmp_path: Path) -> N
     assert "is in use by process" in second.stderr
 
     beside = tenantry("create-admin", "ada@example.com", ADMIN_PASSWORD=PASSWORD)
-    assert "ada@example.com is a super-admin now." in beside.stdout, beside.stderr
+    assert "ada@example.com is a super-admin now, with the password of TENANTRY_ADMIN_PASSWORD." in beside.stdout, (
+        beside.stderr
+    )
     served.log_in(PASSWORD, "ada@example.com")
 
     started = descendants(served.process.pid)

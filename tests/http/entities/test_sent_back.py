@@ -22,6 +22,21 @@ async def test_a_name_that_only_looks_like_such_a_list_is_refused(app: TestApp) 
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (400, "partsHasMore")
 
 
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+async def test_another_id_is_told_beside_everything_else_that_is_wrong(volumes: TestApp, method: str) -> None:
+    path = await made(volumes)
+    for body, wrong in (
+        ({"id": "x", "title": 5, "nam": 1}, ["id", "nam", "title"]),
+        ({"id": 5}, ["id"]),
+        ({"id": path[1:].upper(), "title": 5}, ["title"]),
+        ({"id": None, "title": 5}, ["title"]),
+    ):
+        status, answer = await call(volumes, method, path, "clerk", body)
+        assert (status, sorted(details(answer))) == (400, wrong)
+    status, answer = await call(volumes, method, path, "clerk", {"id": "x", "cost": 7})
+    assert (status, details(answer)) == (400, ["id"])
+
+
 async def read(app: TestApp, path: str, whom: str = "clerk") -> Json:
     data: Json = (await call(app, "GET", path, whom))[1]["data"]
     return data
