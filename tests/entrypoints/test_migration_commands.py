@@ -7,6 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from entrypoints.cli.failures import NOT_MIGRATED
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.entrypoints.test_cli import BOOKS
 
@@ -34,6 +35,8 @@ def test_an_empty_database_is_told_from_a_broken_one(tenantry: Tenantry, shared:
     assert checked.returncode == 1
     assert "Run: tenantry migrate" in checked.stdout
     assert "Traceback" not in checked.stderr
+    listed = tenantry("users", "list", **shared)
+    assert (listed.returncode, listed.stdout, listed.stderr) == (5, "", f"{NOT_MIGRATED}\n")
 
 
 @pytest.mark.end_to_end  # it starts embedded servers, four times

@@ -38,7 +38,11 @@ class PostgresPendingVersions:
     async def due(self, age: float, most: int) -> dict[str, int]:
         with translated(self._connection):
             async with self._in_use:
-                rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
+                try:
+                    rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
+                except asyncpg.UndefinedTableError as missing:
+                    # Nothing was migrated yet: the command at work tells it, and a service does not start.
+                    raise ServiceUnavailable from missing
         return {row["subject"]: row["count"] for row in rows}
 
     async def published(self, versions: Mapping[str, int]) -> None:

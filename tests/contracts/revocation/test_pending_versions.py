@@ -11,6 +11,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from domain.errors import Conflict, ServiceUnavailable
 from domain.scope import EveryTenant
+from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
 ONE, OTHER = "user:one", "user:other"
@@ -21,6 +22,15 @@ async def outbox(database_url: str, postgres: PostgresDatabase) -> AsyncIterator
     outbox = PostgresPendingVersions(database_url)
     yield outbox
     await outbox.close()
+
+
+async def test_a_database_without_tables_is_as_one_that_is_away(empty_database: NewDatabase) -> None:
+    outbox = PostgresPendingVersions(await empty_database())
+    try:
+        with pytest.raises(ServiceUnavailable):
+            await outbox.due(0, 9)
+    finally:
+        await outbox.close()
 
 
 async def bump(database: PostgresDatabase, *subjects: str) -> None:
