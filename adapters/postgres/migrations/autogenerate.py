@@ -16,6 +16,7 @@ from adapters.postgres.migrations import copies
 from adapters.postgres.migrations.guards import Guards
 from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE, Locks, split
 from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
+from adapters.postgres.migrations.switches import EnsureNoneDeleted
 from adapters.postgres.schema.copies import is_name_of_copy
 
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
@@ -169,7 +170,7 @@ def _reversed(operations: list[Any]) -> list[Any]:
     for operation in reversed(operations):
         if isinstance(operation, ops.ModifyTableOps):
             found.append(ops.ModifyTableOps(operation.table_name, _reversed(operation.ops), schema=operation.schema))
-        elif not isinstance(operation, FillIn | SecureTable):
+        elif not isinstance(operation, EnsureNoneDeleted | FillIn | SecureTable):
             found.append(operation.reverse())
     return found
 

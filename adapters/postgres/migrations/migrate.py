@@ -27,7 +27,7 @@ from adapters.postgres.migrations.pending import (
 )
 from adapters.postgres.migrations.renames import offers, renames
 from adapters.postgres.migrations.stored_values import kept_members, mappings, misfits
-from adapters.postgres.migrations.switches import ensure_possible, replaced_indexes
+from adapters.postgres.migrations.switches import ensure_possible, guards, replaced_indexes
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 
@@ -105,7 +105,11 @@ async def write_migration(
         attributes["first"] = renames(connection, registry, renamed)
         ensure_possible(connection, registry)
         # in front of everything else, and behind the renames: the columns have their new names and their old values
-        attributes["first"] = [*attributes["first"], *mappings(connection, registry, kept)]
+        attributes["first"] = [
+            *attributes["first"],
+            *guards(connection, registry),
+            *mappings(connection, registry, kept),
+        ]
         attributes["choices"] = {
             (model.table, field.name): field.choices for model in registry for field in model.declared if field.choices
         }

@@ -4,14 +4,32 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+from alembic import op
+from alembic.autogenerate import renderers
+from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from sqlalchemy import Connection, Index, Inspector, MetaData, Table
-from sqlalchemy.engine.interfaces import ReflectedIndex
+from sqlalchemy.engine.interfaces import ReflectedColumn, ReflectedIndex
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
+from adapters.postgres.schema.sql import ddl
 from domain.entities.declaration import EntityModel, Registry
+
+_IS_DELETED = sa.column("is_deleted", sa.Boolean()).is_(sa.true())
+# Writers of the table wait until the transaction ends: no row is deleted between the count and what follows it.
+_LOCK = "LOCK TABLE %(fullname)s IN SHARE ROW EXCLUSIVE MODE"
+_PRINTED = """
+DO $$
+BEGIN
+    PERFORM set_config('tenantry.scope', 'every', true);
+    LOCK TABLE %(fullname)s IN SHARE ROW EXCLUSIVE MODE;
+    IF EXISTS (SELECT FROM %(fullname)s WHERE is_deleted) THEN
+        RAISE EXCEPTION 'soft_delete=False would bring deleted rows of %(table)s back to life';
+    END IF;
+END
+$$"""
 
 
 def ensure_possible(connection: Connection, registry: Registry) -> None:
@@ -30,6 +48,49 @@ def ensure_possible(connection: Connection, registry: Registry) -> None:
                 _ensure_none_is_deleted(connection, model)
 
 
+def guards(connection: Connection, registry: Registry) -> list["EnsureNoneDeleted"]:
+    """Operations for entities that stop to mark deleted rows: another database may have some."""
+    tables = [model.table for model in registry if not model.soft_delete]
+    stored = sa.inspect(connection).get_multi_columns(filter_names=tables)
+    # the migration that turns the switch off also lets rows do without the mark
+    marked = {table for (_, table), columns in stored.items() for column in columns if _is_mark(column)}
+    return [EnsureNoneDeleted(table) for table in tables if table in marked]
+
+
+def _is_mark(column: ReflectedColumn) -> bool:
+    return column["name"] == "is_deleted" and not column["nullable"]
+
+
+def ensure_none_deleted(table: str) -> None:
+    """Refuses to go on where the table has deleted rows, which would come back to life without ``soft_delete``."""
+    if op.get_context().as_sql:
+        op.execute(ddl(_PRINTED, table=table))
+        return
+    op.execute(ddl(_LOCK, table=table))
+    deleted = row_count(op.get_bind(), table, _IS_DELETED)
+    if deleted:
+        raise MigrationRefused(f"The migration cannot be applied: {_would_live(table, deleted)}")
+
+
+class EnsureNoneDeleted(ops.MigrateOperation):
+    """Operation in front of a switch; in the migration's file it is ``ensure_none_deleted(…)``."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+
+    def reverse(self) -> ops.MigrateOperation:
+        return self  # left out of a downgrade, which marks deleted rows again
+
+    def to_diff_tuple(self) -> tuple[str, str]:
+        return ("ensure_none_deleted", self.table)
+
+
+@renderers.dispatch_for(EnsureNoneDeleted)
+def _render(context: AutogenContext, operation: EnsureNoneDeleted) -> str:
+    context.imports.add("from tenantry.migrations import ensure_none_deleted")
+    return f"ensure_none_deleted({operation.table!r})"
+
+
 def stored_columns(inspector: Inspector, tables: Sequence[str]) -> dict[str, dict[str, TypeEngine[Any]]]:
     """Type of each column of those tables that the database has."""
     found = inspector.get_multi_columns(filter_names=tables)
@@ -37,9 +98,9 @@ def stored_columns(inspector: Inspector, tables: Sequence[str]) -> dict[str, dic
 
 
 def _ensure_none_is_deleted(connection: Connection, model: EntityModel) -> None:
-    deleted = row_count(connection, model.table, sa.column("is_deleted", sa.Boolean()).is_(sa.true()))
+    deleted = row_count(connection, model.table, _IS_DELETED)
     if deleted:
-        raise MigrationRefused(_switched_deletion(model, deleted))
+        raise MigrationRefused(f"{model.name}: {_would_live(model.table, deleted)}")
 
 
 def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaData) -> list[ops.ModifyTableOps]:
@@ -88,9 +149,9 @@ def _switched_owner(model: EntityModel, rows: int) -> str:
     )
 
 
-def _switched_deletion(model: EntityModel, deleted: int) -> str:
+def _would_live(table: str, deleted: int) -> str:
     return (
-        f"{model.name}: soft_delete=False would bring {deleted} deleted row{'s' * (deleted != 1)} of {model.table} "
+        f"soft_delete=False would bring {deleted} deleted row{'s' * (deleted != 1)} of {table} "
         "back to life. Set it back, or first delete them for good: each by ?permanent=true, or those of the table with "
         "is_deleted by a statement of your own."
     )

@@ -7,11 +7,12 @@ from enum import Enum
 from typing import Annotated, Any
 from uuid import UUID, uuid4
 
+import asyncpg
 import msgspec
 import pytest
 
-from adapters.postgres.migrations.migrate import discard, downgrade, write_migration
-from adapters.postgres.migrations.pending import MigrationRefused
+from adapters.postgres.migrations.migrate import discard, downgrade, pending_sql, upgrade, write_migration
+from adapters.postgres.migrations.pending import MigrationRefused, pending
 from domain.entities.declaration import big, money, unique
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
 from tests.databases import named
@@ -252,6 +253,23 @@ async def test_without_soft_delete_no_deleted_row_comes_back(books: Books) -> No
     definitions = await books.ask("SELECT indexdef FROM pg_indexes WHERE tablename = 'books'")
     assert not [text for (text,) in definitions if "WHERE" in text]
     assert await write_migration(books.url, off, "again", books.folders) is None
+
+
+async def test_a_database_with_deleted_rows_refuses_what_was_written_against_another(books: Books) -> None:
+    await books.start(declared([("title", str)]))
+    off = declared([("title", str)], soft_delete=False)
+    written = await books.write(off)
+    assert "ensure_none_deleted('books')" in written.path.read_text()
+    printed = await pending_sql(books.url, off, books.folders)
+    await books.add({"title": "a", "is_deleted": True})
+    with pytest.raises(MigrationRefused, match="would bring 1 deleted row of books back to life"):
+        await upgrade(books.url, off, books.folders)
+    with pytest.raises(asyncpg.RaiseError, match="deleted rows of books back to life"):
+        await books.run(printed)
+    await books.ask("DELETE FROM books")
+    await books.run("ROLLBACK", printed)
+    assert await pending(books.url, off, books.folders) == []
+    assert await downgrade(books.url, declared([("title", str)]), books.folders) == [written.path]
 
 
 async def test_with_soft_delete_a_deleted_value_is_free(books: Books) -> None:

@@ -227,7 +227,7 @@ CHANGES: dict[str, list[Change]] = {
     ],
     "`soft_delete` on": [filled(TITLE, "'is_deleted'", was={"soft_delete": False}, now={"soft_delete": True})],
     "`soft_delete` off, no deleted rows": [
-        keyed(["title"], ["title"], "drop_index", "op.create_index", soft_delete=False)
+        keyed(["title"], ["title"], "ensure_none_deleted", "drop_index", "op.create_index", soft_delete=False)
     ],
     "`soft_delete` off, deleted rows": [],  # refused, by itself: test_what_is_refused
     "`tenant_owned` switched": [],

@@ -10,6 +10,7 @@ from alembic.operations import ops
 from adapters.postgres.migrations.online.operations import Online
 from adapters.postgres.migrations.online.search_indexes import IndexSearch
 from adapters.postgres.migrations.operations import IN_HISTORIES, FillIn, Rename
+from adapters.postgres.migrations.switches import EnsureNoneDeleted
 from adapters.postgres.schema.search import search_index_name
 
 ONLINE_MESSAGE = ", beside reads and writes"
@@ -88,8 +89,8 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
         elif isinstance(operation, IndexSearch) and operation.table not in made:
             what = "built" if operation.fields else "dropped"
             yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is {what} CONCURRENTLY"
-        elif isinstance(operation, Rename):
-            yield _renamed(operation)
+        elif isinstance(operation, Rename | EnsureNoneDeleted):
+            yield _first(operation)
 
 
 def _sentence(operation: Any) -> str:
@@ -109,6 +110,13 @@ def _sentence(operation: Any) -> str:
         case _:
             said = "reads and writes wait for a moment"
     return said
+
+
+def _first(operation: Rename | EnsureNoneDeleted) -> str:
+    """The sentence about an operation that stands in front of all changes."""
+    if isinstance(operation, EnsureNoneDeleted):
+        return f"{operation.table}: writes wait until all is applied, from the moment in which deleted rows are counted"
+    return _renamed(operation)
 
 
 def _renamed(operation: Rename) -> str:
