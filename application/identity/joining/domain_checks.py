@@ -1,7 +1,7 @@
 """Verified domains, looked up again every day: one without its record is lost, and nobody joins by it any more."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -14,6 +14,8 @@ from domain.identity.domains import CHECKED_EVERY, TenantDomain, is_proved, reco
 from domain.scope import Client, EveryTenant, event
 
 AT_ONCE = 20
+HELD = timedelta(minutes=10)
+"""Time in which a process looks its domains up: what it did not come to is due again afterwards."""
 NOBODY = Client(address="", network="", device="", request_id="")
 
 
@@ -28,16 +30,23 @@ class DomainChecks:
         """Looks up some of the domains that are due; returns how many."""
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
-            due = await tx.domains.take_due(now - CHECKED_EVERY, now, AT_ONCE)
+            due = await tx.domains.take_due(now - CHECKED_EVERY, now - CHECKED_EVERY + HELD, AT_ONCE)
         for domain in due:
             try:
                 texts = await self.dns.texts(record_name(domain.domain))
             except DnsUnavailable:
                 # Nothing is known: it is asked for again tomorrow, and nobody loses a domain by an outage.
+                await self._keep(domain, now)
                 continue
-            if not is_proved(domain, texts):
-                await self._lose(domain, now)
+            await (self._keep if is_proved(domain, texts) else self._lose)(domain, now)
         return len(due)
+
+    @retry_on_conflict
+    async def _keep(self, seen: TenantDomain, now: datetime) -> None:
+        async with self.database.transaction(EveryTenant()) as tx:
+            found = await tx.domains.lock(seen.tenant_id, seen.domain)
+            if found is not None and found.proof == seen.proof:
+                await tx.domains.save(replace(found, checked_at=now))
 
     @retry_on_conflict
     async def _lose(self, seen: TenantDomain, now: datetime) -> None:
@@ -46,7 +55,7 @@ class DomainChecks:
             # Removed, or added again, while the DNS was asked.
             if found is None or found.proof != seen.proof or found.state != "verified":
                 return
-            await tx.domains.save(replace(found, state="lost", mode="off"))
+            await tx.domains.save(replace(found, state="lost", mode="off", checked_at=now))
             line = event(f"domain.lost:{found.domain}", None, None, NOBODY, now)
             await tx.audit.add(seen.tenant_id, line)
             await self._tell(tx, found, now)

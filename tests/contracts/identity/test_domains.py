@@ -1,6 +1,7 @@
 """Domains of tenants and requests to join: one tenant proves a domain, and whoever left does not come back."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
+from adapters.memory.clock import MovableClock
 from adapters.memory.dns import MemoryDnsRecords
 from adapters.system import SystemClock, Uuid7Ids
-from application.identity.joining.domain_checks import NOBODY
+from application.identity.joining.domain_checks import HELD, NOBODY, DomainChecks
 from application.identity.joining.domains import DomainAdministration, DomainForm
 from application.ports.identity.domains import ListedDomain, ListedJoinRequest
 from application.ports.whole_database import WholeDatabase
-from domain.errors import Conflict
+from domain.errors import Conflict, ServiceUnavailable
 from domain.identity.domains import JoinRequest, TenantDomain
 from domain.identity.users import Tenant
 from domain.scope import EveryTenant
@@ -199,3 +201,32 @@ async def test_requests_wait_in_order_and_one_end_counts(database: WholeDatabase
         assert (await tx.join_requests.page(home.id, 1, 9))[1] == 2
         await tx.users.remove(people[1].id)
         assert (await tx.join_requests.page(home.id, 1, 9))[1] == 1
+
+
+class InterruptedDns(MemoryDnsRecords):
+    """Ends the first look-up, as the end of the process or of the database would."""
+
+    async def texts(self, name: str) -> Sequence[str]:
+        if not self.is_away:
+            self.is_away = True
+            raise ServiceUnavailable
+        return ()
+
+
+async def test_a_check_that_is_interrupted_is_done_again_soon(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, _ = homes
+    clock = MovableClock()
+    async with database.transaction(EveryTenant()) as tx:
+        for number in range(3):
+            old = clock.now() - timedelta(days=30 - number)
+            await tx.domains.save(domain_of(home, f"{home.id}-{number}.example", state="verified", checked_at=old))
+    checks = DomainChecks(database, InterruptedDns(), clock, Uuid7Ids())
+    with pytest.raises(ServiceUnavailable):
+        await checks.check()
+    clock.move(HELD)
+    while await checks.check():
+        pass
+    async with database.read_only(EveryTenant()) as read:
+        assert [listed.domain.state for listed in await read.domains.all(home.id)] == ["lost"] * 3
