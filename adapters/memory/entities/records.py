@@ -158,12 +158,18 @@ class MemoryRecords:
         # The rows are compared as they are going to be, so that two rows may swap a value.
         ids = {row["id"] for row in rows}
         others = [row for row in self._rows.of(model) if row["id"] not in ids]
-        for unique in model.unique:
-            taken = list(taken_rows(model, unique, rows, others))
-            if taken:
-                wires = [model.by_name[name].wire for name in unique.fields]
-                fields = [FieldError(named(wire, number, len(rows)), TAKEN) for number in taken for wire in wires]
-                raise Conflict(f"{' and '.join(wires)}: {TAKEN}.", fields)
+        found = [(unique, list(taken_rows(model, unique, rows, others))) for unique in model.unique]
+        # of a row alone the database tells the first one
+        broken = [(unique, taken) for unique, taken in found if taken][: 1 if len(rows) == 1 else None]
+        if broken:
+            wires = [[model.by_name[name].wire for name in unique.fields] for unique, _ in broken]
+            places = [
+                (n, wire) for names, (_, taken) in zip(wires, broken, strict=True) for n in taken for wire in names
+            ]
+            errors = [
+                FieldError(named(wire, n, len(rows)), TAKEN) for n, wire in sorted(places, key=lambda place: place[0])
+            ]
+            raise Conflict("; ".join(f"{' and '.join(names)}: {TAKEN}" for names in wires) + ".", errors)
 
 
 def named(wire: str, number: int, count: int) -> str:

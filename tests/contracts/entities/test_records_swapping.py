@@ -247,3 +247,12 @@ async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeData
     assert await delete() == {red: set()}
     await here.change((2, {"colour_id": red}))
     assert await delete() == {red: {Referrer("soft-seats", ("colour_id",), 1)}}
+
+
+async def test_every_unique_field_that_is_taken_is_told_of_every_row(hall: Hall) -> None:
+    changes = [(1, {"label": "A 3"}), (2, {"code": "A3"}), (3, {"row": 1, "number": 3})]
+    with pytest.raises(Conflict) as caught:
+        await hall.change(*changes)
+    told = [error.field for error in caught.value.fields]
+    assert told == ["items[0].label", "items[1].code", "items[2].label", "items[2].code"]
+    assert caught.value.message == "label: is taken already; code: is taken already."

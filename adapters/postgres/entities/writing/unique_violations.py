@@ -48,7 +48,7 @@ def named(wire: str, n: int, count: int) -> str:
 
 
 def of_single_row(model: EntityModel, error: asyncpg.UniqueViolationError) -> Conflict:
-    return _conflict(model, _broken(model, error), [0], 1)
+    return _conflict(model, [(_broken(model, error), [0])], 1)
 
 
 async def of_many(
@@ -58,27 +58,32 @@ async def of_many(
     tenant: UUID | None,
     failed: tuple[asyncpg.UniqueViolationError, Sequence[UUID], Sequence[Mapping[str, object]]],
 ) -> Conflict | None:
-    """Conflict that names the rows whose value another living row has, or another row of the batch.
+    """Conflict that names the rows whose value another living row has, or another row of the batch, for each unique.
 
     None where the values are different once all rows are written: rows of the batch only pass a value on.
     """
     error, ids, sent = failed
-    unique = _broken(model, error)
-    values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
-    before = await fetch(connection, stored_values(registry, model, unique), values)
-    stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
-    # a partial update may have sent only some of the fields that are unique together
-    rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
-    for name in unique.fields:
-        values[_array_name(name)] = array_of(model.by_name[name], [row.get(name) for row in rows])
-    found = await fetch(connection, clashing_rows(registry, model, unique), values)
-    return _conflict(model, unique, [row["n"] - 1 for row in found], len(ids)) if found else None
+    _broken(model, error)
+    taken: list[tuple[Unique, list[int]]] = []
+    # the server told of the first one alone
+    for unique in model.unique:
+        values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
+        before = await fetch(connection, stored_values(registry, model, unique), values)
+        stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
+        # a partial update may have sent only some of the fields that are unique together
+        rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
+        for name in unique.fields:
+            values[_array_name(name)] = array_of(model.by_name[name], [row.get(name) for row in rows])
+        if found := await fetch(connection, clashing_rows(registry, model, unique), values):
+            taken.append((unique, [row["n"] - 1 for row in found]))
+    return _conflict(model, taken, len(ids)) if taken else None
 
 
-def _conflict(model: EntityModel, unique: Unique, rows: Sequence[int], count: int) -> Conflict:
-    wires = [model.by_name[name].wire for name in unique.fields]
-    fields = [FieldError(named(wire, n, count), TAKEN) for n in rows for wire in wires]
-    return Conflict(f"{' and '.join(wires)}: {TAKEN}.", fields or [FieldError(wire, TAKEN) for wire in wires])
+def _conflict(model: EntityModel, taken: Sequence[tuple[Unique, Sequence[int]]], count: int) -> Conflict:
+    wires = [[model.by_name[name].wire for name in unique.fields] for unique, _ in taken]
+    fields = [(n, wire) for names, (_, rows) in zip(wires, taken, strict=True) for n in rows for wire in names]
+    errors = [FieldError(named(wire, n, count), TAKEN) for n, wire in sorted(fields, key=lambda field: field[0])]
+    return Conflict("; ".join(f"{' and '.join(names)}: {TAKEN}" for names in wires) + ".", errors)
 
 
 def _broken(model: EntityModel, error: asyncpg.UniqueViolationError) -> Unique:
