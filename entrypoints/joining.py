@@ -79,7 +79,7 @@ def joining_use_cases(
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
         self_service=SelfService(database, departures, adapters.revocations, cache, clock),
         email_changes=email_changes_of(adapters, settings),
-        identities=LinkedIdentities(database, adapters.social, clock, ids),
+        identities=LinkedIdentities(database, adapters.social, adapters.cache, clock, ids),
         personal_export=PersonalExport(database),
         tenant_settings=TenantSettingsAdministration(database, adapters.revocations, clock),
     )

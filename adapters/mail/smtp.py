@@ -1,6 +1,8 @@
 """Mail by SMTP."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from ssl import SSLContext, create_default_context
 
@@ -13,6 +15,9 @@ from application.ports.mail_delivery import MailServerUnavailable, Message, Unde
 
 SECONDS = 60.0
 """Time limit of a whole SMTP conversation: shorter than the time for which the outbox holds a taken mail."""
+
+FAREWELL = 3.0
+"""Seconds in which the server may answer that it heard the end."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class SmtpMailer:
     async def send(self, message: Message) -> None:
         mime, to = mime_of(message, self.sender), recipient_of(message)
         try:
-            async with asyncio.timeout(self.seconds), self._client() as client:
+            async with self._conversation() as client:
                 # the envelope's recipients: otherwise they would be read from the headers
                 await client.send_message(mime, recipients=[to.addr_spec])
         except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
@@ -41,10 +46,24 @@ class SmtpMailer:
     async def ensure_accepted(self) -> None:
         """Encrypts and logs in as for a mail, and sends none. Raises MailServerUnavailable with the reason."""
         try:
-            async with asyncio.timeout(self.seconds), self._client():
+            async with self._conversation():
                 pass
         except (SMTPException, OSError) as error:
             raise MailServerUnavailable(_reason(error)) from error
+
+    @asynccontextmanager
+    async def _conversation(self) -> AsyncIterator[aiosmtplib.SMTP]:
+        """A client that is connected. The end is told to a server that answered, and awaited for a moment alone."""
+        client = self._client()
+        try:
+            async with asyncio.timeout(self.seconds):
+                await client.connect()
+                yield client
+            # what was accepted stays accepted, whatever is answered now
+            with suppress(SMTPException, OSError):
+                await client.quit(timeout=FAREWELL)
+        finally:
+            client.close()
 
     def _client(self) -> aiosmtplib.SMTP:
         server = self.server

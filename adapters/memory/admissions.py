@@ -115,7 +115,8 @@ class MemoryAdmissions:
         # Removed and added again, so that the dictionary stays in the order in which callers were last seen.
         log = self._requests.pop(key, None) or deque()
         window = hit.limit.window // MICROSECOND
-        while log and log[0] + window <= now:
+        # what lies ahead was counted before the clock was set back
+        while log and (log[0] + window <= now or log[0] > now):
             log.popleft()
             self._request_count -= 1
         if log:

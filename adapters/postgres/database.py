@@ -19,6 +19,7 @@ from adapters.postgres.connection.outages import Outages
 from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset, nothing
 from adapters.postgres.connection.poolers import Pooler, TransactionConnection
 from adapters.postgres.connection.search_indexes import searches_found
+from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, USUAL_LIMITS, Searches, SearchLimits
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
@@ -139,8 +140,10 @@ class PostgresDatabase:
             async with self.lent(EVERY) as connection:
                 await connection.fetchval("SELECT 1")
                 self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)
-        except ServiceUnavailable:
-            return False
+        except ServiceUnavailable as error:
+            # a pool that is busy says nothing against the server
+            is_busy = isinstance(error.__cause__, PoolBusy) and self.outages.phase % 2 == 0
+            return is_busy and self._is_current
         return self._is_current
 
     def lent(self, state: str, *, stays: bool = True) -> "_Lent":

@@ -81,7 +81,8 @@ local taken = {{}}
 for i = before + 1, before + counted do
   local key, count, window = KEYS[i], tonumber(ARGV[2 + 2 * i]), tonumber(ARGV[3 + 2 * i])
   local first = redis.call('LINDEX', key, 0)
-  while first and tonumber(first) + window <= now do
+  -- what lies ahead was counted before the clock was set back
+  while first and (tonumber(first) + window <= now or tonumber(first) > now) do
     redis.call('LPOP', key)
     first = redis.call('LINDEX', key, 0)
   end

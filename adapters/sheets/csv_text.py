@@ -45,7 +45,8 @@ def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iter
             yield number, row
         elif row and _BAD in "".join(filter(None, row)):
             yield number, BadRow(hint)
-        elif row:
+        # a row of delimiters alone is blank, as one of empty cells is in a workbook
+        elif any(cell is not None for cell in row):
             yield number, row
 
 
@@ -126,7 +127,8 @@ def _encoding(file: BinaryIO, options: ImportOptions) -> str:
         "a".encode(name)  # some codecs, such as base64, do not encode text
     except (LookupError, UnicodeError, ValueError):
         raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
-    if marked and marked.startswith(name):
+    # utf-16-le with a mark is utf-16: the mark is no part of the first name
+    if marked and name.startswith(marked.removesuffix("-sig")):
         return marked
     # without a mark the codecs of these names take nothing: the order of the bytes is told by the first of them
     return f"{name}-{'be' if start[:1] == _ZERO else 'le'}" if name in ("utf-16", "utf-32") else name
@@ -149,7 +151,7 @@ def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: Impor
     for delimiter in _DELIMITERS:
         file.seek(0)
         try:
-            header = next(read_rows(_lines(file, encoding), delimiter), [])
+            header = next(filter(any, read_rows(_lines(file, encoding), delimiter)), [])
         except (BrokenCsv, BadRequest):
             continue
         found = sum((name or "").strip().lower() in known for name in header)

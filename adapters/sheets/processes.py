@@ -56,7 +56,7 @@ class ProcessSheets:
     @asynccontextmanager
     async def read(self, model: EntityModel, upload: BinaryIO, reading: ImportRequest) -> AsyncIterator[ReadSheet]:
         job = ReadJob(entity=entity_of(model), options=reading.options, may=reading.may)
-        if _is_small(upload):
+        if _is_small(upload) and shows_its_lines(reading.options.encoding):
             async with self.lane:
                 found = await _read_here(model, upload, job)
             yield found
@@ -88,6 +88,19 @@ def _is_small(upload: BinaryIO) -> bool:
     if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR")):
         return False
     return max(start.count(b"\n"), start.count(b"\r")) <= FEW
+
+
+def shows_its_lines(encoding: str | None) -> bool:
+    """Whether the bytes of line feeds are the lines of the text: not in EBCDIC, nor where escapes spell them."""
+    if encoding is None:
+        return True
+    try:
+        return _ASCII.decode(encoding) == _ASCII.decode("ascii")
+    except (LookupError, UnicodeError, ValueError):
+        return False
+
+
+_ASCII = bytes(byte for byte in range(128) if byte != ord("\\")) + rb"\n+AAo-"
 
 
 async def _read_here(model: EntityModel, upload: BinaryIO, job: ReadJob) -> "_FoundSheet":

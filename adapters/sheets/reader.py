@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import resource
 import sys
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ MOST_PARQUET_MEMORY = 200 * 1024**2
 MOST_SECONDS = 120
 """CPU time of the process: several times what the largest file takes when each of its rows is wrong."""
 _ZIP, _OLD, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", (b"PAR1", b"PARE")
+_TOLD_BY = 8
+_TEXT = re.compile(rb"[\t\n\r -~\x80-\xff]*")
 
 Rows = Iterator[tuple[int, Cells | BadRow]]
 
@@ -42,7 +45,8 @@ def main() -> None:
     os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_SPACE, MOST_SPACE))
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
-    is_parquet = os.pread(int(sys.argv[1]), 8, 0).startswith(_PARQUET)
+    with open(os.dup(int(sys.argv[1])), "rb") as file:  # noqa: PTH123  # a descriptor has no path
+        is_parquet = _is_parquet(file)
     # The data are limited and not the address space, of which a library may reserve much and use little.
     memory = MOST_PARQUET_MEMORY if is_parquet else MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -55,6 +59,16 @@ def main() -> None:
             send(out, REFUSED, refusal_of(error))
         except MemoryError:
             send(out, REFUSED, refusal_of(BadRequest("The file takes too much memory to be read.")))
+
+
+def _is_parquet(file: BinaryIO) -> bool:
+    """Whether the file begins as Parquet does and is no text: a column of a CSV may be called PARENT."""
+    file.seek(0)
+    start = file.read(_TOLD_BY)
+    file.seek(-min(len(_PARQUET[0]), file.seek(0, os.SEEK_END)), os.SEEK_END)
+    end = file.read()
+    file.seek(0)
+    return start.startswith(_PARQUET) and (end in _PARQUET or not _TEXT.fullmatch(start))
 
 
 def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:
@@ -105,7 +119,7 @@ def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[R
         return read_xlsx(file, model, options), False
     if options.time_zone is not None:
         raise ValidationError.on("options.timeZone", "is for xlsx; a time in this file names its zone itself")
-    if start.startswith(_PARQUET):
+    if _is_parquet(file):
         from adapters.sheets.parquet import read_parquet  # noqa: PLC0415  # takes a third of a second
 
         return read_parquet(file, model, options), False

@@ -49,11 +49,19 @@ class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
     def _inline(self, text: str) -> str:
         if _PLAIN.fullmatch(text):
             return f"<t>{text}</t>"
-        return f'<t xml:space="preserve">{self._escape_data(self._escape_control_characters(text))}</t>'
+        # the library passes over an escape that begins with the end of another: _x0041_x0042_
+        literal = _LOOKS_ESCAPED.sub("_x005F_", text)
+        shown = _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", literal)
+        return f'<t xml:space="preserve">{self._escape_data(shown)}</t>'
 
 
 _PLAIN = re.compile(r"[!-%'-;=?-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?")
 """ASCII text that needs no escaping in XML, and neither begins nor ends with a blank."""
+
+
+_LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
+_NO_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
+"""Characters that XML cannot hold, and the return, which its readers make a line feed of."""
 
 
 @cache

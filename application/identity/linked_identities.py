@@ -7,9 +7,10 @@ from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, LinkedProvider, SocialProviders
 from application.ports.identity.factors import FactorTransaction
 from application.ports.runtime import Clock, Ids
+from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound, TokenInvalid
-from domain.identity.users import AccountState
+from domain.identity.users import AccountState, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
@@ -21,6 +22,7 @@ class LinkTransaction(AccountTransaction, FactorTransaction, Protocol):
 class LinkedIdentities:
     database: Database[LinkTransaction]
     providers: SocialProviders
+    cache: Cache
     clock: Clock
     ids: Ids
 
@@ -29,9 +31,14 @@ class LinkedIdentities:
         async with self.database.read_only(EveryTenant()) as read:
             return await read.social.of_user(caller.user_id)
 
-    @retry_on_conflict
     async def unlink(self, caller: Caller, provider: str, client: Client) -> None:
         """Unlinks an identity. Raises NotFound, and Conflict when there is no other way to log in."""
+        await self._unlink(caller, provider, client)
+        # after the commit, or a profile of before would be remembered again
+        await self.cache.drop([profile_key(caller.user_id)])
+
+    @retry_on_conflict
+    async def _unlink(self, caller: Caller, provider: str, client: Client) -> None:
         now, name = self.clock.now(), provider.casefold()
         async with self.database.transaction(EveryTenant()) as tx:
             # Locked, so that of two ways that are removed at once one stays.

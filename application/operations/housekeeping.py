@@ -40,10 +40,13 @@ class Housekeeping:
     kept: Mapping[DatedRecords, timedelta] = field(default_factory=dict)
     """How long records are kept; those that are not named, for ever."""
 
-    async def sweep(self) -> Mapping[RetentionRule, int] | None:
-        """Removes some rows of each rule and returns how many; None while another process is at it."""
+    async def sweep(self, now: datetime) -> Mapping[RetentionRule, int] | None:
+        """Removes some rows of each rule and returns how many; None while another process is at it.
+
+        ``now`` is the same for all sweeps of a cleaning, which would not end where rows fall due all the time.
+        """
         swept: dict[RetentionRule, int] = {}
-        for rule, before in forgotten_before(self.clock.now(), self.lifetimes).items():
+        for rule, before in forgotten_before(now, self.lifetimes).items():
             # One transaction per rule, so that locks are held for one statement only.
             async with self.database.transaction(EveryTenant()) as tx:
                 if not await tx.retention.claim():
@@ -53,11 +56,11 @@ class Housekeeping:
                 swept[rule] = removed
         return swept
 
-    async def forget(self, what: DatedRecords) -> int | None:
+    async def forget(self, what: DatedRecords, now: datetime) -> int | None:
         """Deletes some records past their retention and returns how many; None where the login may not delete any."""
         if what not in self.kept:
             return 0
-        return await self.upkeep.forget(what, self.clock.now() - self.kept[what], AT_ONCE)
+        return await self.upkeep.forget(what, now - self.kept[what], AT_ONCE)
 
     async def tend(self) -> Sequence[str]:
         """Clears dead rows and renews statistics where the database is late, and returns the tables' names."""

@@ -5,6 +5,7 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 
 from application.operations.housekeeping import Housekeeping
@@ -45,21 +46,22 @@ async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
     """Sweeps until nothing is left; None when another process is at it."""
     gone: Counter[str] = Counter()
-    while swept := await housekeeping.sweep():
+    now = housekeeping.clock.now()
+    while swept := await housekeeping.sweep(now):
         gone.update({what.value: number for what, number in swept.items()})
         await pause(BETWEEN)
     if swept is not None:
         for records in DatedRecords:
-            gone += await _forget(housekeeping, records, pause)
+            gone += await _forget(housekeeping, records, now, pause)
     if gone:
         log.info("Housekeeping deleted %s.", summary(gone))
     return gone if gone or swept is not None else None
 
 
-async def _forget(housekeeping: Housekeeping, records: DatedRecords, pause: Pause) -> Counter[str]:
+async def _forget(housekeeping: Housekeeping, records: DatedRecords, now: datetime, pause: Pause) -> Counter[str]:
     """Deletes records past their retention until none is left."""
     gone: Counter[str] = Counter()
-    while number := await housekeeping.forget(records):
+    while number := await housekeeping.forget(records, now):
         gone[records.value] += number
         await pause(BETWEEN)
     if number is None:

@@ -11,8 +11,8 @@ async def forget_everything(url: str, prefix: str) -> bool:
     """Whether Redis answered. Keys of other services that share the server stay."""
     client = redis_client(url)
     try:
-        # limits and token versions have a hash tag, the cache has none
-        for pattern in (f"{{{prefix}}}:*", f"{prefix}:*"):
+        # token versions have a hash tag, limits too, with their caller in a cluster, and the cache has none
+        for pattern in (f"{{{prefix}}}:*", f"{{{prefix}:*", f"{prefix}:*"):
             found = [key async for key in client.scan_iter(match=_literally(pattern), count=AT_ONCE)]
             for begin in range(0, len(found), AT_ONCE):
                 await client.unlink(*found[begin : begin + AT_ONCE])

@@ -11,6 +11,7 @@ from adapters.mail.smtp_url import SmtpServer, read_smtp_url
 from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 from tests.builders import new_id
 from tests.smtp_server import PASSWORD, USER, SmtpServerInTests, certificate, smtp_server
+from tests.waiting import HUNG_AFTER
 
 SENDER = "Grüße <no-reply@example.com>"
 
@@ -135,3 +136,26 @@ def test_a_url_is_read(url: str, read: SmtpServer | None) -> None:
 def test_a_wrong_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # the settings say what is taken
         read_smtp_url(url)
+
+
+async def test_a_server_that_falls_silent_is_not_told_goodbye() -> None:
+    """The conversation has one time limit: whoever waits for the answer to QUIT as well, waits twice."""
+    heard: list[bytes] = []
+    left = asyncio.Event()
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        heard.append(await reader.readline())
+        writer.write(b"250 here\r\n")
+        while line := await reader.readline():
+            heard.append(line)
+        writer.close()
+        left.set()
+
+    falling_silent = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = falling_silent.sockets[0].getsockname()[1]
+    with pytest.raises(MailServerUnavailable):
+        await SmtpMailer(SmtpServer(host="127.0.0.1", port=port), SENDER, seconds=0.3).send(message())
+    await asyncio.wait_for(left.wait(), HUNG_AFTER)
+    assert [line.split()[0] for line in heard] == [b"EHLO", b"MAIL"]
+    falling_silent.close()

@@ -41,3 +41,11 @@ async def test_a_request_that_left_its_window_makes_room_for_one() -> None:
     assert await admitted(admissions, "c")
     assert not await admitted(admissions, "a")
     assert await admitted(admissions, "b"), "there is no room for three"
+
+
+async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
+    clock = MovableClock()
+    admissions = MemoryAdmissions(clock)
+    assert await admitted(admissions, "a")
+    clock.move(-timedelta(hours=1))
+    assert [await admitted(admissions, "a") for _ in range(2)] == [True, False]

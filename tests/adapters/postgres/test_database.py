@@ -162,3 +162,9 @@ async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None
         state = await tx.users.state(ada.id)
     assert state is not None
     assert state.user.created_at == NOW
+
+
+async def test_a_database_whose_connections_are_all_in_use_is_ready(single: PostgresDatabase) -> None:
+    assert await single.is_ready()
+    async with single.read_only(EVERY):
+        assert await single.is_ready()

@@ -288,3 +288,15 @@ def test_pauses_grow_up_to_a_bound_and_end_with_success() -> None:
     breaker.worked()
     assert not breaker.is_open
     assert not breaker.is_outage
+
+
+async def test_a_clock_that_is_set_back_locks_nobody_out(server: RedisServer, admissions: RedisAdmissions) -> None:
+    hit = Hit(Limit("once", 1), NAME)
+    assert (await admissions.admit([hit], naming(NAME))).verdicts[0].allowed
+    client = redis_client(server.url)
+    # what was counted an hour ago by the clock of now, and lies an hour ahead by one that is set back
+    (key,) = [key async for key in client.scan_iter(match="*once*")]
+    await client.lset(key, 0, str(int((time.time() + 3_600) * 1_000_000)))
+    await client.aclose()
+    allowed = [(await admissions.admit([hit], naming(NAME))).verdicts[0].allowed for _ in range(2)]
+    assert allowed == [True, False]

@@ -20,3 +20,12 @@ async def test_the_next_login_links_it_again_until_the_address_is_another(
     root = await service.admin()
     await service.services.users.update(root, first.user_id, UserForm(email="ada@elsewhere.example"), HERE)
     assert service.caller(await complete_login(service, "ada")).user_id != first.user_id
+
+
+async def test_the_profile_shows_it_no_more(service: InMemoryService) -> None:
+    caller = service.caller(await complete_login(service, "ada"))
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.credentials.set_password(caller.user_id, "hash", service.clock.now())
+    assert [linked.provider for linked in (await service.services.profiles.complete(caller)).identities] == ["google"]
+    await service.services.identities.unlink(caller, "google", HERE)
+    assert (await service.services.profiles.complete(caller)).identities == []

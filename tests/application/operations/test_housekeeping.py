@@ -165,20 +165,23 @@ async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_na
     service = await open_service(registry, {setting: "30"})
     housekeeping = service.services.housekeeping
     await write(service, registry)
-    assert await housekeeping.forget(records) == 0
+    assert await housekeeping.forget(records, service.clock.now()) == 0
     service.clock.move(31 * DAY)
     await write(service, registry)
-    assert [await housekeeping.forget(other) for other in DatedRecords if other is not records] == [0]
-    before = await housekeeping.forget(records)
+    assert [
+        await housekeeping.forget(other, service.clock.now()) for other in DatedRecords if other is not records
+    ] == [0]
+    before = await housekeeping.forget(records, service.clock.now())
     assert before is not None
     assert before > 0
-    assert await housekeeping.forget(records) == 0
+    assert await housekeeping.forget(records, service.clock.now()) == 0
 
 
 async def test_records_are_kept_for_ever_otherwise(service: InMemoryService, registry: Registry) -> None:
     await write(service, registry)
     service.clock.move(10_000 * DAY)
-    assert [await service.services.housekeeping.forget(records) for records in DatedRecords] == [0, 0]
+    now, housekeeping = service.clock.now(), service.services.housekeeping
+    assert [await housekeeping.forget(records, now) for records in DatedRecords] == [0, 0]
 
 
 async def test_cleaning_tells_how_many_lines_of_histories_went(registry: Registry) -> None:
@@ -197,3 +200,18 @@ async def write(service: InMemoryService, registry: Registry) -> None:
     async with service.adapters.database.transaction(scope) as tx:
         act = Act(by=admin.user_id, at=service.clock.now())
         await tx.records.add(categories, [NewRow(new_id(), values)], act)
+
+
+async def test_a_cleaning_ends_while_rows_fall_due_all_the_time(service: InMemoryService) -> None:
+    now, second, rounds = service.clock.now(), timedelta(seconds=1), 0
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        for number in range(20):
+            await tx.used_nonces.consume(f"n{number}", now - DAY + number * second, now - 2 * DAY)
+
+    async def later(_: float) -> None:
+        nonlocal rounds
+        rounds += 1
+        service.clock.move(second)
+
+    await clean(service.services.housekeeping, later)
+    assert rounds == 1

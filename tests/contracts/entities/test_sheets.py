@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import polars as pl
 import pytest
 
-from adapters.sheets.processes import ProcessSheets
+from adapters.sheets.processes import ProcessSheets, shows_its_lines
 from application.ports.entities.files import ImportRequest, Sheets
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.declaration import Registry
@@ -202,3 +202,36 @@ async def test_columns_of_parquet_are_renamed_and_server_owned_ones_ignored(shee
     lines, errors = await read(sheets, registry, file, columns={"bezeichnung": "name"})
     assert not errors
     assert next(read_rows(io.StringIO(lines[0])))[2:4] == ["A", "AAA"]
+
+
+LATER = {"columns": {"PARENT": "stock"}}
+EBCDIC = "name,sku,price\n".encode("cp037") + "A,AAA,1\n".encode("cp037") * 5_000
+CSV_FILES: dict[str, tuple[bytes, dict[str, Any], int]] = {
+    "a first name that begins as Parquet does": (b"PARENT,name,sku,price\n,A,AAA,1\n", LATER, 1),
+    "blank lines before the header": (b"\n\nname;sku;price\nA;AAA;1\n", {}, 1),
+    "rows of delimiters alone": (b"name;sku;price\nA;AAA;1\n;;\n;;\n", {}, 1),
+    "a mark beside its encoding's order": (
+        "\ufeffname,sku,price\nA,AAA,1\n".encode("utf-16-le"),
+        {"encoding": "utf-16-le"},
+        1,
+    ),
+    "many lines in EBCDIC": (EBCDIC, {"encoding": "cp037"}, 5_000),
+}
+
+
+@pytest.mark.parametrize("name", list(CSV_FILES))
+async def test_csv_is_read_however_it_is_written(sheets: Sheets, registry: Registry, name: str) -> None:
+    body, options, count = CSV_FILES[name]
+    lines, errors = await read(sheets, registry, body, **options)
+    assert errors == []
+    assert len(lines) == count
+
+
+@pytest.mark.parametrize("encoding", ["cp037", "unicode_escape", "utf-7", "utf-16", "rot13", "no such"])
+async def test_what_does_not_show_its_lines_is_read_in_a_process(encoding: str) -> None:
+    assert not shows_its_lines(encoding)
+
+
+@pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1", "cp1252", "utf-8-sig", "cp932"])
+async def test_what_shows_its_lines_may_be_read_here(encoding: str | None) -> None:
+    assert shows_its_lines(encoding)

@@ -101,3 +101,15 @@ async def test_a_key_may_have_every_printable_character(app: TestApp) -> None:
     key = "".join(chr(code) for code in range(ord("!"), 127)) + " of 17"
     first, again = await post(app, LAMP, key=key), await post(app, LAMP, key=key)
     assert (first.status_code, again.headers[REPLAYED]) == (201, "true")
+
+
+async def test_the_end_of_a_file_is_not_the_beginning_of_its_options(app: TestApp) -> None:
+    """Both forms have the same bytes, one after the other."""
+    first = {"files": {"file": ("a.csv", "name\r\nA\r\n")}, "data": {"options": "{}"}}
+    second = {"files": {"file": ("a.csv", "name\r\nA\r\n{}")}}
+    answers = [
+        await app.call("POST", "/api/categories/import", as_whom="acme", headers={"Idempotency-Key": "k"}, **form)
+        for form in (first, first, second)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200, 422]
+    assert "idempotent-replayed" in answers[1].headers

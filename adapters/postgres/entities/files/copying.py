@@ -1,7 +1,7 @@
 """Rows of entities in bulk: out by COPY, and in by COPY to a temporary table and one write from there."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ from application.ports.entities.files import Loaded, Loading
 from domain.entities.csv_rows import exported_line
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
-from domain.entities.sheets import Column, Form
+from domain.entities.sheets import Form
 from domain.errors import BadRequest
 from domain.scope import OneTenant, Scope
 
@@ -99,7 +99,8 @@ class PostgresTransfers:
         statement, options = self._statement(model, query, form)
         columns = cell_columns(self.registry, model, page_shape(self.scope, query)) if form != "json" else []
         is_wide = len(columns) > MOST_CELLS
-        pieces = _WideCells(waiting.put, columns, form) if is_wide else _FRAMES[form](waiting.put)
+        head = exported_line([column.name for column in columns]) + "\r\n" if form == "csv" else ""
+        pieces = (_WIDE_FRAMES if is_wide else _FRAMES)[form](waiting.put, head.encode())
         arguments = statement.arguments(values_of(self.scope, query))
         try:
             settings = _planning(query) + (_WIDE if is_wide else "")
@@ -120,8 +121,7 @@ class PostgresTransfers:
             return json_statement(self.registry, model, shape), _AS_IT_IS
         if len(cell_columns(self.registry, model, shape)) > MOST_CELLS:
             return cells_statement(self.registry, model, shape, is_escaped=form == "csv"), _AS_IT_IS
-        statement = cells_statement(self.registry, model, shape, is_escaped=form == "csv")
-        return statement, {"header": form == "csv"}
+        return cells_statement(self.registry, model, shape, is_escaped=form == "csv"), {}
 
 
 def _planning(query: Query) -> str:
@@ -133,10 +133,13 @@ def _planning(query: Query) -> str:
 
 
 class _Plain:
-    """Pieces as the server sends them: the first goes on at once, further ones are gathered to ``ENOUGH`` bytes."""
+    """Pieces as the server sends them: the first goes on at once, further ones are gathered to ``ENOUGH`` bytes.
 
-    def __init__(self, put: Put) -> None:
-        self._put = put
+    ``head`` comes before all of them.
+    """
+
+    def __init__(self, put: Put, head: bytes) -> None:
+        self._put, self._head = put, head
         self._held: list[bytes] = []
         self._size = self._enough = 0
 
@@ -149,13 +152,14 @@ class _Plain:
 
     async def end(self) -> None:
         await self._go()
-        if rest := self._last():
+        if rest := self._head + self._last():
             await self._put(rest)
 
     async def _go(self) -> None:
         held, self._held, self._size = self._held, [], 0
         if held:
-            await self._put(self._made(b"".join(held)))
+            head, self._head = self._head, b""
+            await self._put(head + self._made(b"".join(held)))
 
     def _made(self, piece: bytes) -> bytes:
         return piece
@@ -167,8 +171,8 @@ class _Plain:
 class _Csv(_Plain):
     """CSV with lines that end as RFC 4180 says: the server ends them with a line feed alone."""
 
-    def __init__(self, put: Put) -> None:
-        super().__init__(put)
+    def __init__(self, put: Put, head: bytes) -> None:
+        super().__init__(put, head)
         self._is_quoted = False
 
     def _made(self, piece: bytes) -> bytes:
@@ -183,8 +187,8 @@ class _Csv(_Plain):
 class _Json(_Plain):
     """An array of the lines; none of them holds a line feed, so each one ends a row."""
 
-    def __init__(self, put: Put) -> None:
-        super().__init__(put)
+    def __init__(self, put: Put, head: bytes) -> None:
+        super().__init__(put, head)
         self._before = b"["
 
     def _made(self, piece: bytes) -> bytes:
@@ -200,20 +204,21 @@ class _Json(_Plain):
 class _WideCells(_Plain):
     """Lines of cells, each of which comes as a JSON array; a piece may end within a line."""
 
-    def __init__(self, put: Put, columns: Sequence[Column], form: Form) -> None:
-        super().__init__(put)
-        self._end = "\r\n" if form == "csv" else "\n"
-        self._head = exported_line([column.name for column in columns]) + self._end if form == "csv" else ""
+    end_of_line = "\n"
+
+    def __init__(self, put: Put, head: bytes) -> None:
+        super().__init__(put, head)
         self._rest = b""
 
     def _made(self, piece: bytes) -> bytes:
         *lines, self._rest = (self._rest + piece).split(b"\n")
-        made = [exported_line(msgspec.json.decode(line, type=list[str | None])) + self._end for line in lines]
-        head, self._head = self._head, ""
-        return (head + "".join(made)).encode()
-
-    def _last(self) -> bytes:
-        return self._head.encode()  # of a file without rows
+        made = [exported_line(msgspec.json.decode(line, type=list[str | None])) for line in lines]
+        return "".join([line + self.end_of_line for line in made]).encode()
 
 
-_FRAMES: dict[Form, Callable[[Put], _Plain]] = {"csv": _Csv, "json": _Json, "cells": _Plain}
+class _WideCsv(_WideCells):
+    end_of_line = "\r\n"
+
+
+_FRAMES: dict[Form, Callable[[Put, bytes], _Plain]] = {"csv": _Csv, "json": _Json, "cells": _Plain}
+_WIDE_FRAMES: dict[Form, Callable[[Put, bytes], _Plain]] = {"csv": _WideCsv, "cells": _WideCells}

@@ -66,7 +66,7 @@ class Load:
     async def _adopt(self, key: str) -> int:
         """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
-        found = await self._fetch(statements.find_refused(self.registry, self.model))
+        found = await self._fetch(statements.find_refused(self.registry, self.model), most=MOST_ERRORS)
         await self._leave_out_found(found, lambda row: msgspec.json.decode(row["refused"], type=RowError))
         older = await self._fetch(statements.find_stale(self.registry, self.model))
         await self._leave_out_found(older, lambda row: stale(row["n"], row["version"], row["stored"]))

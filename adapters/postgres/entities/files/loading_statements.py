@@ -78,9 +78,14 @@ def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
 
 @lru_cache(maxsize=REMEMBERED)
 def find_refused(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows that only make sense as an update and have no row to update: ``n`` and the error, ``refused``."""
+    """Selects rows that only make sense as an update and have no row to update: ``n`` and the error, ``refused``.
+
+    Only the first ``most`` have their error: nobody is told more of them, and it may be long.
+    """
     incoming, table = _incoming(model), table_of(registry, model)
-    refused = sa.select(incoming.c[_N].label("n"), incoming.c[_REFUSED].label("refused"))
+    place = func.row_number().over(order_by=incoming.c[_N])
+    told = sa.case((place <= parameter("most", sa.Integer()), incoming.c[_REFUSED]))
+    refused = sa.select(incoming.c[_N].label("n"), told.label("refused"))
     there = exists_in(table, *_adopted(model, table, incoming))
     return compiled(refused.where(incoming.c[_REFUSED].is_not(None), ~there).order_by(incoming.c[_N]))
 

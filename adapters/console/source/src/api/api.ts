@@ -27,6 +27,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether an error says nothing of what was asked: no network, a service that is away or busy. */
+export const isPassing = (error: unknown) =>
+  error instanceof ApiError && (error.isOffline || error.status >= 500 || error.status === 429);
+
 export interface Reply<T> {
   data: T;
   etag: string | null;

@@ -1,7 +1,8 @@
 // Import of a file: its columns mapped, a dry run that names every wrong row, then the import itself.
-import { useEffect, useState } from "preact/hooks";
-import { ApiError, call } from "../api/api";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ApiError, call, isPassing } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
+import { Once } from "../api/once";
 import type { Imported } from "../api/types";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
@@ -37,6 +38,7 @@ function Import({ entity }: { entity: Entity }) {
   const [outcome, setOutcome] = useState<{ result: Imported; isDry: boolean } | null>(null);
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const once = useRef(new Once());
 
   useEffect(() => {
     setHead(null);
@@ -59,10 +61,14 @@ function Import({ entity }: { entity: Entity }) {
     try {
       const form = new FormData();
       form.set("file", file);
-      form.set("options", JSON.stringify(sentOptions(options, head, mapped, isDry)));
-      const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form });
+      const how = JSON.stringify(sentOptions(options, head, mapped, isDry));
+      form.set("options", how);
+      const headers = isDry ? {} : once.current.headers(`${file.name} ${file.size} ${file.lastModified} ${how}`);
+      const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form, headers });
+      once.current.answered();
       setOutcome({ result: { ...data, errors: fieldTexts(data.errors) }, isDry });
     } catch (error) {
+      if (!isPassing(error)) once.current.answered();
       const fields = error instanceof ApiError ? error.fields : [];
       if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
       const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);

@@ -1,7 +1,8 @@
 // The form of a row, made from the metadata: every error at its field, and only what changed is sent.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, call } from "../api/api";
+import { ApiError, call, isPassing } from "../api/api";
 import type { Entity, Row } from "../api/meta";
+import { Once } from "../api/once";
 import { titleOf } from "../grid/cells";
 import { ask } from "../parts/Dialog";
 import { errorText, toast } from "../parts/Toast";
@@ -30,11 +31,19 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   const [isBusy, setBusy] = useState(false);
   const [theirs, setTheirs] = useState<{ row: Row; etag: string | null } | null>(null);
   const form = useRef<HTMLFormElement>(null);
+  const sent = useRef<Draft | null>(null);
+  const once = useRef(new Once());
   const changes = changesOf(fields, start, draft);
   const isDirty = Object.keys(changes).length > 0;
   const mayWrite = row ? entity.may.update && !row.isDeleted : entity.may.create;
 
-  useEffect(() => setDraft({ ...start, ...preset }), [start]);
+  useEffect(() => {
+    // what was typed while the form was saved is kept
+    const before = sent.current;
+    sent.current = null;
+    const isKept = ([name, value]: [string, unknown]) => before !== null && value !== before[name];
+    setDraft((now) => ({ ...start, ...preset, ...Object.fromEntries(Object.entries(now).filter(isKept)) }));
+  }, [start]);
   useEffect(() => {
     if (!isDirty || !mayWrite) return;
     const leave = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -50,6 +59,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
     setBusy(true);
     setProblems({});
     setSummary("");
+    sent.current = draft;
     try {
       const path = `/api/${entity.plural}`;
       const reply = row
@@ -58,12 +68,19 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
             headers: version ? { "If-Match": version } : {},
             exact: true,
           })
-        : await call<Row>("POST", path, { json: body, exact: true });
+        : await call<Row>("POST", path, {
+            json: body,
+            headers: once.current.headers(JSON.stringify(body)),
+            exact: true,
+          });
+      once.current.answered();
       guard.ask = null;
       setTheirs(null);
       toast(t(row ? "row.saved" : "row.created"));
       saved(reply.data, reply.etag);
     } catch (error) {
+      sent.current = null;
+      if (!isPassing(error)) once.current.answered();
       await refused(error);
     } finally {
       setBusy(false);

@@ -121,7 +121,9 @@ function Control({ field, value, change, common }: Props & { common: Common }) {
         ))}
       </select>
     );
-  if (isLong(field)) return <textarea {...common} dir="auto" rows={5} value={text} onInput={onInput} />;
+  // an input of one line would take line breaks away
+  if (isLong(field) || (field.kind === "text" && text.includes("\n")))
+    return <textarea {...common} dir="auto" rows={5} value={text} onInput={onInput} />;
   if (field.widget === "color") return <input type="color" {...common} value={text || "#000000"} onInput={onInput} />;
   if (field.widget === "url" && safeLink(text))
     return (

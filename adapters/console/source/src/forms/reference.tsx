@@ -90,7 +90,7 @@ function Picker({ target, label, change, describedBy, isInvalid, disabled }: Pro
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [rows, setRows] = useState<Row[] | null>(null);
+  const [found, setFound] = useState<{ text: string; rows: Row[] } | null>(null);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   useEffect(() => {
@@ -99,7 +99,8 @@ function Picker({ target, label, change, describedBy, isInvalid, disabled }: Pro
     const timer = setTimeout(async () => {
       try {
         const options = { query: findQuery(target, text), signal: abort.signal };
-        setRows((await call<{ items: Row[] }>("GET", `/api/${target.plural}`, options)).data.items);
+        const { data } = await call<{ items: Row[] }>("GET", `/api/${target.plural}`, options);
+        setFound({ text, rows: data.items });
         setActive(0);
       } catch (error) {
         failed(error);
@@ -111,6 +112,10 @@ function Picker({ target, label, change, describedBy, isInvalid, disabled }: Pro
     };
   }, [text, isOpen]);
 
+  const rows = found?.rows;
+  /** The rows of what is typed; null until they are there: those of the text before are not meant. */
+  const current = found?.text === text ? found.rows : null;
+
   function choose(row: Row | undefined): void {
     if (!row) return;
     setOpen(false);
@@ -121,7 +126,7 @@ function Picker({ target, label, change, describedBy, isInvalid, disabled }: Pro
     const last = (rows?.length ?? 1) - 1;
     if (event.key === "ArrowDown") isOpen ? setActive(Math.min(last, active + 1)) : setOpen(true);
     else if (event.key === "ArrowUp") setActive(Math.max(0, active - 1));
-    else if (event.key === "Enter" && isOpen && rows?.length) choose(rows[active]);
+    else if (event.key === "Enter" && isOpen && rows) choose(current?.[active]);
     else if (event.key === "Escape" && isOpen) setOpen(false);
     else return;
     event.preventDefault();

@@ -12,10 +12,14 @@ interface Props {
   actions?: ComponentChildren;
   side?: boolean;
   wide?: boolean;
+  /** Shows what is shown once: a click beside the dialog does not close it. */
+  keeps?: boolean;
 }
 
-export function Dialog({ title, onClose, children, actions, side, wide }: Props) {
+export function Dialog({ title, onClose, children, actions, side, wide, keeps }: Props) {
   const box = useRef<HTMLDialogElement>(null);
+  const isPressedBeside = useRef(false);
+  const isTouched = useRef(false);
   const id = useId();
   useEffect(() => {
     const before = document.activeElement;
@@ -24,13 +28,21 @@ export function Dialog({ title, onClose, children, actions, side, wide }: Props)
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
     };
   }, []);
+  /** Closes by a click beside the box. One that began inside, to select a text, is none, and nothing typed is lost. */
+  function beside(event: Event): void {
+    const isBeside = isPressedBeside.current && event.target === box.current;
+    if (isBeside && !keeps && !isTouched.current) box.current?.close();
+  }
+
   return (
     <dialog
       ref={box}
       aria-labelledby={id}
       class={`${side ? "drawer" : "box"} ${wide ? "wide" : ""}`}
       onClose={onClose}
-      onClick={(event) => event.target === box.current && box.current?.close()}
+      onInput={() => (isTouched.current = true)}
+      onPointerDown={(event) => (isPressedBeside.current = event.target === box.current)}
+      onClick={beside}
     >
       <div class="dialog">
         <header>

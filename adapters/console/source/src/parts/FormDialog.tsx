@@ -10,7 +10,7 @@ interface Props<T> {
   onClose: () => void;
   send: () => Promise<T>;
   /** What follows once the dialog is closed. */
-  done?: (result: T) => void | Promise<void>;
+  done?: (result: T) => unknown;
   isReady?: boolean;
   children: (sending: Sending) => ComponentChildren;
 }

@@ -8,7 +8,18 @@ import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, parts } from "../session/routes";
-import { enter, logout, may, mustChangePassword, newCodes, profile, resume, state, tenant } from "../session/session";
+import {
+  logout,
+  may,
+  mustChangePassword,
+  newCodes,
+  profile,
+  resume,
+  state,
+  switchTo,
+  tenant,
+  tenantId,
+} from "../session/session";
 import { t } from "../words/words";
 import { Dialog, Questions } from "./Dialog";
 import { Icon } from "./Icon";
@@ -112,13 +123,13 @@ export function Shell() {
           </div>
         )}
         <main id="main">
-          <Screen key={`${current.value.path} ${scope.value?.id}`} />
+          <Screen key={`${tenantId.value} ${current.value.path} ${scope.value?.id}`} />
         </main>
       </div>
       <Questions />
       <Proof />
       {newCodes.value && (
-        <Dialog title={t("mfa.codes")} onClose={() => (newCodes.value = null)}>
+        <Dialog title={t("mfa.codes")} onClose={() => (newCodes.value = null)} keeps>
           <p>{t("mfa.codes.text")}</p>
           <pre dir="ltr">{newCodes.value.join("\n")}</pre>
         </Dialog>
@@ -192,7 +203,7 @@ function Navigation() {
       <NavLink to={["account"]} icon="circle-user">
         <bdi>{profile.value?.fullName || t("account")}</bdi>
       </NavLink>
-      <button type="button" class="nav" onClick={() => void logout()}>
+      <button type="button" class="nav" onClick={() => logout().catch(failed)}>
         <Icon name="log-out" />
         <span>{t("logout")}</span>
       </button>
@@ -233,7 +244,7 @@ function TenantMenu() {
               key={other.id}
               onClick={() => {
                 close();
-                enter(other.id).catch(failed);
+                switchTo(other.id).catch(failed);
               }}
             >
               <bdi>{other.name}</bdi>

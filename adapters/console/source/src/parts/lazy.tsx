@@ -2,7 +2,14 @@
 // gone: it reloads once, and says so if that does not help.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { ApiError } from "../api/api";
 import { Failure, Loading } from "./States";
+
+const answers = () =>
+  fetch(location.href, { headers: { Accept: "text/html" } }).then(
+    (response) => response.ok,
+    () => false,
+  );
 
 const RELOADED = "tenantry.reloaded";
 
@@ -11,24 +18,25 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
   return function Lazy(props: P) {
     const [, changed] = useState(0);
     const [error, fail] = useState<unknown>(null);
+    async function fetched(): Promise<void> {
+      fail(null);
+      try {
+        loaded = await load();
+        sessionStorage.removeItem(RELOADED);
+        changed(1);
+      } catch (problem) {
+        // without the service a reload would leave nothing but the browser's own page
+        if (!(await answers())) return fail(new ApiError(0, "OFFLINE", "The service cannot be reached."));
+        if (sessionStorage.getItem(RELOADED)) return fail(problem);
+        sessionStorage.setItem(RELOADED, "yes");
+        location.reload();
+      }
+    }
     useEffect(() => {
-      if (loaded) return;
-      load().then(
-        (component) => {
-          loaded = component;
-          sessionStorage.removeItem(RELOADED);
-          changed(1);
-        },
-        (problem) => {
-          if (sessionStorage.getItem(RELOADED)) fail(problem);
-          else {
-            sessionStorage.setItem(RELOADED, "yes");
-            location.reload();
-          }
-        },
-      );
+      if (!loaded) void fetched();
     }, []);
-    if (error) return <Failure error={error} retry={() => location.reload()} />;
+    const isOffline = error instanceof ApiError;
+    if (error) return <Failure error={error} retry={() => (isOffline ? void fetched() : location.reload())} />;
     const Component = loaded;
     return Component ? <Component {...props} /> : <Loading />;
   };

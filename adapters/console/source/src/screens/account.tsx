@@ -8,7 +8,7 @@ import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Tags } from "../parts/Table";
 import { Head } from "../parts/Title";
-import { failed, toast } from "../parts/Toast";
+import { attempt, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
 import { chooseLanguage, date, type Key, LANGUAGES, language, t } from "../words/words";
@@ -18,8 +18,10 @@ import { Sessions } from "./sessions";
 
 async function everywhere(): Promise<void> {
   if (!(await ask(t("sessions.all"), t("sessions.all.text"), t("sessions.all")))) return;
-  await call("POST", "/api/auth/logout").catch(failed);
-  await logout();
+  await attempt(async () => {
+    await call("POST", "/api/auth/logout");
+    await logout();
+  });
 }
 
 export function Account() {

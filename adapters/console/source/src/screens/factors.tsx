@@ -168,7 +168,7 @@ function NewPasskey({ onClose, done }: NewProps) {
 
 /** Recovery codes, which are shown this once. */
 export const Codes = ({ codes, onClose }: { codes: string[]; onClose: () => void }) => (
-  <Dialog title={t("mfa.codes")} onClose={onClose}>
+  <Dialog title={t("mfa.codes")} onClose={onClose} keeps>
     <p>{t("mfa.codes.text")}</p>
     <pre dir="ltr">{codes.join("\n")}</pre>
   </Dialog>

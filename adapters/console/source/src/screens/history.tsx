@@ -2,8 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import type { Entity, Row } from "../api/meta";
+import type { Entity, Field, Row } from "../api/meta";
 import type { HistoryEntry } from "../api/types";
+import { heldValue, sentValue } from "../forms/values";
 import { titleOf, Value } from "../grid/cells";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
@@ -52,7 +53,8 @@ export function History({ entity, row, etag, reverted }: Props) {
     const names = before.map((change) => change.field).join(", ");
     if (!(await ask(t("history.revert"), t("history.revert.text", { names }), t("history.revert"), false))) return;
     try {
-      const json = Object.fromEntries(before.map((change) => [change.field, change.from]));
+      const fields = new Map(entity.fields.map((field) => [field.name, field]));
+      const json = Object.fromEntries(before.map(({ field, from }) => [field, sentAgain(fields.get(field), from)]));
       await call("PUT", path, { json, headers: etag ? { "If-Match": etag } : {} });
       toast(t("history.reverted"));
       await reverted();
@@ -143,4 +145,10 @@ function EntryItem({ entity, entry, revert }: EntryProps) {
       )}
     </li>
   );
+}
+
+/** A value of the history as a body has it: exact numbers were read as texts. */
+function sentAgain(field: Field | undefined, value: unknown): unknown {
+  const isNumber = field && ["integer", "bigInteger", "float"].includes(field.kind);
+  return isNumber && value !== null ? sentValue(field, heldValue(field, value)) : value;
 }

@@ -7,7 +7,7 @@ import { Icon } from "../parts/Icon";
 import { type Begun, Scan } from "../parts/Scan";
 import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
-import { errorText } from "../parts/Toast";
+import { errorText, failed } from "../parts/Toast";
 import { type BegunPasskey, hasPasskeys, makePasskey, offersPasskeys } from "../session/passkeys";
 import {
   challenge,
@@ -312,7 +312,7 @@ function Enrolment({ ticket, methods }: { ticket: string; methods: string[] }) {
 function TenantChoice() {
   const work = useWork(enter);
   return (
-    <Step title={t("login.tenant")} work={work} other={t("login.other")} goTo={() => void logout()}>
+    <Step title={t("login.tenant")} work={work} other={t("login.other")} goTo={() => logout().catch(failed)}>
       {choices.value.length === 0 && <p>{t("login.nowhere")}</p>}
       <ul class="choices">
         {choices.value.map((tenant) => (

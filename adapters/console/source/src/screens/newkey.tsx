@@ -52,7 +52,7 @@ export function NewKey({ path, onClose, done }: { path: string; onClose: () => v
 
 export function Made({ text, onClose }: { text: string; onClose: () => void }) {
   return (
-    <Dialog title={t("keys.made")} onClose={onClose}>
+    <Dialog title={t("keys.made")} onClose={onClose} keeps>
       <p>{t("keys.made.text")}</p>
       <pre dir="ltr">{text}</pre>
       <button type="button" class="primary" onClick={() => void copy(text)}>

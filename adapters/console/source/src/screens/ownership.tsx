@@ -14,14 +14,22 @@ import { t } from "../words/words";
 
 export async function leave(name: string): Promise<void> {
   if (!(await ask(t("tenant.leave.title", { name }), t("tenant.leave.text"), t("tenant.leave")))) return;
-  if (await attempt(() => call("POST", "/api/tenants/current/leave"))) await logout();
+  if (await attempt(() => call("POST", "/api/tenants/current/leave"))) await attempt(logout);
 }
 
-/** The first hundred members: owners are few, and the API lists no owners apart. */
+const PAGES = 20;
+
+/** Owners among the oldest members: the API lists no owners apart, and who made a tenant came first. */
 async function owners(): Promise<MemberItem[]> {
-  const query = { pageSize: "100" };
-  const { data } = await call<{ items: MemberItem[] }>("GET", `/api/tenants/${tenantId.value}/users`, { query });
-  return data.items.filter((member) => member.isOwner);
+  const found: MemberItem[] = [];
+  for (let page = 1; page <= PAGES; page++) {
+    const query = { page: String(page), pageSize: "100", sortBy: "createdAt", sortDirection: "asc" };
+    const path = `/api/tenants/${tenantId.value}/users`;
+    const { data } = await call<{ items: MemberItem[]; totalPages: number }>("GET", path, { query });
+    found.push(...data.items.filter((member) => member.isOwner));
+    if (page >= data.totalPages) break;
+  }
+  return found;
 }
 
 export function Ownership({ name }: { name: string }) {

@@ -75,8 +75,15 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
   async function save(): Promise<void> {
     setBusy(true);
     await attempt(async () => {
-      for (const [id, names] of Object.entries(changed))
-        await call("PUT", `/api/roles/${id}`, { json: { permissions: names } });
+      // read again: what somebody else gave or took meanwhile stays so
+      const fresh = await rolesOf();
+      for (const [id, names] of Object.entries(changed)) {
+        const seen = roles.find((role) => role.id === id)?.permissions ?? [];
+        const now = fresh.find((role) => role.id === id)?.permissions ?? seen;
+        const kept = now.filter((name) => names.includes(name) || !seen.includes(name));
+        const given = names.filter((name) => !seen.includes(name) && !now.includes(name));
+        await call("PUT", `/api/roles/${id}`, { json: { permissions: [...kept, ...given] } });
+      }
       setChanged({});
     }, "saved");
     setBusy(false);

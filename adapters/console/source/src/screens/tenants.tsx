@@ -12,7 +12,7 @@ import { Listed, SearchBox, Table, usePaged } from "../parts/Table";
 import { Crumb, Head } from "../parts/Title";
 import { attempt, failed, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
-import { enter, may, profile, tenant } from "../session/session";
+import { may, profile, switchTo, tenant } from "../session/session";
 import { date, t } from "../words/words";
 import { People } from "./members";
 
@@ -236,7 +236,7 @@ export function TenantScreen({ id }: { id: string }) {
             >
               <ScopeButton of={of} />
               {profile.value?.tenants.some((other) => other.id === of.id) && of.id !== tenant.value?.id && (
-                <button type="button" onClick={() => enter(of.id).then(() => go(href()), failed)}>
+                <button type="button" onClick={() => switchTo(of.id).catch(failed)}>
                   {t("tenant.switch")}
                 </button>
               )}

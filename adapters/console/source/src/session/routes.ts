@@ -12,9 +12,16 @@ const here = () => ({
 export const current = signal(here());
 export const query = computed(() => new URLSearchParams(current.value.search));
 /** Parts of the path behind /console/: ["rows", "products", "new"]. */
-export const parts = computed(() =>
-  current.value.path.slice(BASE.length).split("/").filter(Boolean).map(decodeURIComponent),
-);
+export const parts = computed(() => current.value.path.slice(BASE.length).split("/").filter(Boolean).map(decoded));
+
+/** A part that is no text, such as `%E0%A4%A`, stays as it is: no screen and no row has that name. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
 
 /** A form with unsaved changes sets this: it answers whether one may leave. */
 export const guard: { ask: (() => Promise<boolean>) | null } = { ask: null };
@@ -24,12 +31,30 @@ export const arrival = { isNew: false };
 
 export const href = (...steps: string[]) => BASE + steps.map(encodeURIComponent).join("/");
 
-export async function go(to: string, replace = false): Promise<void> {
+/** Whether what is typed would not be seen there: another screen, or another tab of the same row. */
+function leaves(url: URL | Location): boolean {
+  const tab = new URLSearchParams(url.search).get("tab");
+  return url.pathname !== current.peek().path || tab !== query.peek().get("tab");
+}
+
+/** Leads to the address; false where somebody stays because of unsaved changes. */
+export async function go(to: string, replace = false): Promise<boolean> {
   const url = new URL(to, location.origin);
-  if (url.origin !== location.origin || !url.pathname.startsWith(BASE)) return;
-  if (!replace && url.pathname !== current.peek().path && guard.ask && !(await guard.ask())) return;
+  if (url.origin !== location.origin || !url.pathname.startsWith(BASE)) return false;
+  if (!replace && leaves(url) && guard.ask && !(await guard.ask())) return false;
   history[replace ? "replaceState" : "pushState"](null, "", url.pathname + url.search);
   moved();
+  return true;
+}
+
+/** The browser went back or forward already: where a form asks first, its address stands there until the answer. */
+async function popped(): Promise<void> {
+  if (!guard.ask || !leaves(location)) return moved();
+  const { path, search } = current.peek();
+  history.pushState(null, "", path + search);
+  if (!(await guard.ask())) return;
+  guard.ask = null;
+  history.back();
 }
 
 function moved(): void {
@@ -42,7 +67,7 @@ function moved(): void {
 }
 
 export function listen(): void {
-  addEventListener("popstate", moved);
+  addEventListener("popstate", () => void popped());
   document.addEventListener("click", (event) => {
     const link = (event.target as Element).closest?.("a[href]");
     if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button !== 0) return;

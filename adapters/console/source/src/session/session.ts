@@ -1,10 +1,12 @@
 // Who is signed in, in this tab. The access token lives in this module's memory; the refresh token in a cookie that
 // no script can read. Another tab may be in another tenant.
 import { computed, signal } from "@preact/signals";
-import { ApiError, type Challenge, call, hooks } from "../api/api";
+import { ApiError, type Challenge, call, hooks, isPassing } from "../api/api";
 import { entityOf, loadMeta, meta, scope } from "../api/meta";
 import type { LoginResult, NewRecoveryCodes, Profile, RefreshResult, Tenant, TenantName } from "../api/types";
+import { t } from "../words/words";
 import { type BegunPasskey, type Shown, showPasskey } from "./passkeys";
+import { go, href } from "./routes";
 import { applyAccent } from "./theme";
 
 /** What the routes of the session answer: a result of the public API without its refresh token. */
@@ -160,6 +162,11 @@ export async function reauthenticate(proof: { password: string } | { code: strin
   token.value = result.data.token;
 }
 
+/** Goes from one tenant to another one, and home there: an open row or form is of the tenant before. */
+export async function switchTo(id: string): Promise<void> {
+  if (await go(href())) await enter(id);
+}
+
 /** Goes to a tenant, after the login or from another one. */
 export async function enter(id: string): Promise<void> {
   scope.value = null;
@@ -181,7 +188,8 @@ export async function resume(): Promise<void> {
   try {
     await taken(await exclusively(() => refreshed(remembered())));
   } catch (error) {
-    if (error instanceof ApiError && error.isOffline) throw error;
+    // the session may live: it is asked for again when the service answers
+    if (isPassing(error)) throw error;
     forget();
     if (error instanceof ApiError && error.mfa) waits(error, error.mfa);
   }
@@ -196,7 +204,8 @@ function renew(): Promise<boolean> {
       token.value = (await refreshed(remembered() ?? tenantId.peek())).token;
       return token.peek() !== used;
     } catch (error) {
-      if (!(error instanceof ApiError) || error.isOffline || error.status >= 500 || error.status === 429) return false;
+      if (!(error instanceof ApiError) || isPassing(error)) return false;
+      if (error.code === STRANGER) throw error;
       forget();
       // the tenant asks for a second factor now: the session goes on once it is shown or set up
       if (error.mfa) waits(error, error.mfa);
@@ -208,11 +217,15 @@ function renew(): Promise<boolean> {
   return renewing;
 }
 
+const STRANGER = "SESSION_OF_ANOTHER";
+
 async function refreshed(id: string | null): Promise<TokenResult> {
-  const result = await post("/console/session/refresh", id ? { tenantId: id } : {});
-  const got = decoded(result.token).tenant_id;
+  let result = await post("/console/session/refresh", id ? { tenantId: id } : {});
+  const got = decoded(result.token);
+  // Security: somebody else signed in in another tab. What is open and typed here is not theirs.
+  if (userId.peek() && got.sub !== userId.peek()) throw new ApiError(401, STRANGER, t("session.stranger"));
   // another tab's refresh may have answered with its own tenant: this tab asks again with its own
-  if (id && got !== id) return post("/console/session/refresh", { tenantId: id });
+  if (id && got.tenant_id !== id) result = await post("/console/session/refresh", { tenantId: id });
   return result;
 }
 
@@ -221,9 +234,14 @@ async function exclusively<T>(work: () => Promise<T>): Promise<T> {
   return navigator.locks ? navigator.locks.request("tenantry.session", work) : work();
 }
 
+/** Ends the session. Where that fails it goes on, and nobody is told that it ended. */
 export async function logout(): Promise<void> {
   const options = { headers: { "X-Console": "1" }, isAnonymous: true };
-  await call("DELETE", "/console/session", options).catch(() => undefined);
+  try {
+    await call("DELETE", "/console/session", options);
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 401)) throw error;
+  }
   sessionStorage.removeItem(TAB);
   localStorage.removeItem(SIGNED_IN);
   forget();

@@ -31,7 +31,9 @@ const locale = computed(
 export async function startLanguage(): Promise<void> {
   const kept = localStorage.getItem(KEPT);
   const wanted = [kept, ...navigator.languages.map((name) => name.split("-")[0] ?? "")];
-  await applyLanguage(wanted.find((name) => name && LANGUAGES.some(([code]) => code === name)) ?? "en");
+  const code = wanted.find((name) => name && LANGUAGES.some(([known]) => known === name)) ?? "en";
+  // English is part of the page, and better than none
+  await applyLanguage(code).catch(() => applyLanguage("en"));
 }
 
 export async function chooseLanguage(code: string): Promise<void> {
