@@ -1,9 +1,11 @@
 """Upgrades, and migrations written from declarations."""
 
+import ast
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from advanced_alchemy.alembic.commands import AlembicCommands
 from alembic.script import Script
@@ -21,9 +23,12 @@ from adapters.postgres.migrations.pending import (
     applied_versions,
     ensure_consistent,
     file_before,
-    file_of,
+    followed,
     heads_of,
+    newest_of,
+    numbers_of,
     pending,
+    revision_of,
 )
 from adapters.postgres.migrations.renames import offers, renames
 from adapters.postgres.migrations.stored_values import kept_members, mappings, misfits
@@ -117,7 +122,11 @@ async def write_migration(
             *replaced_indexes(connection, registry, metadata),
             *search_indexes(connection, registry),
         ]
-        attributes["notes"] += [*offers(connection, registry), *misfits(connection, registry, kept)]
+        attributes["notes"] += [
+            *_joined(folders[-1]),
+            *offers(connection, registry),
+            *misfits(connection, registry, kept),
+        ]
         return _revision(commands, message, folders)
 
     written = await run_command(url, metadata, folders, write, commits=False)
@@ -131,19 +140,18 @@ async def discard(url: str, folders: Sequence[Path]) -> list[Path]:
 
     Returns its files, one or two, in the order in which they would have been applied.
     """
-    newest = heads_of(folders[-1:])
+    newest = newest_of(folders[-1])
     if not newest or folders[-1] == VERSIONS:
         raise MigrationRefused("There is no migration of your own to take back.")
     applied = await applied_versions(url)
-    path = file_of(folders[-1], newest[0])
-    if newest[0] in applied:
+    path = newest[0]
+    if revision_of(path) in applied:
         raise MigrationRefused(f"{path} is applied: it is undone by `tenantry migrations downgrade`, not by this.")
     first = _first_of(path, folders[-1])
-    path.unlink()
-    if first != path and not any(first.name.startswith(f"{revision}_") for revision in applied):
-        first.unlink()
-        return [first, path]
-    return [path]
+    taken = [path] if first == path or revision_of(first) in applied else [first, path]
+    for file in taken:
+        file.unlink()
+    return taken
 
 
 async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> list[Path]:
@@ -152,22 +160,25 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
     Returns the files that are undone, one or two, in the order in which they had been applied.
     """
     ensure_consistent(folders)
-    newest, applied = heads_of(folders[-1:]), await applied_versions(url)
-    path = file_of(folders[-1], newest[0]) if newest and folders[-1] != VERSIONS else None
-    first = None if path is None else _first_of(path, folders[-1])
-    done = [file for file in (path, first) if file is not None and file.name.partition("_")[0] in applied]
-    if first is None or not done:
-        raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
+    folder, applied = folders[-1], await applied_versions(url)
     # the database names its newest revision alone: where that is the second file, the first is applied as well
-    undone = [first, done[0]] if done[0] != first else [first]
+    lines = [(file, _first_of(file, folder)) for file in newest_of(folder) if folder != VERSIONS]
+    done = next(
+        ([first, file] if file != first else [file] for file, first in lines if revision_of(file) in applied), []
+    ) or next(([first] for _, first in lines if revision_of(first) in applied), [])
+    if not done:
+        raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
+    before = followed(done[0].read_text())
+    # a step back from a file that joins two lines would be one of two: it goes to the end of both
+    target = before[0] if len(before) > 1 else f"-{len(done)}"
 
     def undo(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
         limit_waiting(False)
-        commands.downgrade(f"{done[0].name.partition('_')[0]}@-{len(undone)}")
+        commands.downgrade(f"{revision_of(done[-1])}@{target}")
         connection.commit()
 
     await apply_command(url, metadata_for(registry), folders, undo, _PATIENCE)
-    return undone
+    return done
 
 
 def _first_of(path: Path, folder: Path) -> Path:
@@ -178,7 +189,19 @@ def _first_of(path: Path, folder: Path) -> Path:
 
 
 def _message(path: Path) -> str:
-    return path.read_text().partition("\n")[0].strip('"')
+    text = path.read_text()
+    try:
+        said = ast.get_docstring(ast.parse(text), clean=False) or ""
+    except SyntaxError:  # a person may have left it half edited
+        said = text.partition("\n")[0].strip('"')
+    return said.partition("\n")[0]
+
+
+def _joined(folder: Path) -> Iterator[str]:
+    newest = newest_of(folder)
+    if len(newest) > 1:
+        names = " and ".join(sorted(file.name for file in newest))
+        yield f"{names} were written beside each other: this file joins them."
 
 
 def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) -> object:
@@ -187,12 +210,13 @@ def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) 
     # Our migrations are numbered, those of users have the time. Users' are a line of their own, which starts at the
     # last of ours: later ones of ours do not come between them.
     now = 0 if folder == VERSIONS else int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
-    number = max(now, int(before[0]) + 1 if before else 1)
+    number = max(now, *(taken + 1 for taken in (0, *numbers_of(folder))))
+    head: Any = before or "base"  # Alembic takes several, which advanced-alchemy passes on
     return commands.revision(
-        message,
+        " ".join(message.split()),
         autogenerate=True,
         rev_id=f"{number:04}",
         version_path=str(folder),
-        head=before[0] if before else "base",
+        head=head,
         depends_on=None if before else heads_of([VERSIONS])[0],
     )

@@ -16,7 +16,9 @@ VERSIONS = Path(__file__).parent / "versions"
 
 _REVISION = re.compile(r"^revision = ['\"](\w+)['\"]", re.MULTILINE)
 _OWN = re.compile(r"[0-9]{4}")
-_FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = ['\"](\w+)['\"]", re.MULTILINE)
+_FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = (\([^)]*\)|.*)", re.MULTILINE)
+_NAMED = re.compile(r"['\"](\w+)['\"]")
+_NUMBER = re.compile(r"^[0-9]+")
 _VERSIONS = "SELECT version_num FROM alembic_version"
 # a login without rights of its own reads the version as the service
 _AS_SERVICE = """
@@ -114,9 +116,33 @@ def file_of(folder: Path, revision: str) -> Path:
     return next(file for file in files if (found := _REVISION.search(file.read_text())) and found[1] == revision)
 
 
+def revision_of(path: Path) -> str:
+    """Revision of a file; empty where it names none. A person may have given it another one than its name has."""
+    found = _REVISION.search(path.read_text())
+    return found[1] if found else ""
+
+
+def followed(text: str) -> list[str]:
+    """Revisions that a file follows: several where it joins lines."""
+    return [name for names in _FOLLOWS.findall(text) for name in _NAMED.findall(names)]
+
+
+def newest_of(folder: Path) -> list[Path]:
+    """Files that no other one of the folder follows, the newest first: two after a merge of branches."""
+    files = [file_of(folder, revision) for revision in heads_of([folder])]
+    return sorted(files, key=lambda file: (int(_NUMBER.findall(file.name)[0]), file.name), reverse=True)
+
+
+def numbers_of(folder: Path) -> list[int]:
+    """Numbers that names and revisions of files have: a revision may have been given by a person, and be a word."""
+    files = sorted(folder.glob("[0-9]*.py"))
+    revisions = [revision for revision in map(revision_of, files) if revision.isdecimal()]
+    return [int(number) for number in (*revisions, *(_NUMBER.findall(file.name)[0] for file in files))]
+
+
 def file_before(folder: Path, path: Path) -> Path | None:
     """File of the revision in front of that of ``path``, where it is in the same folder."""
-    follows = set(_FOLLOWS.findall(path.read_text()))
+    follows = set(followed(path.read_text()))
     files = sorted(folder.glob("[0-9]*.py"))
     return next((file for file in files if (found := _REVISION.search(file.read_text())) and found[1] in follows), None)
 
@@ -134,7 +160,7 @@ def ensure_consistent(folders: Sequence[Path]) -> None:
     lost = [
         f"{file} follows {name}, which is in no file."
         for file, text in files.items()
-        for name in _FOLLOWS.findall(text)
+        for name in followed(text)
         if name not in names
     ]
     if twice or lost:
@@ -145,7 +171,7 @@ def heads_of(folders: Sequence[Path]) -> list[str]:
     """Newest revisions: the last of our migrations, and the last of those of users' entities."""
     texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
     revisions = {found[1] for text in texts if (found := _REVISION.search(text))}
-    return sorted(revisions.difference(*(_FOLLOWS.findall(text) for text in texts)))
+    return sorted(revisions.difference(*map(followed, texts)))
 
 
 def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iterator[str]:
