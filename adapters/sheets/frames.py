@@ -17,7 +17,8 @@ from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLa
 HEAD = struct.Struct("<cI")
 LARGEST = 256 * 1024 * 1024
 
-READY, ROWS, ERRORS, DONE, REFUSED = b"h", b"r", b"e", b"d", b"x"
+LOADED, READY, ROWS, ERRORS, DONE, REFUSED = b"l", b"h", b"r", b"e", b"d", b"x"
+"""LOADED comes before a byte of the file is judged: without it the fault is the service's and not the file's."""
 
 _REFUSALS = (BadRequest, ValidationError, Forbidden, PayloadTooLarge)
 _KINDS: dict[str, type[Error]] = {kind.code: kind for kind in _REFUSALS}

@@ -19,9 +19,11 @@ from adapters.sheets.frames import (
     DONE,
     ERRORS,
     HEAD,
+    LOADED,
     READY,
     REFUSED,
     ROWS,
+    Entity,
     Errors,
     ReadJob,
     SheetRefusal,
@@ -66,6 +68,7 @@ class ProcessSheets:
             assert process.stdin is not None
             process.stdin.write(msgspec.json.encode(job) + b"\n")
             sheet = _ReadSheet(process)
+            await sheet.loaded(job.entity)
             await sheet.ready()
             yield sheet
 
@@ -134,6 +137,16 @@ class _ReadSheet:
     process: Process
     failed: int = 0
     errors: list[RowError] = field(default_factory=list)
+
+    async def loaded(self, entity: Entity) -> None:
+        try:
+            async with asyncio.timeout(SILENT):
+                letter, _ = await _received(self.process)
+        # The file was not looked at yet; standard error has the process's own traceback.
+        except (asyncio.IncompleteReadError, TimeoutError):
+            place = entity.file or entity.module
+            raise RuntimeError(f"The process that reads a file could not load {entity.name} of {place}.") from None
+        assert letter == LOADED
 
     async def ready(self) -> None:
         letter, _ = await self._received()

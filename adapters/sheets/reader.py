@@ -16,7 +16,7 @@ import msgspec
 from adapters.sheets.bad_rows import BadRow
 from adapters.sheets.csv_text import read_csv
 from adapters.sheets.declarations import model_of
-from adapters.sheets.frames import DONE, ERRORS, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
+from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
 from adapters.sheets.row_text import RowText
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
@@ -52,9 +52,12 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadJob)
     out = sys.stdout.buffer
+    # An entity's file that cannot be loaded ends the process here, before the uploaded file could be blamed.
+    model = model_of(job.entity)
     with open(int(sys.argv[1]), "rb") as file, suppress(BrokenPipeError):  # noqa: PTH123  # a descriptor has no path
+        send(out, LOADED)
         try:
-            read(file, model_of(job.entity), job, out)
+            read(file, model, job, out)
         except Error as error:
             send(out, REFUSED, refusal_of(error))
         except MemoryError:

@@ -157,6 +157,16 @@ async def test_a_file_that_fails_names_what_is_wrong_and_is_begun_again(books: B
     assert await books.ask(STATE) == [(True, 5, True, 1, True)]
 
 
+async def test_not_null_that_fails_leaves_no_check_that_refuses_null(books: Books) -> None:
+    written = await books.write(declared([("title", str), ("pages", int), FIELDS[2]]))
+    await books.add({"title": "c", "pages": None})
+    with pytest.raises(MigrationRefused, match="pages_is_set"):
+        await upgrade(books.url, BEFORE, books.folders)
+    assert await discard(books.url, books.folders) == [written.path]
+    await books.add({"title": "d", "pages": None})
+    assert await books.ask("SELECT conname FROM pg_constraint WHERE contype = 'c' AND conname LIKE '%is_set'") == []
+
+
 async def test_a_statement_that_is_stopped_leaves_the_limit_of_waiting_as_it_was(books: Books) -> None:
     def stopped(commands: AlembicCommands) -> object:
         connection: Connection = commands.config.attributes["connection"]

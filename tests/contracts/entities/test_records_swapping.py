@@ -250,7 +250,7 @@ async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeData
 
 
 async def test_every_unique_field_that_is_taken_is_told_of_every_row(hall: Hall) -> None:
-    changes = [(1, {"label": "A 3"}), (2, {"code": "A3"}), (3, {"row": 1, "number": 3})]
+    changes: list[tuple[int, Values]] = [(1, {"label": "A 3"}), (2, {"code": "A3"}), (3, {"row": 1, "number": 3})]
     with pytest.raises(Conflict) as caught:
         await hall.change(*changes)
     told = [error.field for error in caught.value.fields]

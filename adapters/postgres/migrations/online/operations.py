@@ -14,7 +14,7 @@ from alembic import op
 from alembic.autogenerate import renderers
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations.ops import AlterColumnOp, CreateForeignKeyOp, CreateIndexOp, MigrateOperation
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from adapters.postgres.schema.sql import quoted
 
@@ -62,7 +62,13 @@ def set_not_null_online(table: str, column: str) -> None:
     if state is None:
         op.create_check_constraint(check, table, sa.column(column).is_not(None), postgresql_not_valid=True)
     if not state:
-        _validate(table, check)
+        try:
+            _validate(table, check)
+        except IntegrityError:
+            # a file that is taken back leaves nothing behind that refuses null; unless the table is in use
+            with suppress(SQLAlchemyError):
+                op.drop_constraint(check, table)
+            raise
     # PostgreSQL knows by the constraint that no row is null, and reads none
     op.alter_column(table, column, nullable=False)
     op.drop_constraint(check, table)
