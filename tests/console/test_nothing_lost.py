@@ -136,6 +136,27 @@ async def test_a_tab_does_not_become_the_tab_of_somebody_else(visitor: Visitor) 
     assert (await app.call("GET", f"/api/categories/{row_id}", as_whom="acme")).json()["data"] == before
 
 
+async def test_what_is_typed_outlives_the_session(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row_id = await made(app, "/api/categories", name="Typed")
+    await visitor.enter(f"rows/categories/{row_id}")
+    await page.get_by_label("Description").fill("for ten minutes")
+    await expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
+    headers = {"X-Console": "1", "Origin": visitor.home}
+    session = f"{visitor.home}/console/session"
+    assert (await visitor.context.request.delete(session, headers=headers)).ok
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
+    visitor.service.let_time_pass()
+    who = {"email": "admin@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
+    again = await visitor.context.request.post(session, data={"with": "password", **who}, headers=headers)
+    assert again.ok, await again.text()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await visitor.said("Saved.")
+    stored = (await app.call("GET", f"/api/categories/{row_id}", as_whom="acme")).json()["data"]
+    assert stored["description"] == "for ten minutes"
+
+
 @pytest.mark.parametrize("how", ["no network", "503"])
 async def test_a_sign_out_that_fails_is_told(visitor: Visitor, how: str) -> None:
     page = visitor.page

@@ -1,6 +1,6 @@
 // One input per kind of field, with its label, its help and its error.
 import { type ComponentChildren, h } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import { choicesOf, type Field } from "../api/meta";
 import { safeLink, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
@@ -102,6 +102,9 @@ function Control({ field, value, change, common }: Props & { common: Common }) {
   const onInput = (event: { currentTarget: { value: string } }) => change(event.currentTarget.value);
   const text = String(value ?? "");
   const choices = choicesOf(field);
+  // an input of one line would take line breaks away; it stays of several lines when the last break is deleted
+  const hasLines = useRef(false);
+  hasLines.current ||= field.kind === "text" && text.includes("\n");
   if (field.kind === "boolean" && !field.nullable)
     return (
       <span class="check">
@@ -121,8 +124,7 @@ function Control({ field, value, change, common }: Props & { common: Common }) {
         ))}
       </select>
     );
-  // an input of one line would take line breaks away
-  if (isLong(field) || (field.kind === "text" && text.includes("\n")))
+  if (isLong(field) || hasLines.current)
     return <textarea {...common} dir="auto" rows={5} value={text} onInput={onInput} />;
   if (field.widget === "color") return <input type="color" {...common} value={text || "#000000"} onInput={onInput} />;
   if (field.widget === "url" && safeLink(text))

@@ -6,7 +6,7 @@ import { entityOf, loadMeta, meta, scope } from "../api/meta";
 import type { LoginResult, NewRecoveryCodes, Profile, RefreshResult, Tenant, TenantName } from "../api/types";
 import { t } from "../words/words";
 import { type BegunPasskey, type Shown, showPasskey } from "./passkeys";
-import { go, href } from "./routes";
+import { go, guard, href } from "./routes";
 import { applyAccent } from "./theme";
 
 /** What the routes of the session answer: a result of the public API without its refresh token. */
@@ -159,6 +159,7 @@ export async function reauthenticate(proof: { password: string } | { code: strin
   const result = await exclusively(() =>
     call<TokenResult>("POST", "/console/session/reauthenticate", { json, headers }),
   );
+  ensureSame(result.data.token);
   token.value = result.data.token;
 }
 
@@ -206,6 +207,8 @@ function renew(): Promise<boolean> {
     } catch (error) {
       if (!(error instanceof ApiError) || isPassing(error)) return false;
       if (error.code === STRANGER) throw error;
+      // what is typed stays on the screen: whoever signs in again in another tab saves it here
+      if (guard.ask) throw new ApiError(401, "SESSION_ENDED", t("session.ended"));
       forget();
       // the tenant asks for a second factor now: the session goes on once it is shown or set up
       if (error.mfa) waits(error, error.mfa);
@@ -219,13 +222,16 @@ function renew(): Promise<boolean> {
 
 const STRANGER = "SESSION_OF_ANOTHER";
 
+/** Security: where somebody else signed in in another tab, what is open and typed here is not theirs. */
+function ensureSame(fresh: string): void {
+  if (userId.peek() && decoded(fresh).sub !== userId.peek()) throw new ApiError(401, STRANGER, t("session.stranger"));
+}
+
 async function refreshed(id: string | null): Promise<TokenResult> {
   let result = await post("/console/session/refresh", id ? { tenantId: id } : {});
-  const got = decoded(result.token);
-  // Security: somebody else signed in in another tab. What is open and typed here is not theirs.
-  if (userId.peek() && got.sub !== userId.peek()) throw new ApiError(401, STRANGER, t("session.stranger"));
+  ensureSame(result.token);
   // another tab's refresh may have answered with its own tenant: this tab asks again with its own
-  if (id && got.tenant_id !== id) result = await post("/console/session/refresh", { tenantId: id });
+  if (id && decoded(result.token).tenant_id !== id) result = await post("/console/session/refresh", { tenantId: id });
   return result;
 }
 
