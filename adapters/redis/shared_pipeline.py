@@ -21,9 +21,6 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 0.25
 """Seconds that a round trip may take before the server counts as away."""
-LONGEST_WAIT = 1.0
-"""Seconds that a call may wait for its round trip. Where more calls come than a slow server answers, they would wait
-longer and longer, and none would say that the server is of no use."""
 LARGEST = 256
 """Commands in one round trip, at most; more of them are better off with several."""
 
@@ -45,7 +42,6 @@ class _Call(NamedTuple):
     command: Command
     answer: "asyncio.Future[Any]"
     alone: bool
-    since: float
 
 
 class SharedPipeline:
@@ -62,14 +58,13 @@ class SharedPipeline:
         *,
         look_up: Command = LOOK_UP,
         patience: float = PATIENCE,
-        longest_wait: float = LONGEST_WAIT,
     ) -> None:
         """``look_up`` names a key of the scripts: in a cluster, the node that holds those is to answer again.
 
-        ``patience`` is in seconds, for one round trip; ``longest_wait`` for the time before it.
+        ``patience`` is in seconds, for one round trip.
         """
         self._client = client
-        self._patience, self._longest_wait = patience, longest_wait
+        self._patience = patience
         self._look_up = look_up
         self._breaker = breaker or Breaker()
         self._refused: set[str] = set()
@@ -86,8 +81,7 @@ class SharedPipeline:
         if self._breaker.is_open:
             self._try_again()
             raise Away
-        loop = asyncio.get_running_loop()
-        call = _Call(command, loop.create_future(), alone, loop.time())
+        call = _Call(command, asyncio.get_running_loop().create_future(), alone)
         self._waiting.append(call)
         if self._sending is None or self._sending.done():
             self._sending = asyncio.create_task(self._send_all())
@@ -118,9 +112,7 @@ class SharedPipeline:
 
     async def _send_all(self) -> None:
         while self._waiting:
-            calls = self._next_calls()
-            if not calls:
-                continue
+            calls = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST))]
             try:
                 await self._send(calls)
             except Exception as failure:  # noqa: BLE001  # RedisClusterException is no RedisError, and callers wait
@@ -129,16 +121,6 @@ class SharedPipeline:
             except BaseException:
                 self._refuse(calls)
                 raise
-
-    def _next_calls(self) -> list[_Call]:
-        """The calls of the next round trip; those that have waited too long are refused."""
-        calls = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST))]
-        late = asyncio.get_running_loop().time() - self._longest_wait
-        # in the order in which they came: mostly the first one tells that none is late
-        if calls[0].since >= late:
-            return calls
-        _give_up([call for call in calls if call.since < late])
-        return [call for call in calls if call.since >= late]
 
     async def _send(self, calls: Sequence[_Call]) -> None:
         async with asyncio.timeout(self._patience):
@@ -202,14 +184,10 @@ class SharedPipeline:
 
     def _refuse(self, calls: Sequence[_Call]) -> None:
         """Raises Away in these calls, and in all that wait behind them."""
-        _give_up([*calls, *self._waiting])
+        for call in (*calls, *self._waiting):
+            if not call.answer.done():
+                call.answer.set_exception(Away())
         self._waiting.clear()
-
-
-def _give_up(calls: Sequence[_Call]) -> None:
-    for call in calls:
-        if not call.answer.done():
-            call.answer.set_exception(Away())
 
 
 def _with_text(command: Command) -> Command:

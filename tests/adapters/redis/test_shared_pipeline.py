@@ -131,18 +131,3 @@ async def test_a_closed_pipeline_refuses_what_was_waiting(start: Start) -> None:
     await asyncio.sleep(0)
     await pipeline.close()
     assert {type(answer) for answer in await asyncio.gather(*waiting, return_exceptions=True)} <= {Away, bytes}
-
-
-async def test_what_has_waited_too_long_is_refused_and_the_rest_goes_on(start: Start) -> None:
-    """A server may answer each round trip in time, and still fewer calls than come."""
-    server = start("--enable-debug-command", "local")
-    pipeline = SharedPipeline(redis_client(server.url), patience=HUNG_AFTER, longest_wait=0.1)
-    assert await pipeline.call(("PING",))
-    slow = asyncio.create_task(pipeline.call(("DEBUG", "SLEEP", "0.3"), alone=True))
-    for _ in range(3):
-        await asyncio.sleep(0)  # until the round trip is under way: the next call waits for the one after it
-    with pytest.raises(Away):
-        await pipeline.call(("PING",))
-    assert await slow
-    assert await pipeline.call(("PING",))
-    await pipeline.close()
