@@ -10,8 +10,8 @@ from entrypoints.entities import LIBRARIES, EntitiesError, load_registry, where_
 
 HEAD = "from tenantry import entity, money\nfrom msgspec import Meta, Struct\n"
 WRONG = {
-    "an argument that the decorator refuses": '@entity("as", unique=["x"])\nclass A(Struct):\n    x: str\n',
-    "a bound that a marker refuses": 'LIMIT = money(5, 2, ge="abc")\n',
+    "an argument that the decorator does not have": '@entity("as", colour="red")\nclass A(Struct):\n    x: str\n',
+    "an argument that a marker does not have": 'LIMIT = money(5, 2, least="abc")\n',
     "a pattern that the standard library refuses": 'CODE = Meta(pattern="(")\n',
 }
 
