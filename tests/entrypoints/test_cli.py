@@ -137,8 +137,8 @@ def test_routes_of_a_project_are_listed_by_a_check(
 ) -> None:
     (tmp_path / "served.py").write_text(SERVED)
     listed = (
-        "GET /api/stock/{id}/low, GET /api/both, POST /api/both, GET /api/other, POST /api/other, GET /api/shelves,"
-        " DELETE /api/shelves/last, POST /api/lent"
+        "GET /api/both, POST /api/both, POST /api/lent, GET /api/other, POST /api/other, GET /api/shelves,"
+        " DELETE /api/shelves/last, GET /api/stock/{id}/low"
     )
     checked = tenantry("check", **migrated, ENTITIES="tenantry.catalogue,served.py")
     assert checked.returncode == 0, checked.stdout + checked.stderr

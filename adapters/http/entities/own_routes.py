@@ -70,9 +70,10 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
 
 
 def methods_and_paths(router: Router) -> list[str]:
-    """What a router serves, as ``GET /api/stock/low``; the path alone of what has no HTTP methods."""
+    """What a router serves by path, as ``GET /api/stock/low``; the path alone of what has no HTTP methods."""
     served: list[str] = []
-    for route in router.routes:
+    # Litestar keeps the paths of a handler in a set, whose order differs from start to start.
+    for route in sorted(router.routes, key=lambda route: route.path_format):
         if isinstance(route, HTTPRoute):
             # Litestar adds a handler of OPTIONS to each path, which nobody wrote.
             handlers = [handler for handler in route.route_handlers if handler.http_methods != {"OPTIONS"}]
