@@ -96,19 +96,21 @@ async def _read(request: StrictRequest, boundary: str, upload: Upload) -> None:
     """Litestar's stream ends the form at the handler's limit; the parts are judged as they come."""
     parser = PushMultipartParser(boundary, max_segment_count=_PARTS)
     # Each part by itself, or the end of one could be the beginning of another.
-    digests: list[tuple[str, hashlib._Hash]] = []
+    whole, part = hashlib.sha256(), hashlib.sha256()
     async for piece in request.stream():
         if not piece:  # the stream ends with one, and the parser takes it for the end of the form
             break
         for event in parser.parse(piece):
             if isinstance(event, MultipartSegment):
                 upload.begin(event.name)
-                digests.append((event.name, hashlib.sha256()))
+                whole.update(part.digest() + event.name.encode())
+                part = hashlib.sha256()
             elif event is not None:
                 upload.take(bytes(event))
-                digests[-1][1].update(event)
+                part.update(event)
     parser.close()
-    upload.digest = hashlib.sha256(repr([(name, part.digest()) for name, part in digests]).encode()).digest()
+    whole.update(part.digest())
+    upload.digest = whole.digest()
 
 
 def _too_large() -> PayloadTooLarge:
