@@ -32,5 +32,7 @@ def _value(field: FieldModel, value: object) -> object:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, Decimal) and field.money is not None:
-        return Raw(f"{value.quantize(Decimal(1).scaleb(-field.money.scale), context=_WIDE):f}".encode())
+        rounded = value.quantize(Decimal(1).scaleb(-field.money.scale), context=_WIDE)
+        # zero has no sign there
+        return Raw(f"{rounded or rounded.copy_abs():f}".encode())
     return value

@@ -52,6 +52,12 @@ async def test_decimals_are_compared_beyond_the_digits_of_their_column(
     assert re.findall(r'"price":\s*([^,}]*)', bytes(page.items).decode()) == expected
 
 
+async def test_zero_has_no_sign(shop: Shop) -> None:
+    await shop.products({"price": Decimal("-0.00")}, {"price": Decimal("-0")})
+    page = await shop.page("products", "fields=price")
+    assert re.findall(r'"price":\s*([^,}]*)', bytes(page.items).decode()) == ["0.00", "0.00"]
+
+
 async def test_a_cursor_over_a_decimal_tells_the_decimal(shop: Shop) -> None:
     await shop.products(*({"price": Decimal(price)} for price in ("2", "0", "1.01", "1")))
     page = await shop.page("products", "sort=price:desc&pageSize=2")
