@@ -221,9 +221,9 @@ class AccessedRecords:
         async with self.access.write() as store:
             return await self._in(store).remove(model, ids, act, version)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
         async with self.access.write() as store:
-            return await self._in(store).restore(model, row_id, act)
+            return await self._in(store).restore(model, row_id, act, version)
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         async with self.access.write() as store:

@@ -49,8 +49,8 @@ class Crud:
         except Conflict as error:
             raise _of_single_row(error) from None
 
-    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
-        return await self.writing.restore(write, model, row_id)
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
+        return await self.writing.restore(write, model, row_id, version)
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         """Deletes the row for good; a row that is marked deleted is found too."""

@@ -107,9 +107,9 @@ class Rows(Generic[E]):
 
     @property
     def if_match(self) -> Versions:
-        """Version that the header ``If-Match`` names, for ``update`` and ``delete``; None where any will do.
+        """Version that the header ``If-Match`` names, for ``update``, ``delete`` and ``restore``.
 
-        A frozenset where it names several.
+        None where any will do, a frozenset where the header names several.
         """
         return self.request.wanted_versions()
 
@@ -150,10 +150,10 @@ class Rows(Generic[E]):
     async def delete(self, row_id: UUID, *, version: Versions = None) -> None:
         await self.access.crud.delete(await self._write(), self.access.model, row_id, version)
 
-    async def restore(self, row_id: UUID) -> StoredRow[E]:
+    async def restore(self, row_id: UUID, *, version: Versions = None) -> StoredRow[E]:
         write = await self._write()
         with self.access.fields.concealing(write.caller):
-            written = await self.access.crud.restore(write, self.access.model, row_id)
+            written = await self.access.crud.restore(write, self.access.model, row_id, version)
         return self._row(written.answer, is_replayed=written.is_replayed)
 
     async def create_many(self, values: Iterable[E | Mapping[str, object]]) -> list[StoredRow[E]]:

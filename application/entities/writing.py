@@ -99,9 +99,9 @@ class RowWriter:
         ensure_may_write(write.caller, model)
         return await ensure_stored(lambda: self._remove(write, model, ids, version))
 
-    async def restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
         ensure_may_write(write.caller, model)
-        return await ensure_stored(lambda: self._restore(write, model, row_id))
+        return await ensure_stored(lambda: self._restore(write, model, row_id, version))
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         ensure_may_write(write.caller, model)
@@ -175,11 +175,11 @@ class RowWriter:
             ensure_found(ids, removed)
             return await store_response(tx, write, removed, self.clock.now())
 
-    async def _restore(self, write: Write, model: EntityModel, row_id: UUID) -> WriteOutcome[Stored]:
+    async def _restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await replayed_response(tx, write, Stored, self.clock.now())) is not None:
                 return replayed
-            restored = await tx.records.restore(model, row_id, write.act(self.clock.now()))
+            restored = await tx.records.restore(model, row_id, write.act(self.clock.now()), version)
             await self._ensure_restored(tx, write.caller, model, restored)
             answer = Stored(restored.id, restored.version, restored.body)
             return await store_response(tx, write, answer, self.clock.now())

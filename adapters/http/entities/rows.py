@@ -169,19 +169,22 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 
 def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
-    model, policy, errors = entity.model, may_write(entity.model, "delete"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
+    model, policy = entity.model, may_write(entity.model, "delete")
+    errors = ("CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_ENTITY")
 
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
         caller = request.caller
         with entity.fields.concealing(caller):
-            written = await crud.restore(write_of(request), model, read_id(id))
+            written = await crud.restore(write_of(request), model, read_id(id), request.wanted_versions())
         stored = written.answer
         headers = {"etag": etag(stored.version)} | replayed(written.is_replayed)
         return entity_data(request, entity.fields.shown(caller, stored.body), headers=headers)
 
     return post(
         "/{id:str}/restore",
-        **entity_operation(model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(KEY,)),
+        **entity_operation(
+            model, "restore", "Bring one of the deleted {} back", policy, *errors, parameters=(IF_MATCH, KEY)
+        ),
         status_code=200,
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],

@@ -134,10 +134,10 @@ class StrictRequest(Request[Any, Any, Any]):
         """Version in ``If-Match``, several where it is a list, None when any will do.
 
         RFC 9110, 13.1.1: tags are compared strongly, so that a weak one is the version of nothing, as are tags of
-        something else.
+        something else and a header that names none.
         """
         given = self._list_header(b"if-match")
-        if given.strip() in (b"", b"*"):
+        if self._raw_header(b"if-match") is None or given.strip() == b"*":
             return None
         versions = frozenset(_strong_version(tag) for tag in _tags(given)) or frozenset({NO_VERSION})
         return next(iter(versions)) if len(versions) == 1 else versions

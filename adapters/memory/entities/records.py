@@ -8,7 +8,7 @@ from adapters.memory.entities.history import record
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.removing import MemoryRemoval
 from adapters.memory.entities.restoring import MemoryRestoring
-from adapters.memory.entities.rows import VisibleRows
+from adapters.memory.entities.rows import VisibleRows, is_living
 from adapters.memory.entities.uniques import TAKEN, taken_rows
 from adapters.memory.store import Row, Tables
 from application.ports.entities.records import (
@@ -95,11 +95,13 @@ class MemoryRecords:
         self._removal(act).remove(model, list(found.values()), is_final=True)
         return list(found)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
         self._ensure_one_tenant(model)
         row = self._rows.get(model, row_id, include_deleted=True)
         if row is None:
             raise NotFound
+        if not (is_living(row) or is_wanted(version, row_version(row))):
+            raise PreconditionFailed
         along = MemoryRestoring(self.tables, self.registry, act).restore(model, row)
         stored = RowReader(self._rows).get(model, row_id, WHOLE)
         assert stored is not None

@@ -57,9 +57,9 @@ class PostgresRecords:
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         return await self._remove(self._rows(model, ids), act, version, is_final=True)
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
         restoring = PostgresRestoring(self.connection, self.scope, self.registry, act)
-        return await restoring.restore(self._rows(model, [row_id]))
+        return await restoring.restore(self._rows(model, [row_id]), version)
 
     async def _take_turns(self, model: EntityModel, rows: Sequence[Values]) -> None:
         """Turns for all the rows together, in one order, before the rule of each row asks for its own."""

@@ -126,11 +126,12 @@ class Records(Protocol):
         """
         ...
 
-    async def restore(self, model: EntityModel, row_id: UUID, act: Act) -> Restored:
+    async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
         """Restores a deleted row and the rows that its deletion cascaded to; cleared references stay null.
 
-        Raises NotFound, and Conflict when the row is not deleted, when a unique value has been taken meanwhile, or when
-        a row it refers to is still deleted.
+        Raises NotFound, PreconditionFailed when the deleted row has another version than ``version``, and Conflict when
+        the row is not deleted, when a unique value has been taken meanwhile, or when a row it refers to is still
+        deleted.
         """
         ...
 

@@ -67,6 +67,7 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
     if is_soft(model):
         yield removal.mark_deleted(registry, model)
         yield removal.lock_and_mark(registry, model)
+        yield removal.take_mark_back(registry, model)
         yield removal.lock_row(registry, model)
         yield removal.restore_rows(registry, model)
         yield removal.restore_along(registry, model)

@@ -73,7 +73,7 @@ async def test_deletions_and_restorations_at_the_same_time_make_a_line_for_each_
     row = (await desk.create("volumes", title="T")).id
     for _ in range(3):
         await refused([desk.crud.delete(WRITE, volumes, row, None) for _ in range(4)])
-        await refused([desk.crud.restore(WRITE, volumes, row) for _ in range(4)])
+        await refused([desk.crud.restore(WRITE, volumes, row, None) for _ in range(4)])
     turns = [(version, "restored" if version % 2 else "deleted") for version in range(7, 1, -1)]
     assert await lines(library, desk, row) == [*turns, (1, "created")]
 

@@ -26,7 +26,7 @@ async def refused(desk: Desk, plural: str, row: Stored, write: Write = WRITE) ->
     """Fields and messages of the refusal to restore the row, which stays deleted."""
     model = desk.registry[plural]
     with pytest.raises(UnprocessableEntity) as caught:
-        await desk.crud.restore(write, model, row.id)
+        await desk.crud.restore(write, model, row.id, None)
     async with desk.writing.database.read_only(HERE) as read:
         assert await read.records.get(model, row.id, WHOLE) is None
     return [(error.field, error.message) for error in caught.value.fields]
@@ -40,7 +40,7 @@ async def test_a_rule_on_other_rows_refuses_what_was_taken_meanwhile(desk: Desk)
     second = await desk.create("visits", volume_id=volume.id, day=DAY)
     assert await refused(desk, "visits", first) == [("day", "is taken meanwhile")]
     await desk.crud.delete(WRITE, visits, second.id, None)
-    assert (await desk.crud.restore(WRITE, visits, first.id)).answer.version == 3
+    assert (await desk.crud.restore(WRITE, visits, first.id, None)).answer.version == 3
 
 
 async def test_a_rule_on_the_row_itself_refuses_what_was_cleared_meanwhile(desk: Desk) -> None:
@@ -69,7 +69,8 @@ async def test_what_rules_allow_comes_back_and_is_answered_again_under_its_key(d
     await desk.create("visits", volume_id=volume.id, day=DAY)
     await desk.crud.delete(WRITE, desk.registry["shelves"], shelf.id, None)
     keyed = Write(caller=ADA, scope=HERE, idempotency_key=IdempotencyKey("k", "f"))
-    restored = await desk.crud.restore(keyed, desk.registry["shelves"], shelf.id)
-    assert await desk.crud.restore(keyed, desk.registry["shelves"], shelf.id) == type(restored)(restored.answer, True)
+    restored = await desk.crud.restore(keyed, desk.registry["shelves"], shelf.id, None)
+    repeated = await desk.crud.restore(keyed, desk.registry["shelves"], shelf.id, None)
+    assert repeated == type(restored)(restored.answer, True)
     async with desk.writing.database.read_only(HERE) as read:
         assert await read.records.get(desk.registry["volumes"], volume.id, WHOLE) is not None

@@ -98,6 +98,21 @@ async def test_two_rows_of_a_batch_swap_a_unique_value(app: TestApp) -> None:
     assert (answer.status_code, [row["sku"] for row in answer.json()["data"]["items"]]) == (200, ["LAMP-2", "LAMP-1"])
 
 
+async def test_a_restoration_asks_for_the_version_of_the_deleted_row(app: TestApp) -> None:
+    made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": "LAMP-1", "price": 1})
+    path, token = made.headers["Location"], f"Bearer {app.tokens['acme']}"
+    await app.call("DELETE", path, as_whom="acme")
+    answers = [
+        await app.client.request("POST", f"{path}/restore", headers={"Authorization": token, "If-Match": tag})
+        for tag in ('"1"', '"2"', '"3"')
+    ]
+    assert [(answer.status_code, answer.headers.get("ETag")) for answer in answers] == [
+        (412, None),
+        (200, '"3"'),
+        (409, None),
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "status"),
     [
@@ -113,6 +128,8 @@ async def test_two_rows_of_a_batch_swap_a_unique_value(app: TestApp) -> None:
         (['"1", *'], 412),
         (["2"], 412),
         (['"1 "2"'], 412),
+        ([""], 412),
+        ([" "], 412),
     ],
 )
 async def test_if_match_takes_lists_and_compares_strongly(app: TestApp, lines: list[str], status: int) -> None:

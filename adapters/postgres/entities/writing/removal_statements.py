@@ -33,6 +33,14 @@ from domain.entities.declaration import EntityModel, Registry
 ReferringField = tuple[EntityModel, str]
 """An entity, and the name of its field that refers to another one."""
 
+_NOT_DELETED: dict[str, Value] = {
+    "is_deleted": sa.false(),
+    "deleted_at": sa.null(),
+    "deleted_by": sa.null(),
+    DELETED_WITH: sa.null(),
+}
+"""Values of a row that is not marked deleted."""
+
 
 @lru_cache(REMEMBERED)
 def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> CompiledStatement:
@@ -117,15 +125,25 @@ def take_along(
 
 @lru_cache(REMEMBERED)
 def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """``lock_rows`` and ``mark_deleted`` in one, for rows that are deleted each for itself: their former versions."""
+    """``lock_rows`` and ``mark_deleted`` in one, for rows that are deleted each for itself: their former versions.
+
+    For entities without a history: its lines could not be taken back with the mark.
+    """
     table = table_of(registry, model)
     rows = sa.select(table.c.id).where(*owned_and_living(model, table), is_among(table.c.id))
     held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
     change = sa.update(table).values(_marked(table, held.c.id))
     change = change.where(*owner(model, table), table.c.id == held.c.id)
-    written = change.returning(*table.c).cte("written rows")
-    former = (written.c.version - constant(1)).label("version")
-    return compiled(sa.select(written.c.id, former).add_cte(*history_lines(model, "deleted", written)))
+    former = (table.c.version - constant(1)).label("version")
+    return compiled(change.returning(table.c.id, former))
+
+
+@lru_cache(REMEMBERED)
+def take_mark_back(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """Undoes ``lock_and_mark`` in its transaction: the rows are as they were, in their version too."""
+    table = table_of(registry, model)
+    before = {**_NOT_DELETED, "version": table.c.version - constant(1)}
+    return compiled(sa.update(table).values(before).where(*_these(model, table)))
 
 
 @lru_cache(REMEMBERED)
@@ -152,9 +170,9 @@ def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(REMEMBERED)
 def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Locks the row to restore, and selects whether it is deleted."""
+    """Locks the row to restore, and selects its version and whether it is deleted."""
     table = table_of(registry, model)
-    return compiled(sa.select(table.c.id, table.c.is_deleted).where(*_these(model, table)).with_for_update())
+    return compiled(sa.select(table.c.version, table.c.is_deleted).where(*_these(model, table)).with_for_update())
 
 
 @lru_cache(REMEMBERED)
@@ -205,8 +223,7 @@ def _marked(rows: sa.Table, root: Value) -> dict[str, Value]:
 
 def _restored(registry: Registry, model: EntityModel) -> sa.Update:
     table = table_of(registry, model)
-    unmark = {"is_deleted": sa.false(), "deleted_at": sa.null(), "deleted_by": sa.null(), DELETED_WITH: sa.null()}
-    return sa.update(table).values({**unmark, **update_columns(table)}).where(*_these(model, table))
+    return sa.update(table).values({**_NOT_DELETED, **update_columns(table)}).where(*_these(model, table))
 
 
 def _by_tenant(model: EntityModel, table: sa.Table, *columns: sa.Label[Any]) -> Select[Any]:

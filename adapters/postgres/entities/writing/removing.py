@@ -6,6 +6,8 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+import asyncpg
+
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.writing.removal_statements import (
     ReferringField,
@@ -17,6 +19,7 @@ from adapters.postgres.entities.writing.removal_statements import (
     mark_deleted,
     purge_rows,
     take_along,
+    take_mark_back,
 )
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.running import fetch
@@ -109,17 +112,29 @@ class PostgresRemoval:
     async def _remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
         deletable = self._deletable(rows.model)
-        # Where all is only marked, the rows are marked at once: what forbids their deletion takes the mark back.
-        marks = not is_final and all(map(is_soft, deletable))
+        # Where all is only marked, and nothing recorded of it, the rows are marked at once.
+        marks = not is_final and all(map(is_soft, deletable)) and not rows.model.declaration.history
         # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
         # on it, and is waited for; a later one finds the row gone.
         locking = lock_rows(self.registry, rows.model, is_final=is_final)
         statement = lock_and_mark(self.registry, rows.model) if marks else locking
         found = await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
+        plan = RemovalPlan(deletable=deletable, marked=frozenset(row["id"] for row in found if marks))
+        try:
+            return await self._remove_found(plan, rows, found, version, is_final=is_final)
+        except (PreconditionFailed, StillReferredTo):
+            # a project's code may catch the refusal and go on in the same transaction
+            if plan.marked:
+                values = {**rows.values, "ids": list(plan.marked)}
+                await fetch(self.connection, take_mark_back(self.registry, rows.model), values)
+            raise
+
+    async def _remove_found(
+        self, plan: RemovalPlan, rows: RowsByModel, found: list[asyncpg.Record], version: Versions, *, is_final: bool
+    ) -> list[UUID]:
         if not all(is_wanted(version, row["version"]) for row in found):
             raise PreconditionFailed
         ids = [row["id"] for row in found]
-        plan = RemovalPlan(deletable=deletable, marked=frozenset(ids if marks else ()))
         roots = {row_id: row_id for row_id in ids}
         await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
         forbidding = plan.restricting.keys() - plan.is_final.keys()

@@ -22,9 +22,9 @@ from adapters.postgres.entities.writing.removing import RowsByModel
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_row, fetch_value
-from application.ports.entities.records import Act, Restored
+from application.ports.entities.records import Act, Restored, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import Conflict, NotFound
+from domain.errors import Conflict, NotFound, PreconditionFailed
 from domain.scope import Scope
 
 NOT_DELETED = "It is not deleted."
@@ -40,7 +40,7 @@ class PostgresRestoring:
     registry: Registry
     act: Act
 
-    async def restore(self, root: RowsByModel) -> Restored:
+    async def restore(self, root: RowsByModel, version: Versions) -> Restored:
         """Restores the single row of ``root`` and what its deletion took along."""
         # locked first, as by its deletion: two acts on the same rows cannot wait for each other
         found = await fetch_row(self.connection, lock_row(self.registry, root.model), root.values)
@@ -48,6 +48,8 @@ class PostgresRestoring:
             raise NotFound
         if not found["is_deleted"]:
             raise Conflict(NOT_DELETED)
+        if not is_wanted(version, found["version"]):
+            raise PreconditionFailed
         if root.model.tenant_owned or not self.registry.referring(root.model.plural):
             return await self._restore(root)
         # what is shared can have taken rows of every tenant along
@@ -55,6 +57,15 @@ class PostgresRestoring:
             return await self._restore(root)
 
     async def _restore(self, root: RowsByModel) -> Restored:
+        # Rows are judged after they live again; a project's code may catch the refusal and go on in the transaction.
+        await self.connection.execute("SAVEPOINT restoration")
+        try:
+            return await self._revived(root)
+        except Conflict:
+            await self.connection.execute("ROLLBACK TO SAVEPOINT restoration")
+            raise
+
+    async def _revived(self, root: RowsByModel) -> Restored:
         along = await self._taken_along(root)
         try:
             (answer,) = await self._revive(root, restore_rows(self.registry, root.model))

@@ -63,7 +63,7 @@ async def of_many(
     None where the values are different once all rows are written: rows of the batch only pass a value on.
     """
     error, ids, sent = failed
-    _broken(model, error)
+    _broken(model, error)  # raises the error where the constraint is none of the entity's
     taken: list[tuple[Unique, list[int]]] = []
     # the server told of the first one alone
     for unique in model.unique:
