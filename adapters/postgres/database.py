@@ -14,9 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.connections import SESSION, Connection, ServiceConnection, scope_text, session_key
-from adapters.postgres.connection.failures import prepared, translated
+from adapters.postgres.connection.failures import HALF_WAY, prepared, translated
 from adapters.postgres.connection.outages import Outages
-from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, no_reset, nothing
+from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, nothing, synchronized
 from adapters.postgres.connection.poolers import Pooler, TransactionConnection
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.connection.waiting import PoolBusy
@@ -163,7 +163,7 @@ class PostgresDatabase:
             max_inactive_connection_lifetime=CLOSED_AFTER,
             connection_class=ServiceConnection,
             init=cast(Any, self._prepare_within if self.pooler == "transaction" else self._prepare),
-            reset=no_reset,  # else each release is a round trip
+            reset=synchronized,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
             statement_cache_size=1024,  # entities and their filters make many shapes
@@ -220,8 +220,8 @@ class _Lent:
         if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
             # The server was the first one and is no more; a new connection finds the one that is.
             self._connection.terminate()
-        # Cut off in the middle of a statement, the connection still waits for that statement's end.
-        is_cut_off = isinstance(error, (asyncio.CancelledError, TimeoutError))
+        # Cut off in the middle of a statement, the connection still waits for that statement's end, or for its values.
+        is_cut_off = isinstance(error, HALF_WAY)
         is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
         lost = self._lost if is_slow else nothing
         self._pool.give(self._connection, self._state, stays=self._stays, cut_off=lost if is_cut_off else None)

@@ -95,6 +95,10 @@ class ServiceConnection(Connection):
         except (*BROKEN, asyncpg.PostgresError):
             self.is_spoilt = True
 
+    async def synchronize(self) -> None:
+        """Ends a statement that was prepared and never run: until then the server keeps the locks of its tables."""
+        await self._settle("SELECT 1")
+
     async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
         """Rows of a statement that is planned for these arguments."""
         prepared = await self.prepare(query)

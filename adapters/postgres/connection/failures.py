@@ -37,6 +37,9 @@ CONFLICTS = (
 
 BROKEN = (OSError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
 
+HALF_WAY = (asyncio.CancelledError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.DataError)
+"""Errors that leave a statement between two of its messages: given up, or prepared with values that cannot be sent."""
+
 
 class Closable(Protocol):
     def is_closed(self) -> bool: ...

@@ -232,8 +232,17 @@ class TenantPool:
             await self.pool.release(lease, timeout=self.mended_within)  # type: ignore[arg-type]
         except Exception:  # noqa: BLE001  # asyncpg has closed it then, and its place is free
             if_lost()
+            await self._end_unused()
         finally:
             self._free_place()
+
+    async def _end_unused(self) -> None:
+        """A server that vanished does not end its connections: each would hold a request as long as the first did."""
+        await self.pool.expire_connections()
+        while self._resting:
+            connection, _ = self._resting.pop()
+            connection.terminate()
+            self._begin(self._release(connection))
 
     def _begin(self, work: Coroutine[None, None, Result]) -> "asyncio.Task[Result]":
         # The loop itself holds tasks weakly: one that nobody names could vanish before its end.
@@ -243,5 +252,9 @@ class TenantPool:
         return task
 
 
-async def no_reset(_: object) -> None:
-    """``reset`` of the driver's pool: of a session only scope and mode are ever changed, and those stay as they are."""
+async def synchronized(connection: object) -> None:
+    """``reset`` of the driver's pool, which sees connections that were cut off or have rested.
+
+    Of a session only scope and mode are ever changed, and those stay as they are.
+    """
+    await cast("ServiceConnection", connection).synchronize()

@@ -14,6 +14,7 @@ class CuttingProxy:
         self._server: asyncio.Server | None = None
         self._writers: set[asyncio.StreamWriter] = set()
         self._flows = asyncio.Event()
+        self._stranded: list[asyncio.Event] = []
         self._port = 0
         self._flows.set()
 
@@ -37,11 +38,19 @@ class CuttingProxy:
             self._server.close()
         for writer in self._writers:
             writer.transport.abort()
-        self._flows.set()
+        for flows in (self._flows, *self._stranded):
+            flows.set()
 
     def pause(self) -> None:
         """Connections stay open, and nothing goes through."""
         self._flows.clear()
+
+    def strand(self) -> None:
+        """Connections stay open and nothing goes through, as if their server were switched off; new ones work."""
+        self._flows.clear()
+        self._stranded.append(self._flows)
+        self._flows = asyncio.Event()
+        self._flows.set()
 
     async def resume(self) -> None:
         self._flows.set()
@@ -59,15 +68,16 @@ class CuttingProxy:
         else:
             there, back = await asyncio.open_connection(host, port)
         self._writers |= {writer, back}
+        flows = self._flows
         with suppress(OSError):
-            await asyncio.gather(self._pass_on(reader, back), self._pass_on(there, writer))
+            await asyncio.gather(self._pass_on(reader, back, flows), self._pass_on(there, writer, flows))
         for line in (writer, back):
             self._writers.discard(line)
             line.transport.abort()
 
-    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, flows: asyncio.Event) -> None:
         while piece := await reader.read(65_536):
-            await self._flows.wait()
+            await flows.wait()
             writer.write(piece)
             await writer.drain()
         writer.transport.abort()

@@ -7,6 +7,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
+import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
@@ -15,7 +16,7 @@ from domain.entities.declaration import Registry
 from domain.scope import OneTenant
 from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
-from tests.waiting import HUNG_AFTER
+from tests.waiting import HUNG_AFTER, until
 
 TRIES = 60
 
@@ -64,6 +65,55 @@ async def test_requests_that_are_given_up_at_any_moment_leave_no_error_that_nobo
         await database.close()
     gc.collect()  # an error is told when its future is thrown away
     assert (left, unread) == (0, [])
+
+
+LOCKED = """
+SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+WHERE locktype = 'relation' AND relation = 'categories'::regclass AND pid <> pg_backend_pid()
+"""
+
+
+async def table_locks(database: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]") -> object:
+    """Locks that other connections keep while nobody uses them; a migration would wait for these, for minutes."""
+
+    async def in_use() -> int:
+        return database.load().in_use
+
+    await until(in_use, 0)
+    return await owner.fetchval(LOCKED)
+
+
+async def test_a_statement_that_was_prepared_and_given_up_locks_no_table(
+    postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=2)
+    await database.open()
+    scope, chance = OneTenant(new_id()), Random(1)
+
+    async def ask(number: int) -> None:
+        async with database.autocommit(scope) as use:
+            await use.connection.fetch(f"SELECT name FROM categories WHERE id = $1 AND {number} = {number}", new_id())
+
+    locks = []
+    for number in range(TRIES):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(chance.random() * 0.004):
+                await ask(number)
+        locks.append(await table_locks(database, owner))
+    assert set(locks) == {0}
+    await database.close()
+
+
+async def test_a_statement_whose_values_cannot_be_sent_locks_no_table(
+    postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=2)
+    await database.open()
+    with pytest.raises(asyncpg.DataError):
+        async with database.read_only(OneTenant(new_id())) as read:
+            await read.connection.fetch("SELECT name FROM categories WHERE version = $1", "two")
+    assert await table_locks(database, owner) == 0
+    await database.close()
 
 
 async def test_a_connection_that_its_request_did_not_wait_for_serves_the_next(

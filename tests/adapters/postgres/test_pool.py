@@ -10,15 +10,16 @@ import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.postgres.connection.pool import SOON
+from adapters.postgres.connection.pool import RESTS, SOON
 from adapters.postgres.connection.waiting import PASSED_OVER, PoolBusy, WaitingRequests
 from adapters.postgres.database import Patience, PostgresDatabase
 from application.ports.load import PoolLoad
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant, Scope
+from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
-from tests.waiting import HUNG_AFTER
+from tests.waiting import HUNG_AFTER, until
 
 ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
 
@@ -205,6 +206,37 @@ async def test_traffic_outlives_a_server_that_cuts_all_connections(
         pass
     pids = await asyncio.gather(*(backend(two_connections, scope) for scope in scopes * 20))
     assert len(set(pids)) <= 2
+
+
+async def test_a_server_that_vanished_holds_one_request_and_not_one_for_each_connection(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> None:
+    patience = Patience(acquire=HUNG_AFTER, connect=HUNG_AFTER, statement=0.3, mend=0.3)
+    async with CuttingProxy(database_url) as proxy:
+        database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=4, patience=patience)
+        await database.open()
+        pool = database._pool
+        assert pool is not None
+        pool.rests = 0.0
+
+        async def kept_by_the_driver() -> int:
+            return pool.pool.get_idle_size()
+
+        async def held() -> int:
+            return database.load().in_use + database.load().idle
+
+        async with database.read_only(ONE), database.read_only(OTHER):
+            pass
+        pool._sweep()
+        await until(kept_by_the_driver, 2)
+        pool.rests = RESTS
+        await shown(database, ONE)  # one rests, the other is with the driver
+        proxy.strand()
+        with pytest.raises(ServiceUnavailable):
+            await shown(database, ONE)
+        await until(held, 0)
+        assert [await shown(database, scope) for scope in (ONE, OTHER, ONE)] == [str(s.id) for s in (ONE, OTHER, ONE)]
+        await database.close()
 
 
 async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(
