@@ -12,7 +12,7 @@ interface Props {
   actions?: ComponentChildren;
   side?: boolean;
   wide?: boolean;
-  /** Shows what is shown once: a click beside the dialog does not close it. */
+  /** Shows what is shown once: neither a click beside the dialog nor Escape closes it. */
   keeps?: boolean;
 }
 
@@ -40,6 +40,7 @@ export function Dialog({ title, onClose, children, actions, side, wide, keeps }:
       aria-labelledby={id}
       class={`${side ? "drawer" : "box"} ${wide ? "wide" : ""}`}
       onClose={onClose}
+      onCancel={(event) => keeps && event.preventDefault()}
       onInput={() => (isTouched.current = true)}
       onPointerDown={(event) => (isPressedBeside.current = event.target === box.current)}
       onClick={beside}
