@@ -113,9 +113,9 @@ async def apply_command(
 ) -> CommandOutcome[T]:
     """Runs ``command`` under the same lock, again from its start while tables are in use.
 
-    The command commits; before each statement that may wait for a table it limits the waiting, of the transaction or of
-    the whole session. Between two tries nothing is locked, so that the service goes on. Raises MigrationRefused after
-    the last.
+    A command that changes something commits; before each statement that may wait for a table it limits the waiting, of
+    the transaction or of the whole session. Between two tries nothing is locked, so that the service goes on. Raises
+    MigrationRefused after the last.
     """
 
     def run(commands: AlembicCommands, connection: Connection) -> T:

@@ -91,20 +91,27 @@ async def pending_sql(url: str, registry: Registry, folders: Sequence[Path] = (V
 
 
 async def write_migration(
-    url: str, registry: Registry, message: str, folders: Sequence[Path] = (VERSIONS,), renamed: Sequence[str] = ()
+    url: str,
+    registry: Registry,
+    message: str,
+    folders: Sequence[Path] = (VERSIONS,),
+    renamed: Sequence[str] = (),
+    patience: LockPatience = _PATIENCE,
 ) -> WrittenMigration | None:
     """Writes a migration for what is declared beyond all files into the last folder, and changes no database.
 
     ``renamed`` are fields and entities with a new name: ``["code=sku", "books.code=sku", "books=titles"]``. Returns
-    None when there is nothing to write. Raises InconsistentMigrations and MigrationRefused.
+    None when there is nothing to write. Raises InconsistentMigrations, and MigrationRefused also while tables are in
+    use for long.
     """
     ensure_consistent(folders)
     metadata, kept = metadata_for(registry), kept_members(folders)
 
-    def write(commands: AlembicCommands) -> object:
+    def write(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> object:
         commands.config.cmd_opts = Namespace(quiet=True)  # else Alembic prints the path past our own message
         attributes = commands.config.attributes
-        connection: Connection = attributes["connection"]
+        # Renames and pending files lock tables, which others would wait for behind the lock that waits itself.
+        limit_waiting(True)
         # What other files change is there while this one is written, and is rolled back with everything else.
         commands.upgrade("heads")
         attributes["first"] = renames(connection, registry, renamed)
@@ -129,7 +136,7 @@ async def write_migration(
         ]
         return _revision(commands, message, folders)
 
-    written = await run_command(url, metadata, folders, write, commits=False)
+    written = await apply_command(url, metadata, folders, write, patience)
     scripts = written.value if isinstance(written.value, list) else [written.value]
     paths = [Path(script.path) for script in scripts if isinstance(script, Script)]
     return WrittenMigration(paths[0], written.notes, next(iter(paths[1:]), None)) if paths else None

@@ -1,11 +1,12 @@
 """Renames of fields and entities: those that ``--rename`` names, and those that the notes offer."""
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from msgspec import defstruct, structs
+from msgspec import Struct, defstruct, structs
 from sqlalchemy import Connection, Inspector
 
 from adapters.postgres.migrations.operations import IN_HISTORIES, Rename, Renamed, rename_statement
@@ -22,6 +23,17 @@ _Rule = Literal["camel", "pascal", "kebab"] | None
 _RULES: Sequence[_Rule] = ("pascal", "kebab", None, "camel")
 _ALIKE = 0.5
 """Least similarity of two names that are offered as a rename, from 0 to 1."""
+
+
+class _Named(Struct, frozen=True):
+    """An index or a constraint of a table; ``text`` are its columns and expressions."""
+
+    kind: Renamed
+    name: str
+    text: str
+
+    def tells_of(self, column: str) -> bool:
+        return re.search(rf"\b{re.escape(column)}\b", self.text) is not None
 
 
 def renames(connection: Connection, registry: Registry, spoken: Sequence[str]) -> list[Rename]:
@@ -87,20 +99,22 @@ def _made(inspector: Inspector, registry: Registry, spec: str) -> Iterator[Renam
         elif entity in ("", model.table, model.plural):
             field = _by_either_name(model, new)
             if field in _new(inspector, model) and old in _gone(inspector, model):
-                yield from _field(inspector, model, old, field)
+                yield from _field(inspector, registry, model, old, field)
 
 
-def _field(inspector: Inspector, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
+def _field(inspector: Inspector, registry: Registry, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
     yield Rename("column", model.table, old, new)
     for copy in _stored(inspector, model.table):
         # names of long ones end with a checksum: autogenerate makes those anew
         if is_name_of_copy(copy) and copy.partition("$")[0] == old:
             yield Rename("column", model.table, copy, copy.replace(old, new, 1))
-    for kind, name in _named_things(inspector, model.table):
+    wanted = _names_of(metadata_for(registry).tables[model.table])
+    for thing in _named_things(inspector, model.table):
         # names of long ones end with a checksum: those are made anew by autogenerate
-        if f"_{old}" in name:
-            renamed = name.replace(f"_{old}", f"_{new}", 1)
-            yield Rename(kind, model.table, name, renamed)
+        places = list(re.finditer(rf"(?<=_){re.escape(old)}(?=_|$)", thing.name)) if thing.tells_of(old) else []
+        names = [f"{thing.name[: place.start()]}{new}{thing.name[place.end() :]}" for place in places]
+        for renamed in ([name for name in names if name in wanted] or names)[:1]:
+            yield Rename(thing.kind, model.table, thing.name, renamed)
     if model.declaration.history:
         wire = model.by_name[new].wire
         yield from (Rename("field", model.table, name, wire) for name in _json_names(model, old))
@@ -127,16 +141,25 @@ def _by_rule(rule: _Rule, column: str) -> str:
 def _table(inspector: Inspector, old: str, model: EntityModel) -> Iterator[Rename]:
     things = list(_named_things(inspector, old))
     yield Rename("table", old, old, model.table)
-    for kind, name in things:
-        yield Rename(kind, model.table, name, name.replace(f"_{old}", f"_{model.table}", 1))
+    for thing in things:
+        if (renamed := thing.name.replace(f"_{old}", f"_{model.table}", 1)) != thing.name:
+            yield Rename(thing.kind, model.table, thing.name, renamed)
     yield Rename("history", model.table, old.replace("_", "-"), model.plural)
 
 
-def _named_things(inspector: Inspector, table: str) -> Iterator[tuple[Renamed, str]]:
-    key = inspector.get_pk_constraint(table)["name"]
-    yield from (("index", str(name)) for name in (key,) if name)
-    yield from (("index", str(index["name"])) for index in inspector.get_indexes(table))
-    yield from (("constraint", str(constraint["name"])) for constraint in inspector.get_foreign_keys(table))
+def _named_things(inspector: Inspector, table: str) -> Iterator[_Named]:
+    key = inspector.get_pk_constraint(table)
+    if key["name"]:
+        yield _Named("index", key["name"], " ".join(key["constrained_columns"]))
+    for index in inspector.get_indexes(table):
+        columns = [column or "" for column in index["column_names"]]
+        yield _Named("index", str(index["name"]), " ".join([*columns, *index.get("expressions", ())]))
+    for reference in inspector.get_foreign_keys(table):
+        yield _Named("constraint", str(reference["name"]), " ".join(reference["constrained_columns"]))
+
+
+def _names_of(table: sa.Table) -> set[str]:
+    return {str(index.name) for index in table.indexes} | {str(constraint.name) for constraint in table.constraints}
 
 
 def _by_either_name(model: EntityModel, name: str) -> str:

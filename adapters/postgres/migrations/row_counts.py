@@ -2,12 +2,16 @@
 
 from typing import Any
 
+import asyncpg
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import ColumnElement, Connection, FromClause, Table, TableClause
 from sqlalchemy.exc import DBAPIError
 
+from adapters.postgres.connection.driver_errors import causes
 from adapters.postgres.schema.sql import DIALECT
+
+_NOT_THERE = (asyncpg.SyntaxOrAccessError, asyncpg.DataError)
 
 SHOWN = 3
 """Examples that a note shows."""
@@ -67,6 +71,9 @@ def _rows(connection: Connection, statement: sa.Select[Any]) -> list[Any]:
     try:
         with connection.begin_nested():
             return list(connection.execute(statement).all())
-    except DBAPIError:
-        # A column that the same migration adds has no values yet, and so nothing to count.
-        return []
+    except DBAPIError as error:
+        # A column that the same migration adds has no values yet, and so nothing to count; neither has one of another
+        # type. What else fails, a lock or the connection, says nothing of rows.
+        if any(isinstance(cause, _NOT_THERE) for cause in causes(error)):
+            return []
+        raise

@@ -52,6 +52,16 @@ async def test_a_table_that_stays_in_use_is_named_and_nothing_is_changed(books: 
     await books.apply(changed)
 
 
+async def test_a_file_with_a_rename_is_not_written_while_the_table_stays_in_use(books: Books) -> None:
+    await books.start(declared([("code", str)]))
+    changed, patience = declared([("sku", str)]), LockPatience(seconds=0.02, pause=0, tries=2)
+    async with in_use(books):
+        with pytest.raises(MigrationRefused, match=r"nothing was changed: .*2 times .* free within 0\.02 seconds"):
+            await write_migration(books.url, changed, "sku", books.folders, ["code=sku"], patience)
+    assert list(books.folder.iterdir()) == []
+    await books.migrate(changed, "code=sku")
+
+
 async def test_while_a_migration_waits_nobody_waits_behind_it_for_long(books: Books) -> None:
     await books.migrate(declared([("title", str)]))
     changed = declared([("title", str), ("pages", int | None, None)])

@@ -19,7 +19,7 @@ from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, wr
 from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.migrations.stored_values import stored_misfits
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.declaration import entity, money, unique
+from domain.entities.declaration import Registry, entity, money, unique
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
 from tests.entrypoints.processes import ROOT
@@ -44,6 +44,29 @@ async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> 
     assert await books.ask("SELECT code FROM books") == [("x",)]
     with pytest.raises(MigrationRefused, match="--rename cod=sku names no field or entity"):
         await books.write(after, "cod=sku")
+
+
+@pytest.mark.parametrize(
+    ("fields", "renamed", "names"),
+    [
+        (["code", "code_extra"], ["sku", "code_extra"], ["uq_books_code_extra_{}", "uq_books_code_extra"]),
+        (["books"], ["volumes"], ["uq_books_{}", "pk_books"]),
+        (["uq", "ix"], ["kind", "ix"], ["uq_books_ix_{}", "uq_books_{}"]),
+    ],
+)
+async def test_a_renamed_field_renames_what_tells_of_it_alone(
+    books: Books, fields: list[str], renamed: list[str], names: list[str]
+) -> None:
+    def made(columns: list[str]) -> Registry:
+        uniques = [unique(column) for column in columns] + ([unique(*reversed(columns))] if columns[1:] else [])
+        return declared([(column, str) for column in columns], unique=uniques)
+
+    await books.start(made(fields))
+    written = await books.migrate(made(renamed), f"{fields[0]}={renamed[0]}")
+    assert "drop_index" not in written.path.read_text()
+    listed = {name for (name,) in await books.ask("SELECT indexname::text FROM pg_indexes WHERE tablename = 'books'")}
+    assert {name.format(renamed[0]) for name in names} <= listed
+    assert await write_migration(books.url, made(renamed), "again", books.folders) is None
 
 
 async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) -> None:
@@ -214,6 +237,7 @@ import asyncio, sys
 from pathlib import Path
 from adapters.postgres.migrations.migrate import write_migration
 from adapters.postgres.migrations.pending import VERSIONS
+from domain.entities.declaration import Registry
 from tests.adapters.postgres.changed_books import many_sets
 folder = Path(sys.argv[2])
 written = asyncio.run(write_migration(sys.argv[1], many_sets(linked=True), "sets", [VERSIONS, folder]))
