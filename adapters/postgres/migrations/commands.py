@@ -1,6 +1,7 @@
 """Commands of advanced-alchemy on one locked connection, over several folders of migrations."""
 
 import asyncio
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -16,6 +17,7 @@ from alembic.script.revision import ResolutionError
 from alembic.util.exc import CommandError
 from msgspec import Struct
 from sqlalchemy import Connection, MetaData, bindparam, func, select, text
+from sqlalchemy.exc import SAWarning
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -151,7 +153,9 @@ async def _run_locked(
 
     def run_named(connection: Connection) -> T:
         config.attributes["connection"] = connection
-        with named_file(config):
+        with named_file(config), warnings.catch_warnings():
+            # SQLAlchemy passes the options of a check that is not validated on under a name that it does not know
+            warnings.filterwarnings("ignore", "Can't validate argument 'dialect_options'", SAWarning)
             return run(commands, connection)
 
     # the lock is one of the session, and ends with the connection

@@ -258,12 +258,14 @@ async def test_differences_are_told_in_words(
         CREATE UNIQUE INDEX uq_products_price ON products (price);
         CREATE INDEX own_index ON products (price);
         ALTER TABLE products ADD own_column int;
+        ALTER TABLE products ADD CONSTRAINT category_id_is_set CHECK (category_id IS NOT NULL) NOT VALID;
         """
     )
     await connection.close()
     assert sorted(await inspection.differences(url, WITH_BOOKS)) == [
         "The column full_name of users is nullable, and declared as NOT NULL.",
         'The column name of tenants is VARCHAR(10), and declared as TEXT COLLATE "C".',
+        "The constraint category_id_is_set of products is not declared, and refuses rows that are allowed now.",
         "The constraint fk_reviews_product_id of reviews is missing.",
         "The index ix_books_category_id of books is missing.",
         "The index ix_books_order of books is missing.",
