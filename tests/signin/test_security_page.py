@@ -91,6 +91,39 @@ async def test_other_sessions_are_ended_and_all_at_once(visitor: Visitor) -> Non
     await page.wait_for_url("**/account/login?then=security")
 
 
+async def test_a_page_that_was_open_for_longer_than_its_token_goes_on(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    email = await someone(visitor, "patient")
+    await enter(visitor, email)
+    move(app, timedelta(minutes=61))
+    await page.get_by_role("button", name="Add an authenticator app").click()
+    await expect(page.get_by_role("heading", name="Show again that it is you")).to_be_visible()
+    await page.locator("#proof-value").fill(PASSWORD)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    await app.login("elsewhere", email)
+    assert (await app.call("POST", "/api/auth/logout", as_whom="elsewhere")).status_code == 200
+    await page.get_by_role("button", name="Sign out", exact=True).click()
+    await page.wait_for_url("**/account/login?then=security")
+
+
+async def test_a_page_does_nothing_for_who_signed_in_meanwhile(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await enter(visitor, await someone(visitor, "first"))
+    other = await visitor.context.new_page()
+    await other.goto(page.url)
+    await other.get_by_role("button", name="Sign out", exact=True).click()
+    await other.wait_for_url("**/account/login?then=security")
+    await other.get_by_label("E-mail").fill(second := await someone(visitor, "second"))
+    await other.get_by_label("Password", exact=True).fill(PASSWORD)
+    await other.keyboard.press("Enter")
+    await expect(other.get_by_role("heading", name="Second factors")).to_be_visible()
+    await other.close()
+    move(app, timedelta(minutes=61))
+    await page.get_by_role("button", name="Sign out everywhere").click()
+    await expect(page.get_by_text(second)).to_be_visible()
+
+
 async def test_the_password_is_changed_after_the_current_one(visitor: Visitor) -> None:
     page = visitor.page
     email = await someone(visitor, "changing")

@@ -6,7 +6,37 @@ let person = null;
 let again = null; // what waits for a recent proof
 let begun = null;
 
-const api = (method, path, body) => call(method, `api/auth/${path}`, { body, token });
+const NO_SESSION = ["TOKEN_EXPIRED", "TOKEN_INVALID", "UNAUTHORIZED"];
+
+/** Calls with the token, and once more with a new one where it has ended: the page may have been open for an hour. */
+async function api(method, path, body, whole = false) {
+  const ask = () => call(method, `api/auth/${path}`, { body, token, whole });
+  try {
+    return await ask();
+  } catch (said) {
+    if (said.errorCode !== "TOKEN_EXPIRED") throw said;
+    await renew();
+    return await ask();
+  }
+}
+
+const subject = (signed) => JSON.parse(atob(signed.split(".")[1].replace(/-/g, "+").replace(/_/g, "/"))).sub;
+
+async function renew() {
+  const before = subject(token);
+  try {
+    ({ token } = await session("/refresh"));
+  } catch (said) {
+    if (NO_SESSION.includes(said.errorCode)) leave();
+    throw said;
+  }
+  // Somebody else signed in with this browser meanwhile: nothing of the page is theirs.
+  if (subject(token) !== before) {
+    location.reload();
+    await new Promise(() => {}); // the page ends here
+  }
+}
+
 function leave() {
   forget();
   location.replace(at("account/login?then=security"));
@@ -109,7 +139,7 @@ async function refresh() {
 }
 
 async function listed() {
-  const said = await call("GET", "api/auth/factors", { token, whole: true });
+  const said = await api("GET", "factors", undefined, true);
   return { factors: said.data, recoveryCodesLeft: said.recoveryCodesLeft };
 }
 
@@ -196,7 +226,11 @@ on("password-form", async () => {
   tellToSignIn(t("say.password-set"), "?then=security");
 });
 on("sign-out", async () => {
-  await call("DELETE", "console/session", { headers: { "X-Console": "1" } });
+  try {
+    await call("DELETE", "console/session", { headers: { "X-Console": "1" } });
+  } catch (said) {
+    if (!NO_SESSION.includes(said.errorCode)) throw said;
+  }
   leave();
 });
 
