@@ -54,6 +54,18 @@ async def test_rows_of_a_file_that_are_refused_say_why_in_german(visitor: Visito
     await expect(page.locator(".import-errors td bdi")).to_have_text(["price: ist keine Dezimalzahl"])
 
 
+async def test_a_language_that_cannot_be_fetched_leaves_the_page_in_english(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "account")
+    await page.route("**/de-*.js", lambda route: route.abort())
+    await visitor.open("account")
+    await expect(page.get_by_role("heading", name="My account")).to_be_visible()
+    await expect(page.locator("html")).to_have_attribute("lang", "en")
+    await page.unroute("**/de-*.js")
+    await visitor.open("account")
+    await expect(page.locator("html")).to_have_attribute("lang", "de")
+
+
 @pytest.mark.parametrize("language", ["de", "en"])
 async def test_a_code_with_a_sentence_that_nobody_translated_is_told_with_words_for_it(
     visitor: Visitor, language: str

@@ -76,6 +76,18 @@ async def test_each_list_says_why_it_shows_nothing(
     assert {path: found for path, found in broken.items() if found} == {}
 
 
+async def test_a_screen_that_cannot_be_fetched_comes_when_the_service_is_back(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products")
+    await visitor.context.set_offline(True)
+    await visitor.go("settings")
+    notice = page.locator(".notice", has_text="The service cannot be reached").first
+    await expect(notice).to_be_visible()
+    await visitor.context.set_offline(False)
+    await notice.get_by_role("button", name="Try again").click()
+    await expect(page.get_by_label("Accent colour")).to_be_visible()
+
+
 async def test_rows_that_cannot_be_read_are_not_asked_for_again_and_again(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter()
