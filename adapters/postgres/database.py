@@ -114,7 +114,9 @@ class PostgresDatabase:
 
     @cached_property
     def own_queries(self) -> OwnQueries:
-        return OwnQueries(self.connect_for_own_queries, self.registry, self.ids, self.patience.acquire)
+        return OwnQueries(
+            self.connect_for_own_queries, self.session_settings(), self.registry, self.ids, self.patience.acquire
+        )
 
     async def connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self.pooler == "transaction":
@@ -124,7 +126,7 @@ class PostgresDatabase:
             pooler=self.pooler,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
-            server_settings=self._settings(),
+            server_settings=self.session_settings(),
         )
         try:
             # dates as the service reads and writes them; SQLAlchemy puts its own codec for JSON over this one
@@ -170,7 +172,7 @@ class PostgresDatabase:
             max_cached_statement_lifetime=0,
             # The text of a page with includes passes the default of 15 KiB, and would be prepared anew on each call.
             max_cacheable_statement_size=64 * 1024,
-            server_settings=self._settings(),
+            server_settings=self.session_settings(),
         )
 
     async def _prepare_within(self, connection: TransactionConnection) -> None:
@@ -188,7 +190,7 @@ class PostgresDatabase:
                 self._searches_due = now + SEARCHES_KNOWN_FOR
                 self.searches = Searches(await searches_found(connection, self.registry), self.search_limits)
 
-    def _settings(self) -> dict[str, str]:
+    def session_settings(self) -> dict[str, str]:
         return {
             **SESSION,
             "application_name": "tenantry",

@@ -15,8 +15,10 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 from sqlalchemy.orm.session import SessionTransaction
+from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState
 
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.poolers import settings_text
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
 from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
 from adapters.postgres.schema.schema import metadata_for
@@ -28,6 +30,9 @@ from domain.scope import OneTenant
 CONNECTIONS = 5
 
 _SET_SCOPE = sa.select(sa.func.set_config("tenantry.scope", sa.bindparam("scope", type_=sa.Text()), sa.true()))
+_FORGET = (
+    "CLOSE ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; RESET SESSION AUTHORIZATION; RESET ALL; "
+)
 _LIVING = with_loader_criteria(SoftDeletedRow, lambda row: sa.not_(row.is_deleted), include_aliases=True)
 
 
@@ -35,14 +40,21 @@ class OwnQueries:
     """Source of sessions, with a small pool of its own that is opened by the first of them.
 
     The pool of the service cannot be shared: its connections pass JSON on undecoded, where SQLAlchemy sets its own
-    codecs. ``connect`` makes a connection that runs as the service's role.
+    codecs. ``connect`` makes a connection that runs as the service's role and with ``settings``, which it gets back
+    behind each session.
     """
 
     def __init__(
-        self, connect: Callable[[], Awaitable[Any]], registry: Registry, ids: Ids, patience: float = 5.0
+        self,
+        connect: Callable[[], Awaitable[Any]],
+        settings: Mapping[str, str],
+        registry: Registry,
+        ids: Ids,
+        patience: float = 5.0,
     ) -> None:
         self.registry, self.ids = registry, ids
         self._connect, self._patience = connect, patience
+        self._as_before = _FORGET + settings_text(settings, "SET")
 
     @asynccontextmanager
     async def session(self, scope: OneTenant) -> AsyncIterator[AsyncSession]:
@@ -76,14 +88,24 @@ class OwnQueries:
 
     @cached_property
     def _engine(self) -> AsyncEngine:
-        return create_async_engine(
+        engine = create_async_engine(
             "postgresql+asyncpg://",
             async_creator=self._connected,
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=self._patience,
             pool_pre_ping=True,  # the server may have been restarted since a connection was used
+            pool_reset_on_return=None,  # _clean does
         )
+        event.listen(engine.sync_engine, "reset", self._clean)
+        return engine
+
+    def _clean(self, connection: Any, _record: ConnectionPoolEntry, state: PoolResetState) -> None:
+        """Ends what a session left, for its connection serves the next tenant: temporary tables, cursors, settings."""
+        # one that nobody closed is thrown away by its pool, outside the event loop
+        if not state.terminate_only:
+            connection.rollback()
+            connection.run_async(lambda driver: driver.execute(self._as_before))
 
     async def _connected(self) -> Any:
         with translated():
