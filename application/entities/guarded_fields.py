@@ -86,5 +86,10 @@ class GuardedFields:
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
 
     @cached_property
+    def are_shown_alike(self) -> bool:
+        """Whether every caller who may read a row is shown the same fields."""
+        return not any(field.guard.read for field in self.model.declared)
+
+    @cached_property
     def _has_guards(self) -> bool:
         return any(field.guard.read or field.guard.write for field in self.model.declared)

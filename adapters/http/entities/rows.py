@@ -28,7 +28,7 @@ from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import Body, SentChanges
 from domain.entities.query.values import read_flags
 from domain.errors import FieldError, ValidationError
-from domain.scope import Caller
+from domain.scope import Caller, OneTenant
 
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
@@ -72,10 +72,12 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
         view = entity.queries.view(request.caller, request.parameters())
-        stored = await crud.get(request.tenant_scope, model, read_id(id), view)
+        scope = request.tenant_scope
+        stored = await crud.get(scope, model, read_id(id), view)
         tag = {"etag": etag(stored.version), "cache-control": KEPT_BY_THE_CALLER}
-        # related rows change without this row's version
-        if not view.include and request.has_version(stored.version):
+        # Related rows change without this row's version, and others may have been shown other fields under its tag.
+        is_the_version = entity.fields.are_shown_alike and not view.include and isinstance(scope, OneTenant)
+        if is_the_version and request.has_version(stored.version):
             return NoBody(304, tag)
         return entity_data(request, bytes(stored.body), headers=tag)
 

@@ -22,7 +22,7 @@ PARSED = "parsed_json"
 # a tag may hold commas
 _TAG = re.compile(rb'(?:^|(?<=[\s,]))(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[\s,]|$)')
 # Proxies that compress add the coding to the tag (Caddy, Apache), and take it off If-None-Match at most.
-_VERSION = re.compile(rb'"([0-9]{1,9})(?:--?(?:gzip|br|zstd|deflate))?"')
+_VERSION = re.compile(rb'"(0|[1-9][0-9]{0,8})(?:--?(?:gzip|br|zstd|deflate))?"')
 _CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
@@ -171,7 +171,9 @@ def read_id(text: str) -> UUID:
 
 def _tags(given: bytes) -> list[bytes]:
     """The entity tags of a list; none of what is no list of them."""
-    return [] if _TAG.sub(b"", given).strip(b" \t,") else _TAG.findall(given)
+    # no header has NUL, which stands for a tag here
+    rest = _TAG.sub(b"\0", given).replace(b" ", b"").replace(b"\t", b"")
+    return [] if rest.strip(b"\0,") or b"\0\0" in rest else _TAG.findall(given)
 
 
 def _strong_version(tag: bytes) -> int:

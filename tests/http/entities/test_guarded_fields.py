@@ -56,6 +56,14 @@ async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
     assert body["data"]["code"] == "c-1"
 
 
+async def test_nobody_keeps_a_row_that_others_are_shown_otherwise(volumes: TestApp) -> None:
+    """A browser stores one answer for an address, and asks with its tag whoever signs in next."""
+    path = await made(volumes)
+    for whom in ("coder", "clerk"):
+        answer = await volumes.call("GET", f"/api/volumes{path}", as_whom=whom, headers={"If-None-Match": '"1"'})
+        assert (answer.status_code, answer.headers["ETag"]) == (200, '"1"')
+
+
 async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestApp) -> None:
     path = await made(volumes)
     unknown = await call(volumes, "PUT", path, "clerk", {"code": "x"})

@@ -129,6 +129,9 @@ async def test_a_restoration_asks_for_the_version_of_the_deleted_row(app: TestAp
         (["2"], 412),
         (['"1 "2"'], 412),
         ([""], 412),
+        (['"1" "2"'], 412),
+        (['"1"\t"2"'], 412),
+        (['"02"'], 412),
         ([" "], 412),
     ],
 )
