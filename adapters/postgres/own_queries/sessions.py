@@ -114,7 +114,10 @@ class OwnQueries:
     @cached_property
     def _sessions(self) -> async_sessionmaker[AsyncSession]:
         # rows stay readable after a commit: reading an expired attribute would await, and fail
-        return async_sessionmaker(self._engine, sync_session_class=TenantSession, expire_on_commit=False)
+        # A closed session that is used again, by a stream or a task of its handler, would keep a connection for good.
+        return async_sessionmaker(
+            self._engine, sync_session_class=TenantSession, expire_on_commit=False, close_resets_only=False
+        )
 
 
 class TenantSession(Session):
@@ -133,7 +136,7 @@ def _hide_deleted(state: ORMExecuteState) -> None:
         _ensure_not_soft(state.bind_mapper.class_)
     if state.is_column_load or state.execution_options.get("include_deleted", False):
         return
-    if state.is_select or state.is_update:
+    if state.is_select or state.is_update or state.is_insert:
         # not by the mappers of the statement: `select(count()).select_from(Product)` has none, and must count the
         # living alone as well
         state.statement = state.statement.options(_LIVING)

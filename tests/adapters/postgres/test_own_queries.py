@@ -148,7 +148,7 @@ async def test_classes_and_relations_show_one_tenants_living_rows(rows: Rows, po
 
 async def test_deleted_rows_are_hidden_unless_they_are_asked_for(rows: Rows, postgres: PostgresDatabase) -> None:
     async with postgres.session(HERE) as session:
-        product, chair = orm_class(Product, session), rows[HERE]["chair"]
+        product, category, chair = orm_class(Product, session), orm_class(Category, session), rows[HERE]["chair"]
         count = sa.select(sa.func.count()).select_from(product)
         assert await session.scalar(count) == 2
         assert await session.get(product, chair) is None
@@ -156,6 +156,10 @@ async def test_deleted_rows_are_hidden_unless_they_are_asked_for(rows: Rows, pos
         assert await repository(Product, session).exists(id=chair) is False
         changed = await session.scalars(sa.update(product).values(stock=9).returning(product.name))
         assert set(changed) == {"lamp", "table"}
+        names = ("id", "tenant_id", "name", "created_at", "updated_at", "version", "is_deleted")
+        source = sa.select(*(getattr(product, name) for name in names))
+        copied = sa.insert(category).from_select(names, source).returning(category.name)
+        assert set(await session.scalars(copied)) == {"lamp", "table"}
         with_deleted = {"include_deleted": True}
         assert await session.scalar(count, execution_options=with_deleted) == 3
         assert (await session.get_one(product, chair, execution_options=with_deleted)).stock == 1

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.exc import InvalidRequestError
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.own_queries.sessions import CONNECTIONS, OwnQueries
@@ -94,3 +95,16 @@ async def test_nothing_of_a_session_is_left_for_the_next_tenant(
         found = await session.scalar(sa.text(asked))
     await own.close()
     assert (found, after) == (seen, before)
+
+
+async def test_a_session_that_has_ended_takes_no_connection(postgres: PostgresDatabase, registry: Registry) -> None:
+    """As a stream does that a handler returned: each such use kept a connection, and the sixth waited in vain."""
+    own = OwnQueries(
+        postgres.connect_for_own_queries, postgres.session_settings(), registry, postgres.ids, patience=0.05
+    )
+    for _ in range(CONNECTIONS + 1):
+        async with own.session(HERE) as session:
+            await session.execute(sa.text("SELECT 1"))
+        with pytest.raises(InvalidRequestError, match="closed"):
+            await session.execute(sa.text("SELECT 1"))
+    await own.close()
