@@ -36,6 +36,10 @@ class RefusalTrail:
         self._noted[caller.user_id, action] = now
         # Nobody waits for this line, and a refusal without it is still a refusal.
         with suppress(ServiceUnavailable):
-            async with self.database.autocommit(EveryTenant()) as tx:
-                line = event(action, caller.user_id, None, client, now)
-                await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            try:
+                async with self.database.autocommit(EveryTenant()) as tx:
+                    line = event(action, caller.user_id, None, client, now)
+                    await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            except BaseException:
+                self._noted.pop((caller.user_id, action), None)  # the next refusal tries again
+                raise

@@ -32,7 +32,11 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
     if pooler == "transaction":  # isinstance() is true of every connection of asyncpg, whatever the class
         cast(TransactionConnection, connection).local = settings_text(settings, "SET LOCAL")
     else:
-        await connection.execute(settings_text(settings, "SET"))
+        try:
+            await connection.execute(settings_text(settings, "SET"))
+        except BaseException:
+            connection.terminate()
+            raise
     return connection
 
 

@@ -164,5 +164,9 @@ class KeyAuthentication:
         if key.id in self._noted:
             return
         self._noted.put(key.id, True, 1, (now + REFUSAL_NOTED_EVERY).timestamp())
-        async with self.database.autocommit(EveryTenant()) as tx:
-            await tx.audit.add(key.tenant_id, event("key.refused", key.account_id, key.id, client, now))
+        try:
+            async with self.database.autocommit(EveryTenant()) as tx:
+                await tx.audit.add(key.tenant_id, event("key.refused", key.account_id, key.id, client, now))
+        except BaseException:
+            self._noted.drop(key.id)  # the next refusal tries again
+            raise

@@ -72,6 +72,8 @@ class PostgresTransfers:
         finally:
             if not copying.done():
                 await self._break_off(copying)
+            elif not copying.cancelled():
+                copying.exception()  # is read, also where the reader of the file has left before
 
     async def _break_off(self, copying: "asyncio.Task[None]") -> None:
         """Tells the server to stop, and closes the connection."""
