@@ -22,6 +22,7 @@ from adapters.postgres.migrations.pending import (
     unknown_to,
 )
 from adapters.postgres.schema.row_security import GRANT_VERSION, MAKE_ROLE
+from adapters.postgres.schema.row_security_check import gaps
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 
@@ -86,7 +87,8 @@ async def differences(url: str, registry: Registry, folders: Sequence[Path] = (V
             made.table for made in search_indexes(connection, registry) if inspect(connection).has_table(made.table)
         ]
         found += (f"The search of {table} has not the index that its fields ask for." for table in tables)
-        return [*found, *_left_checks(inspect(connection), registry)]
+        tables_declared = metadata_for(registry).tables
+        return [*found, *_left_checks(inspect(connection), registry), *gaps(connection, tables_declared)]
 
     return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,8 @@ from msgspec import NODEFAULT
 from adapters.postgres.migrations import inspection
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of
-from tests.adapters.postgres.changed_books import fill_in, making
+from adapters.postgres.schema.row_security import policies
+from tests.adapters.postgres.changed_books import fill_in, making, spelled
 from tests.adapters.postgres.drawn_declarations import WRITERS, Case, Declared, Drawn, Shape, cases, clash
 from tests.conftest import NewDatabase
 from tests.databases import named
@@ -61,6 +62,9 @@ class Drawing:
             await connection.execute("DROP TABLE IF EXISTS books, writers CASCADE; DELETE FROM alembic_version")
             await connection.execute("INSERT INTO alembic_version VALUES ($1)", heads_of([VERSIONS])[0])
             for statement in making(case.before.registry, {"writers", "books"}):
+                await connection.execute(statement)
+            owned = [name for name in ("books", "writers") if case.before.registry[name].tenant_owned]
+            for statement in map(spelled, chain.from_iterable(map(policies, owned))):
                 await connection.execute(statement)
             shared = {"name": "w", "version": 1}
             for row, table in [

@@ -277,6 +277,32 @@ async def test_differences_are_told_in_words(
     ]
 
 
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("ALTER TABLE products DISABLE ROW LEVEL SECURITY", "Row-level security of products is off"),
+        ("ALTER TABLE products NO FORCE ROW LEVEL SECURITY", "Row-level security of products is off"),
+        ("DROP POLICY tenant_rows ON memberships", "The policy tenant_rows of memberships is missing"),
+        (
+            "ALTER POLICY tenant_rows ON products USING (true)",
+            "The policy tenant_rows of products is missing",
+        ),
+        ("CREATE POLICY extra ON products USING (true)", "The policy extra of products is not declared"),
+        ("ALTER TABLE row_history_rest DISABLE ROW LEVEL SECURITY", "Row-level security of row_history_rest is off"),
+        ("GRANT SELECT ON row_history_rest TO tenantry_service", "may read row_history_rest by itself"),
+        ("GRANT TRUNCATE ON products TO tenantry_service", "may empty products"),
+    ],
+)
+async def test_a_gap_in_row_level_security_is_told(empty: str, registry: Registry, statement: str, told: str) -> None:
+    await upgrade(empty, registry)
+    assert await inspection.differences(empty, registry) == []
+    connection = await asyncpg.connect(empty)
+    await connection.execute(statement)
+    await connection.close()
+    (sentence,) = await inspection.differences(empty, registry)
+    assert told in sentence
+
+
 async def test_a_database_is_marked_without_running_migrations(empty: str, registry: Registry) -> None:
     """Such a database has its tables from elsewhere. The service may read its version afterwards."""
     await inspection.stamp(empty, registry, "0041")
