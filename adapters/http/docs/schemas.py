@@ -4,10 +4,10 @@ Litestar's own generator loses constraints within unions.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
@@ -159,9 +159,10 @@ class Schemas:
         rows = [_row(model) for model in registry]
         sent = list(dict.fromkeys([*forms, *own_forms]))
         asked = [*answers, *sent, *rows]
-        schemas, found = msgspec.json.schema_components(
+        made = msgspec.json.schema_components(
             asked, schema_hook=_schema_of_other, ref_template="#/components/schemas/{name}"
         )
+        schemas, found = _without_modules(*made)
         self._by_type: dict[Any, Json] = dict(zip(asked, schemas, strict=True))
         self._models: dict[type[Struct] | None, EntityModel] = {model.create_form: model for model in registry}
         correct(found, answers, sent)
@@ -278,6 +279,26 @@ def _schema_of_other(kind: type) -> Json:
         return {"type": "string", "format": "binary"}
     assert kind is object, kind
     return {"description": "Any JSON."}
+
+
+def _without_modules(schemas: Sequence[Json], found: Json) -> tuple[Sequence[Json], Json]:
+    """Components by plain names, where msgspec writes the modules of two types that are called alike: `shop.Status`.
+
+    The type that is used first keeps its name, as clients know it; others get a number, `Status2`.
+    """
+    names: dict[str, str] = {}
+    for name in found:
+        plain = name.rpartition(".")[2]
+        numbered = chain([plain], (f"{plain}{number}" for number in count(2)))
+        names[name] = next(free for free in numbered if free == name or free not in {*found, *names.values()})
+    if all(name == plain for name, plain in names.items()):
+        return schemas, found
+    text = msgspec.json.encode([schemas, {names[name]: schema for name, schema in found.items()}]).decode()
+    for name, plain in names.items():
+        if name != plain:
+            text = text.replace(f'"#/components/schemas/{name}"', f'"#/components/schemas/{plain}"')
+    renamed, components = msgspec.json.decode(text)
+    return renamed, components
 
 
 def _portable(schemas: Json) -> Json:

@@ -23,6 +23,7 @@ from adapters.http.docs.pages import ASSETS, About
 from adapters.http.docs.served import finished
 from adapters.http.request.rules import RULES
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import entity, guarded
 from domain.entities.declaration import ref as reference
 from domain.entities.registry import build_registry
@@ -114,6 +115,28 @@ async def test_no_entity_takes_the_place_of_a_schema_of_the_service(app: TestApp
     response = document["components"]["responses"][shared.rpartition("/")[2]]
     shown = response["content"]["application/json"]["schema"]
     assert shown["properties"]["data"] == {"$ref": "#/components/schemas/PermissionEntity"}
+
+
+class Status(Enum):
+    """Called like an enum of the catalogue."""
+
+    SENT = "sent"
+
+
+@entity("parcels")
+class Parcel(Struct, rename="camel", kw_only=True):
+    status: Status
+
+
+async def test_enums_of_one_name_have_schemas_without_the_names_of_modules(app: TestApp) -> None:
+    registry = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Parcel])
+    document = document_of(replace(app.services, registry=registry))
+    OpenAPIV31SpecValidator(document).validate()
+    schemas = document["components"]["schemas"]
+    assert [name for name in schemas if "." in name] == []
+    assert schemas["Status"] == (await described(app))["components"]["schemas"]["Status"]
+    assert schemas["ParcelCreate"]["properties"]["status"] == {"$ref": "#/components/schemas/Status2"}
+    assert schemas["Status2"]["enum"] == ["sent"]
 
 
 async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_all(app: TestApp) -> None:
