@@ -4,10 +4,22 @@ import hashlib
 import importlib
 import sys
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+
+class _Uncompiled(SourceFileLoader):
+    """A loader that keeps no compiled file beside the source.
+
+    Python takes a compiled file for current while size and second are those of the source: a file that a program has
+    just changed from ``str`` to ``int`` would be read as it was.
+    """
+
+    def path_stats(self, path: str) -> Any:
+        raise OSError(path)  # as of a source of which nothing is known
 
 
 class DeclarationFiles(MetaPathFinder):
@@ -34,7 +46,9 @@ class DeclarationFiles(MetaPathFinder):
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         file = self._files.get(fullname)
-        return None if file is None else spec_from_file_location(fullname, file)
+        return (
+            None if file is None else spec_from_file_location(fullname, file, loader=_Uncompiled(fullname, str(file)))
+        )
 
 
 _FILES = DeclarationFiles()

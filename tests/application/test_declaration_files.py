@@ -1,6 +1,7 @@
 """Users' files by path: one module for each, whatever way its path is written, and nothing left of one that failed."""
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -97,3 +98,15 @@ from adapters.sheets.frames import Entity
 struct = model_of(msgspec.json.decode(sys.stdin.buffer.read(), type=Entity)).struct
 print(struct.__module__, struct.__name__)
 """
+
+
+def test_a_file_that_has_just_changed_is_read_anew(tmp_path: Path) -> None:
+    """Its size and its time are those of before, by which Python would take what it had compiled."""
+    file = tmp_path / "shop.py"
+    for kind in ("str", "int"):
+        file.write_text(f"KIND = '{kind}'\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        module = import_file(file)
+        assert kind == module.KIND
+        del sys.modules[module.__name__]
+    assert not (tmp_path / "__pycache__").exists()
