@@ -198,12 +198,15 @@ class SignIn:
             raise TokenInvalid("The session has ended.")
         # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
-        carry_on = self._refreshed if outcome is RefreshOutcome.FRESH else self._again
+        carry_on, before = self._refreshed if outcome is RefreshOutcome.FRESH else self._again, session.tenant_id
         try:
             session, claims = await carry_on(session, state, form.tenant_id, now)
         except ReauthenticationRequired:
             # Without an access token that lives there is no other way to show it: the login leads to the enrolment.
             raise TokenExpired("The session has expired: log in again.") from None
+        if session.tenant_id != before:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await record_own(tx, "tenant.switched", state.user.id, session.tenant_id, client, now)
         return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
 
     @retry_on_conflict

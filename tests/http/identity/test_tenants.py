@@ -1,6 +1,7 @@
 """/api/tenants on the wire: every field of every answer."""
 
-from tests.http.identity.steps import PAGE, SYSTEM
+from tests.http.app import ADMIN
+from tests.http.identity.steps import PAGE, SYSTEM, claims_of
 from tests.http.two_tenants import TwoTenants
 
 TENANT = {"id", "name", "identifier", "domain", "isActive", "createdAt", "settings"}
@@ -57,3 +58,17 @@ async def test_the_tenant_system_stays(tenants: TwoTenants) -> None:
     for method, body in (("DELETE", None), ("PUT", {"isActive": False}), ("PUT", {"identifier": "other-name"})):
         answer = await tenants.call("root", method, f"/api/tenants/{SYSTEM}", body)
         assert (answer.status_code, answer.json()["errorCode"]) == (409, "CONFLICT")
+
+
+async def test_whoever_comes_into_a_tenant_leaves_a_line_in_its_trail(tenants: TwoTenants) -> None:
+    """Once, by a refresh that names the tenant as well as by a switch."""
+    app, acme, path = tenants.app, tenants.tenants["acme"], "/api/audit-events?action=tenant.switched"
+    before = len((await app.call("GET", path, as_whom="root in acme")).json()["data"]["items"])
+    data = await app.login("visitor", ADMIN, SYSTEM)
+    for _ in range(2):
+        body = {"refreshToken": data["refreshToken"], "tenantId": acme}
+        data = (await app.call("POST", "/api/auth/refresh", json=body)).json()["data"]
+    app.tokens["visitor"] = data["token"]
+    lines = (await app.call("GET", path, as_whom="visitor")).json()["data"]["items"]
+    assert len(lines) == before + 1
+    assert lines[0]["actorId"] == claims_of(app.tokens["visitor"])["sub"]
