@@ -46,9 +46,9 @@ class DeclarationFiles(MetaPathFinder):
 
     def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         file = self._files.get(fullname)
-        return (
-            None if file is None else spec_from_file_location(fullname, file, loader=_Uncompiled(fullname, str(file)))
-        )
+        if file is None:
+            return None
+        return spec_from_file_location(fullname, file, loader=_Uncompiled(fullname, str(file)))
 
 
 _FILES = DeclarationFiles()

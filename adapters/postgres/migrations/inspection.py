@@ -87,8 +87,7 @@ async def differences(url: str, registry: Registry, folders: Sequence[Path] = (V
             made.table for made in search_indexes(connection, registry) if inspect(connection).has_table(made.table)
         ]
         found += (f"The search of {table} has not the index that its fields ask for." for table in tables)
-        tables_declared = metadata_for(registry).tables
-        return [*found, *_left_checks(inspect(connection), registry), *gaps(connection, tables_declared)]
+        return [*found, *_left_checks(inspect(connection), registry), *gaps(connection, metadata_for(registry).tables)]
 
     return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
 

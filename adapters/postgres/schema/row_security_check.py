@@ -15,7 +15,7 @@ _SEARCHES = "searched_rows"
 """Policy of the role that looks through indexes of searches, which reads no values."""
 
 _FOUND = sa.text("""
-    SELECT c.relname::text AS name, c.relispartition AS is_part,
+    SELECT c.relname::text AS name, c.relispartition AS is_part, coalesce(parent.relname, c.relname)::text AS whole,
         c.relrowsecurity AND c.relforcerowsecurity AS is_secured,
         ARRAY(SELECT polname::text FROM pg_policy WHERE polrelid = c.oid ORDER BY polname) AS policies,
         (SELECT concat_ws(' / ', pg_get_expr(polqual, polrelid), pg_get_expr(polwithcheck, polrelid))
@@ -23,14 +23,18 @@ _FOUND = sa.text("""
         coalesce(has_table_privilege(to_regrole(:role), c.oid, 'SELECT'), false) AS may_read,
         coalesce(has_table_privilege(to_regrole(:role), c.oid, 'TRUNCATE'), false) AS may_truncate
     FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'tenant_id' AND NOT a.attisdropped
+    LEFT JOIN pg_inherits AS i ON i.inhrelid = c.oid LEFT JOIN pg_class AS parent ON parent.oid = i.inhparent
     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
     ORDER BY c.relname
 """)
 
 
 class _Table(Struct, frozen=True):
+    """A table, or a part of the table ``whole``; ``whole`` is its own name where it is no part."""
+
     name: str
     is_part: bool
+    whole: str
     is_secured: bool
     policies: list[str]
     condition: str | None
@@ -41,7 +45,7 @@ class _Table(Struct, frozen=True):
 def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[str]:
     """Sentences about tables of ``tables``, and parts of tables, that show or lose rows of other tenants."""
     found = [_Table(**row) for row in connection.execute(_FOUND, {"role": ROLE}).mappings()]
-    held = [table for table in found if (table.is_part or table.name in tables) and table.name not in WITHOUT]
+    held = [table for table in found if table.whole in tables and table.name not in WITHOUT]
     conditions = Counter(table.condition for table in held if table.condition)
     usual = conditions.most_common(1)[0][0] if conditions else None
     for table in held:
@@ -49,7 +53,7 @@ def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[str]:
             yield f"Row-level security of {table.name} is off, or does not hold its owner."
         if table.condition != usual:
             yield f"The policy tenant_rows of {table.name} is missing, or is not that of the other tables."
-        for policy in sorted(set(table.policies) - _expected(table.name)):
+        for policy in sorted(set(table.policies) - _expected(table.whole)):
             yield f"The policy {policy} of {table.name} is not declared, and may show rows of other tenants."
         if table.is_part and table.may_read:
             yield f"The role {ROLE} may read {table.name} by itself, and not through its table alone."
@@ -58,6 +62,5 @@ def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[str]:
 
 
 def _expected(table: str) -> set[str]:
-    whole = next((name for name in SHARED_BY_ALL | ADDED_BY_ALL if table.startswith(name)), table)
-    named = {"shared_rows": whole in SHARED_BY_ALL, "added_rows": whole in ADDED_BY_ALL}
+    named = {"shared_rows": table in SHARED_BY_ALL, "added_rows": table in ADDED_BY_ALL}
     return {"tenant_rows", _SEARCHES, *(name for name, is_there in named.items() if is_there)}

@@ -198,7 +198,8 @@ class SignIn:
             raise TokenInvalid("The session has ended.")
         # Checked at every refresh: a disabled account ends with its current access token.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
-        carry_on, before = self._refreshed if outcome is RefreshOutcome.FRESH else self._again, session.tenant_id
+        carry_on = self._refreshed if outcome is RefreshOutcome.FRESH else self._again
+        before = session.tenant_id
         try:
             session, claims = await carry_on(session, state, form.tenant_id, now)
         except ReauthenticationRequired:
