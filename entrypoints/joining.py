@@ -22,6 +22,7 @@ from application.identity.self_service import SelfService
 from application.ports.identity.users import Departures
 from application.ports.runtime import PasswordRules
 from entrypoints.composition import Adapters
+from entrypoints.logins import applications_of
 from entrypoints.mail import link_secrets
 from entrypoints.settings.settings import Settings
 
@@ -69,6 +70,7 @@ def joining_use_cases(
             clock,
             ids,
             counts,
+            applications_of(adapters, settings),
         ),
         inbox=InvitationInbox(database, clock, counts),
         invitation_counts=counts,

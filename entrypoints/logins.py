@@ -97,7 +97,7 @@ def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> Sign
 def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
     return TokenIssuing(
         database=adapters.database,
-        applications=_applications(adapters, settings),
+        applications=applications_of(adapters, settings),
         tokens=adapters.tokens,
         refresh_tokens=adapters.refresh_tokens,
         clock=adapters.clock,
@@ -108,10 +108,10 @@ def _issuing(adapters: Adapters, settings: Settings) -> TokenIssuing:
 
 
 def targets_of(adapters: Adapters, settings: Settings) -> Targets:
-    return Targets(_applications(adapters, settings))
+    return Targets(applications_of(adapters, settings))
 
 
-def _applications(adapters: Adapters, settings: Settings) -> RegisteredApplications:
+def applications_of(adapters: Adapters, settings: Settings) -> RegisteredApplications:
     return RegisteredApplications(adapters.database, adapters.registry["applications"], settings.require_registered_app)
 
 

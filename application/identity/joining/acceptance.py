@@ -28,7 +28,7 @@ from domain.identity.users import (
     profile_key,
     token_hash,
 )
-from domain.scope import Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant, event, smallest
 
 
 class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -59,6 +59,12 @@ class Entrance(Protocol):
     ) -> Struct: ...
 
 
+class ApplicationCheck(Protocol):
+    """Question whether an application takes a login; implemented by RegisteredApplications."""
+
+    async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None: ...
+
+
 class ReadPassword(Protocol):
     """Reader of a body's password, which may be encrypted; implemented by PasswordReader."""
 
@@ -84,6 +90,7 @@ class InvitationAcceptance:
     clock: Clock
     ids: Ids
     outcomes: InvitationOutcomes
+    applications: ApplicationCheck
 
     async def accept(self, caller: Caller, form: AcceptForm, client: Client) -> JoinedTenant:
         """Joins with the caller's account, whose address must be that of the invitation."""
@@ -96,7 +103,8 @@ class InvitationAcceptance:
     async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> Struct:
         """Makes an account for the address, which the link proves, joins, and logs in to the tenant.
 
-        Raises ValidationError, and Conflict on ``email`` when the address has an account.
+        Raises ValidationError, Forbidden for an application that does not take the tenant or the invitation's roles,
+        and Conflict on ``email`` when the address has an account.
         """
         if form.full_name is UNSET or form.password is UNSET:
             missing = {"fullName": form.full_name, "password": form.password}
@@ -106,9 +114,13 @@ class InvitationAcceptance:
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(form.token))
-        if offer is None or not offer.is_living(self.clock.now()):
-            raise wrong_link()
-        invitation = offer.invitation
+            if offer is None or not offer.is_living(self.clock.now()):
+                raise wrong_link()
+            invitation = offer.invitation
+            roles = await read.received.roles(invitation.tenant_id, invitation.role_ids)
+        # Asked before the link is used up: the login comes after it.
+        permissions = smallest(name for role in roles for name in role.permissions)
+        await self.applications.ensure_takes(app_id, invitation.tenant_id, permissions)
         wrong = await self.password_rules.errors(
             password,
             email=invitation.email,

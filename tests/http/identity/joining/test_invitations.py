@@ -291,3 +291,31 @@ async def test_a_service_account_invites_as_long_as_it_may(invited: Invited) -> 
     _, orphaned = await invited.invited("eve@example.com", "Member", whom="form")
     await tenants.call("admin", "DELETE", path)
     assert told(await invited.auth("preview", {"token": orphaned})) == WRONG_LINK
+
+
+@pytest.mark.parametrize(
+    "application", [{"allowedTenantIds": []}, {"requiredPermission": "sell:products"}, {"isActive": False}]
+)
+async def test_an_application_that_refuses_the_login_leaves_the_invitation(
+    invited: Invited, application: dict[str, object]
+) -> None:
+    tenants, (_, token) = invited.tenants, await invited.invited(ADA, "Reader")
+    made = await tenants.call("root", "POST", "/api/applications", {"appId": "shop", "name": "Shop", **application})
+    assert made.status_code == 201, made.text
+    body, path = {"token": token, **NEW}, "/api/auth/invitations/accept"
+    refused = await tenants.app.client.post(path, json=body, headers={"X-App-Id": "shop"})
+    assert told(refused)[:2] == (403, "FORBIDDEN")
+    assert (await invited.auth("preview", {"token": token})).json()["data"]["accountExists"] is False
+    assert ADA not in await invited.members()
+    assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
+
+
+async def test_an_application_is_asked_with_the_permissions_of_the_invitation(invited: Invited) -> None:
+    application = {"appId": "shop", "name": "Shop", "requiredPermission": "read:products"}
+    assert (await invited.tenants.call("root", "POST", "/api/applications", application)).status_code == 201
+    _, token = await invited.invited(ADA, "Reader")
+    answer = await invited.tenants.app.client.post(
+        "/api/auth/invitations/accept", json={"token": token, **NEW}, headers={"X-App-Id": "shop"}
+    )
+    assert answer.status_code == 200, answer.text
+    assert claims_of(answer.json()["data"]["token"])["app_id"] == "shop"
