@@ -1,11 +1,13 @@
 """Lines of the audit trail, written in the transaction of the act that they tell of."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from application.ports.database import AuditTrail
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, event
+from domain.identity.users import AccountState
+from domain.scope import SYSTEM_TENANT_ID, AuditEvent, Caller, Client, event
 
 
 class AuditedTransaction(Protocol):
@@ -20,6 +22,28 @@ async def record(
 ) -> None:
     """Adds what the caller did to ``target`` in the tenant that they act in."""
     await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, now))
+
+
+async def record_on_member(
+    tx: AuditedTransaction, action: str, caller: Caller, state: AccountState, client: Client, now: datetime
+) -> None:
+    """Adds what the caller did to somebody's account: from the tenant ``system`` also in the tenants of the account."""
+    tenants = {membership.tenant_id for membership in state.memberships} if caller.acts_for_all else set()
+    line = event(action, caller.user_id, state.user.id, client, now)
+    await _add_to_all(tx, {caller.tenant.id, *tenants}, line)
+
+
+async def record_by_mail(
+    tx: AuditedTransaction, action: str, state: AccountState, client: Client, now: datetime
+) -> None:
+    """Adds what the owner of an address did by a mail's link: in each tenant of the account, else in ``system``."""
+    tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
+    await _add_to_all(tx, tenants, event(action, state.user.id, state.user.id, client, now))
+
+
+async def _add_to_all(tx: AuditedTransaction, tenants: Iterable[UUID], line: AuditEvent) -> None:
+    for tenant_id in sorted(tenants):
+        await tx.audit.add(tenant_id, line)
 
 
 async def record_own(

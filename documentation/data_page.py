@@ -93,7 +93,7 @@ INTERNAL: Mapping[str, str] = MappingProxyType(
         "kept_answers": "tenant_id user_id key fingerprint at",
         "login_attempts": "failures locks_at locks locked_until known_at tried_at",
         "membership_roles": "tenant_id user_id role_id",
-        "memberships": "tenant_id user_id is_default joined_at is_owner",
+        "memberships": "tenant_id user_id is_default joined_at is_owner sessions_ended_at",
         "one_time_tokens": "user_id purpose number issued_at expires_at used_at",
         "outbox": "id number kind at due_at tries given_up_at why tried_again_at language",
         "permissions": "id name description category",

@@ -33,6 +33,7 @@ class StoredMembership(Struct, frozen=True, kw_only=True):
     joined_at: datetime
     role_ids: tuple[UUID, ...]
     is_owner: bool = False
+    sessions_ended_at: datetime | None = None
 
 
 class LinkedIdentity(Struct, frozen=True):

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from application.audit import record_own
+from application.audit import record_by_mail, record_own
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
@@ -141,7 +141,8 @@ class Accounts:
                 if before is not None and not before.user.email_proved:
                     await end_passkey_logins(tx, user, client, now)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
-                await record_own(tx, "password.reset", user.id, None, client, self.clock.now())
+                if before is not None:
+                    await record_by_mail(tx, "password.reset", before, client, self.clock.now())
                 await tx.outbox.add(self._notice(user, client, now))
             published.update(versions)
 

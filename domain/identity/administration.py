@@ -4,11 +4,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-import msgspec
-
 from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
-from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, shipped_role_id
-from domain.scope import GRANTS_BYTES, Caller, may_grant, role_subject, smallest
+from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, grants_bytes, shipped_role_id
+from domain.scope import GRANTS_BYTES, Caller, may_grant, smallest
 
 
 def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
@@ -138,10 +136,7 @@ def ensure_keeps_name(role: Role, name: str) -> None:
 
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
     """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
-    names = sorted({role.name for role in roles})
-    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
-    subjects = {role_subject(role.id): 2**31 for role in roles}
-    size = sum(len(msgspec.json.encode(part)) for part in (smallest(_permissions(roles)), names, subjects))
+    size = grants_bytes(smallest(_permissions(roles)), roles)
     if size > GRANTS_BYTES:
         message = f"together hold more than a token can carry ({size} bytes, at most {GRANTS_BYTES}): use wildcards"
         raise ValidationError.on(field, message)

@@ -106,6 +106,12 @@ def is_expired(session: Session, now: datetime, lifetimes: Lifetimes) -> bool:
     return now >= expires_at(session, lifetimes)
 
 
+def is_kept_out(session: Session, membership: Membership) -> bool:
+    """Whether the session was proved before an administrator ended all sessions of its user in the tenant."""
+    ended_at = membership.sessions_ended_at
+    return ended_at is not None and (session.authenticated_at or session.created_at) < ended_at
+
+
 def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
     """The earliest end: unused too long, greatest age reached, or no tenant chosen in time."""
     ends = [session.rotated_at + lifetimes.unused, session.created_at + lifetimes.session]

@@ -2,15 +2,17 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import UUID, uuid5
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
-from domain.scope import EVERYTHING, SYSTEM_TENANT_ID
+from domain.scope import EVERYTHING, SYSTEM_TENANT_ID, role_subject
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -142,8 +144,19 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
         return self.tenant_id is None
 
 
+def grants_bytes(permissions: Sequence[str], roles: Sequence[Role]) -> int:
+    """Bytes of what a token carries for these permissions and roles: at most GRANTS_BYTES."""
+    names = sorted({role.name for role in roles})
+    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
+    subjects = {role_subject(role.id): 2**31 for role in roles}
+    return sum(len(msgspec.json.encode(part)) for part in (permissions, names, subjects))
+
+
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on."""
+    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on.
+
+    ``sessions_ended_at`` is when an administrator ended all of the user's sessions there last.
+    """
 
     tenant_id: UUID
     tenant_name: str
@@ -153,6 +166,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
     roles: tuple[Role, ...] = ()
     is_owner: bool = False
     security: TenantSecurity | None = None
+    sessions_ended_at: datetime | None = None
 
 
 class TenantName(Struct, rename="camel", kw_only=True):

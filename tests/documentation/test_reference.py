@@ -14,6 +14,8 @@ from tenantry.testing import open_app
 
 _ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
 
+_WRITERS = ("event", "record", "record_own", "record_on_member", "record_by_mail", "_audit")
+
 _NAMING = re.compile(r'f"([a-z-]+\.[a-z-]+:)\{')
 
 
@@ -36,7 +38,7 @@ def written_actions() -> Iterator[str]:
     """First texts of ``event("role.changed", …)`` and ``record(tx, "role.changed", …)``."""
     for path, call in calls("domain", "application", "adapters", "entrypoints"):
         name = ast.unparse(call.func)
-        if path == "entrypoints/server/log_writer.py" or not name.endswith(("event", "record", "record_own", "_audit")):
+        if path == "entrypoints/server/log_writer.py" or not name.endswith(_WRITERS):
             continue
         for argument in call.args[:2]:
             for node in ast.walk(argument):

@@ -35,6 +35,7 @@ class MemoryMemberships:
                 joined_at=stored.joined_at if stored else at,
                 role_ids=tuple(dict.fromkeys(role_ids)),
                 is_owner=stored is not None and stored.is_owner,
+                sessions_ended_at=stored.sessions_ended_at if stored else None,
             )
             if is_default or not any(membership.is_default for membership in _of(store, user_id)):
                 _move_default(store, user_id, tenant_id)

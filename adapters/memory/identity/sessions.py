@@ -87,6 +87,12 @@ class MemorySessions:
             store.sessions[session_id] = replace(session, ended_at=at)
             return True
 
+    async def keep_out(self, user_id: UUID, tenant_id: UUID, at: datetime) -> None:
+        async with self.access.write() as store:
+            stored = store.memberships.get((user_id, tenant_id))
+            if stored is not None:
+                store.memberships[user_id, tenant_id] = replace(stored, sessions_ended_at=at)
+
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
         not_ended = living_sessions(self.access.read(), user_id)
         living = [session for session in not_ended if not is_expired(session, now, lifetimes)]

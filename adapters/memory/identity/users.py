@@ -151,6 +151,7 @@ def _membership(store: Store, stored: StoredMembership) -> Membership:
         roles=_roles(store, stored.role_ids),
         security=tenant.settings.own_security,
         is_owner=stored.is_owner,
+        sessions_ended_at=stored.sessions_ended_at,
     )
 
 

@@ -31,6 +31,7 @@ FROM (
         SELECT coalesce(json_agg(row_to_json(o) ORDER BY o."joinedAt", o."tenantId"), '[]') FROM (
             SELECT m.tenant_id AS "tenantId", t.name AS "tenantName", t.is_active AS "tenantIsActive",
                 m.is_default AS "isDefault", m.is_owner AS "isOwner", m.joined_at AS "joinedAt",
+                m.sessions_ended_at AS "sessionsEndedAt",
                 t.settings -> 'security' AS security, (
                     SELECT coalesce(json_agg(row_to_json(o) ORDER BY o.name, o.id), '[]') FROM (
                         SELECT r.id, r.tenant_id AS "tenantId", r.name, r.description, r.permissions

@@ -70,6 +70,7 @@ _ROTATE = """
 UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5, methods = $6, authenticated_at = $7
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
 _END = "UPDATE sessions SET ended_at = $2 WHERE id = $1 AND ended_at IS NULL RETURNING true"
+_KEEP_OUT = "UPDATE memberships SET sessions_ended_at = $3 WHERE user_id = $1 AND tenant_id = $2"
 _LIVING = """
 SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
     authenticated_at, is_first_login
@@ -126,6 +127,9 @@ class PostgresSessions:
 
     async def end(self, session_id: UUID, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_END, session_id, at))
+
+    async def keep_out(self, user_id: UUID, tenant_id: UUID, at: datetime) -> None:
+        await self.connection.execute(_KEEP_OUT, user_id, tenant_id, at)
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
         """Sessions that domain/identity/tokens.py calls neither ended nor expired, last used first."""

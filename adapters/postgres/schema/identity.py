@@ -121,6 +121,7 @@ class MembershipRow(IdentityBase):
     is_default: Mapped[DefaultFalse]
     joined_at: Mapped[datetime]
     is_owner: Mapped[DefaultFalse]
+    sessions_ended_at: Mapped[datetime | None]
 
     __table_args__ = (
         Index("ix_memberships_user_id", "user_id"),

@@ -1,8 +1,10 @@
 """Sessions of members, as administrators of their tenant see and end them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from application.audit import record, record_on_member
 from application.identity.my_sessions import SessionList, shown_sessions
 from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
@@ -12,7 +14,7 @@ from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_outranks, ensure_visible
 from domain.identity.tokens import Lifetimes, Session
-from domain.scope import Caller, Client, EveryTenant, event, session_subject
+from domain.scope import Caller, Client, EveryTenant, grants_subject, session_subject
 
 
 @dataclass(frozen=True)
@@ -33,29 +35,47 @@ class MemberSessions:
     async def end(self, caller: Caller, user_id: UUID, session_id: UUID | None, client: Client) -> None:
         """Ends a session of the member, or with None all of them; their access tokens are revoked at once.
 
-        Raises NotFound, also for a session in another tenant, and Forbidden for a user who holds more than the caller.
+        A session that has gone on to another tenant is not ended with all of them: it is kept out of this one until it
+        is proved anew. Raises NotFound, also for a session in another tenant, and Forbidden for a user who holds more
+        than the caller.
         """
         async with self.database.read_only(EveryTenant()) as read:
             ensure_outranks(caller, ensure_visible(caller, await read.users.state(user_id)))
-            here = await self._here(read, caller, user_id)
-        ended = [session for session in here if session_id in (None, session.id)]
-        if session_id is not None and not ended:
+            here = [session.id for session in await self._here(read, caller, user_id)]
+        if session_id is None:
+            await self._end_all(caller, user_id, here, client)
+        elif session_id in here:
+            await self._end_one(caller, session_id, client)
+        else:
             raise NotFound
-        if ended:
-            await self._end(caller, user_id, ended, client)
 
     @retry_on_conflict
-    async def _end(self, caller: Caller, user_id: UUID, ended: list[Session], client: Client) -> None:
-        now, subjects = self.clock.now(), [session_subject(session.id) for session in ended]
+    async def _end_one(self, caller: Caller, session_id: UUID, client: Client) -> None:
+        now, subjects = self.clock.now(), [session_subject(session_id)]
         async with self.revocations.publishing(subjects) as published:
             async with self.database.transaction(EveryTenant()) as tx:
                 versions = await tx.token_versions.bump(subjects)
                 await tx.token_versions.end(subjects, now)
-                for session in ended:
-                    # it may have ended by itself since it was looked up
-                    await tx.sessions.end(session.id, now)
-                line = event("user.sessions-ended", caller.user_id, user_id, client, now)
-                await tx.audit.add(caller.tenant.id, line)
+                # it may have ended by itself since it was looked up
+                await tx.sessions.end(session_id, now)
+                await record(tx, "session.ended", caller, session_id, client, now)
+            published.update(versions)
+
+    @retry_on_conflict
+    async def _end_all(self, caller: Caller, user_id: UUID, here: Sequence[UUID], client: Client) -> None:
+        now, sessions = self.clock.now(), [session_subject(session_id) for session_id in here]
+        # Tokens for this tenant of sessions elsewhere end too; with them those of other tenants, until their refresh.
+        subjects = [*sessions, grants_subject(user_id)]
+        async with self.revocations.publishing(subjects) as published:
+            async with self.database.transaction(EveryTenant()) as tx:
+                await tx.memberships.lock(user_id)
+                state = ensure_visible(caller, await tx.users.state(user_id))
+                versions = await tx.token_versions.bump(subjects)
+                await tx.token_versions.end(sessions, now)
+                for session_id in here:
+                    await tx.sessions.end(session_id, now)
+                await tx.sessions.keep_out(user_id, caller.tenant.id, now)
+                await record_on_member(tx, "user.sessions-ended", caller, state, client, now)
             published.update(versions)
 
     async def _here(self, tx: SessionTransaction, caller: Caller, user_id: UUID) -> list[Session]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from application.audit import record
+from application.audit import record, record_on_member
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import (
     NewUserForm,
@@ -131,7 +131,9 @@ class UserAdministration:
             async with self.database.transaction(EveryTenant()) as tx:
                 state = await self._locked_state(tx, caller, user_id)
                 if form.roles is not UNSET:
-                    await self._replace_roles(tx, caller, state, form.roles, "roles", client)
+                    is_changed = await self._replace_roles(tx, caller, state, form.roles, "roles", client)
+                    if is_changed:
+                        await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
                 changed = changed_account(state.user, form, now)
                 if changed is not None:
                     ensure_may_change_account(caller, state)
@@ -142,8 +144,8 @@ class UserAdministration:
                         ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                     await tx.users.save(changed, state.user)
                     await self._mail_new_address(tx, state.user, changed, client)
+                    await record_on_member(tx, "user.changed", caller, state, client, self.clock.now())
                 versions = await self._revoke_tokens(tx, caller, state, form, now)
-                await record(tx, "user.changed", caller, user_id, client, self.clock.now())
                 detail = await self._detail(tx, caller, user_id)
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
@@ -176,7 +178,7 @@ class UserAdministration:
                 versions = await tx.token_versions.bump(subjects)
                 if user_subject(user_id) in subjects:
                     await tx.token_versions.end(subjects, now)
-                await record(tx, "user.deleted", caller, user_id, client, self.clock.now())
+                await record_on_member(tx, "user.deleted", caller, state, client, self.clock.now())
             published.update(versions)
         await self.cache.drop([profile_key(user_id)])
 
@@ -209,7 +211,7 @@ class UserAdministration:
             state = await self._account_state(tx, caller, user_id)
             ensure_may_change_account(caller, state)
             await tx.attempts.unlock(state.user.email_key)
-            await record(tx, "user.unlocked", caller, user_id, client, self.clock.now())
+            await record_on_member(tx, "user.unlocked", caller, state, client, self.clock.now())
             return await self._detail(tx, caller, user_id)
 
     async def _mail_new_address(self, tx: AdministrationTransaction, before: User, after: User, client: Client) -> None:
@@ -271,7 +273,8 @@ class UserAdministration:
         names: Sequence[str],
         field: str,
         client: Client,
-    ) -> None:
+    ) -> bool:
+        """Replaces the roles of the caller's tenant; False when the user had the same ones already."""
         roles = await self._roles(tx, caller, names, field)
         ensure_may_give(caller, roles, roles_in_scope(caller, state))
         # Each tenant's token carries these roles beside others and must stay below the greatest size.
@@ -281,9 +284,11 @@ class UserAdministration:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
-        if {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}:
+        is_changed = {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}
+        if is_changed:
             now = self.clock.now()
             await add_notice(tx, self._notice("roles-changed", state.user, client, now), state.user, now)
+        return is_changed
 
     async def _save_roles(
         self, tx: IdentityTransaction, caller: Caller, user_id: UUID, roles: Sequence[Role], now: datetime

@@ -13,7 +13,7 @@ from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
 from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
-from domain.errors import TokenExpired, TokenInvalid
+from domain.errors import ReauthenticationRequired, TokenExpired, TokenInvalid
 from domain.identity.tokens import (
     Claims,
     Issue,
@@ -24,6 +24,7 @@ from domain.identity.tokens import (
     available,
     claims_for,
     is_expired,
+    is_kept_out,
     membership_in,
     unknown_session,
 )
@@ -126,7 +127,8 @@ class TokenIssuing:
     ) -> Claims:
         """Claims for the session as it is going to be; ``stored`` is the session as it is, None for a new one.
 
-        Raises TokenExpired for a session that has reached its age, and what the gate and applications raise.
+        Raises TokenExpired for a session that has reached its age, ReauthenticationRequired for one that is kept out of
+        the tenant, and what the gate and applications raise.
         """
         issue = Issue(
             issuer=self.policy.issuer,
@@ -137,6 +139,9 @@ class TokenIssuing:
         # Security: every pair of tokens passes here, whichever endpoint it is asked for at.
         if stored is not None:
             self._ensure_living(stored, state, membership, now)
+            # An administrator of the tenant ended its sessions while this one was elsewhere: it is to be proved anew.
+            if membership is not None and is_kept_out(session, membership):
+                raise ReauthenticationRequired(int(self.gate.recent.total_seconds()))
         self.gate.ensure_session(state, membership, session, now)
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None

@@ -16,6 +16,7 @@ from application.ports.shared_memory import Admissions
 from domain.errors import Forbidden, RateLimited, Unauthorized
 from domain.identity.service_accounts import looks_like_key
 from domain.identity.service_tokens import ServiceIssue, service_claims
+from domain.identity.users import grants_bytes
 from domain.limits import TOKENS, Hit
 from domain.scope import GRANTS_BYTES, Client, EveryTenant, event, is_permission, may_grant, smallest
 
@@ -81,6 +82,8 @@ class ClientCredentials:
         known = await self._authenticated(form, client, now)
         await self._ensure_rate(known.state.account.id)
         permissions = _granted(known.caller.permissions, form.scope)
+        if grants_bytes(permissions, known.state.account.roles) > GRANTS_BYTES:
+            raise TokenRefused("invalid_scope", TOO_LARGE)
         issue = ServiceIssue(
             issuer=self.policy.issuer,
             audience=self.policy.audience,
@@ -128,21 +131,18 @@ class ClientCredentials:
             await tx.audit.add(key.tenant_id, event("token.issued", key.account_id, key.id, client, now))
 
 
+TOO_LARGE = "A token cannot carry as much: ask for a narrower scope, or give the account fewer roles."
 WRONG_CLIENT = "There is no such client, or its secret is wrong."
 
 
 def _granted(held: tuple[str, ...], scope: str | None) -> tuple[str, ...]:
     """The permissions that the token gets. Raises TokenRefused for a scope that is wider than the key."""
     if scope is None:
-        granted = held
-    else:
-        # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
-        asked = scope.split(" ")
-        if not all(map(is_permission, asked)):
-            raise TokenRefused("invalid_scope", "The scope is a list of permissions with one blank between them.")
-        if not may_grant(held, asked):
-            raise TokenRefused("invalid_scope", "The key does not have every permission of the scope.")
-        granted = smallest(asked)
-    if sum(len(name) + 3 for name in granted) > GRANTS_BYTES:
-        raise TokenRefused("invalid_scope", "A token cannot carry as many permissions: ask for a narrower scope.")
-    return granted
+        return held
+    # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
+    asked = scope.split(" ")
+    if not all(map(is_permission, asked)):
+        raise TokenRefused("invalid_scope", "The scope is a list of permissions with one blank between them.")
+    if not may_grant(held, asked):
+        raise TokenRefused("invalid_scope", "The key does not have every permission of the scope.")
+    return smallest(asked)

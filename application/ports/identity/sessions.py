@@ -58,6 +58,10 @@ class Sessions(Protocol):
         """Ends the session; False when it is unknown or has ended already."""
         ...
 
+    async def keep_out(self, user_id: UUID, tenant_id: UUID, at: datetime) -> None:
+        """Sets ``sessions_ended_at`` of the membership; does nothing for who is no member. The user must be locked."""
+        ...
+
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
         """The user's sessions that neither ended nor expired, the last used first."""
         ...

@@ -192,7 +192,7 @@ EXPORTED: dict[str, dict[str, str]] = {
         "webauthn_handle": "random name of the account, which passkeys hold",
     },
     "user_roles": {"user_id": "the account", "role_id": "told by name"},
-    "memberships": {"user_id": "the account"},
+    "memberships": {"user_id": "the account", "sessions_ended_at": "what an administrator did, which events tell"},
     "membership_roles": {"user_id": "the account", "role_id": "told by name"},
     "sessions": {
         "user_id": "the account",

@@ -15,7 +15,7 @@ from domain.identity.tokens import is_expired
 from domain.identity.users import User
 from domain.limits import Lockout
 from domain.scope import EveryTenant
-from tests.builders import LIFETIMES, NOW, new_id, session, user
+from tests.builders import LIFETIMES, NOW, new_id, session, tenant, user
 from tests.contracts.identity.logins import begin
 
 TRAIL = Query(sort=(SortKey(Path((), "occurred_at"), descending=True),), page_size=100)
@@ -133,6 +133,23 @@ async def test_living_sessions_come_last_used_first(database: WholeDatabase, ada
         await tx.users.end_sessions(ada.id, NOW)
         assert await tx.sessions.living(ada.id, NOW, LIFETIMES) == []
         assert len(await tx.sessions.living(other.id, NOW, LIFETIMES)) == 1
+
+
+async def test_the_end_of_a_member_s_sessions_is_kept_with_the_membership(database: WholeDatabase, ada: User) -> None:
+    here, there = tenant(), tenant()
+    async with database.transaction(EveryTenant()) as tx:
+        for joined in (here, there):
+            await tx.tenants.add(joined)
+            await tx.memberships.save(ada.id, joined.id, [], None, NOW)
+        await tx.sessions.keep_out(ada.id, here.id, NOW)
+        await tx.sessions.keep_out(ada.id, new_id(), NOW)
+    async with database.transaction(EveryTenant()) as tx:
+        # other roles are no new proof
+        await tx.memberships.save(ada.id, here.id, [], True, NOW + timedelta(1))
+        state = await tx.users.state(ada.id)
+        assert state is not None
+        ends = {held.tenant_id: held.sessions_ended_at for held in state.memberships}
+    assert ends == {here.id: NOW, there.id: None}
 
 
 async def test_expired_sessions_are_not_among_the_living(database: WholeDatabase, ada: User) -> None:

@@ -217,3 +217,20 @@ async def test_tokens_of_an_account_are_limited_and_the_refusal_is_in_the_rfcs_f
     )
     with pytest.raises(RateLimited):
         await limited.services.client_credentials.token(request, from_elsewhere)
+
+
+async def test_a_token_that_would_be_too_large_for_its_roles_is_not_given(robot: Robot) -> None:
+    """A request reads so much of a header at most: the names of roles count as the permissions do."""
+    names = [f"{number:03} {'x' * 40}" for number in range(60)]
+    for name in names:
+        await robot.tenants.make_role(name, "acme", ["read:*"])
+    path = f"{ACCOUNTS}/{robot.account['id']}"
+    assert (await robot.tenants.call("admin", "PUT", path, {"roles": names})).status_code == 200
+    for count, expected in ((50, 200), (300, 400)):
+        scope = " ".join(["read:products", *(f"read:entity-{number:04}" for number in range(count))])
+        answer = await robot.ask({**GRANT, **robot.secrets, "scope": scope})
+        assert answer.status_code == expected, answer.text
+        if expected == 200:
+            assert (await by(robot.tenants, answer.json()["access_token"])).status_code == 200
+        else:
+            assert error_of(answer) == (400, "invalid_scope")

@@ -1,10 +1,14 @@
 """Sessions of members: listed and ended by administrators, in their tenant alone."""
 
+from datetime import timedelta
+
 import httpx
 import pytest
 
 from domain.errors import NotFound
-from tests.http.app import TestApp
+from tests.http.app import PASSWORD, TestApp
+from tests.http.identity.steps import join, log_in, move, refresh
+from tests.http.two_tenants import TwoTenants
 
 UNKNOWN = "00000000-0000-7000-8000-00000000beef"
 
@@ -25,6 +29,11 @@ async def code(app: TestApp, whom: str) -> tuple[int, str | None]:
     return answer.status_code, answer.json().get("errorCode")
 
 
+async def targets(app: TestApp, action: str, whom: str = "acme") -> list[str]:
+    trail = (await app.call("GET", f"/api/audit-events?action={action}", as_whom=whom)).json()
+    return [line["targetId"] for line in trail["data"]["items"]]
+
+
 async def test_an_admin_lists_and_ends_a_member_s_sessions(app: TestApp) -> None:
     user_id = await reader_of(app)
     await app.login("second", "reader@acme.example")
@@ -42,8 +51,8 @@ async def test_an_admin_lists_and_ends_a_member_s_sessions(app: TestApp) -> None
     assert await code(app, "reader") == (401, "TOKEN_INVALID")
     assert await sessions(app, user_id) == []
     assert (await app.call("DELETE", path, as_whom="acme")).status_code == 200
-    trail = (await app.call("GET", "/api/audit-events?action=user.sessions-ended", as_whom="acme")).json()
-    assert [line["targetId"] for line in trail["data"]["items"]] == [user_id, user_id]
+    assert await targets(app, "session.ended") == [listed[0]["id"]]
+    assert await targets(app, "user.sessions-ended") == [user_id, user_id]
 
 
 async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
@@ -54,7 +63,7 @@ async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
     member = {"userId": user_id, "roles": ["Member"]}
     made = await app.call("POST", f"/api/tenants/{tenants[0]['id']}/users", as_whom="root", json=member)
     assert made.status_code == 201, made.text
-    await app.login("reader there", "reader@acme.example", tenants[0]["id"])
+    elsewhere = await app.login("reader there", "reader@acme.example", tenants[0]["id"])
     there = await sessions(app, user_id, "other")
     assert len(there) == 1
     # the membership made the earlier token stale, and its session stays
@@ -62,8 +71,39 @@ async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
     path = f"/api/users/{user_id}/sessions/{there[0]['id']}"
     assert not_found(await app.call("DELETE", path, as_whom="acme"))
     assert (await app.call("DELETE", f"/api/users/{user_id}/sessions", as_whom="acme")).status_code == 200
-    assert await code(app, "reader there") == (200, None)
+    # its access token may have been one for this tenant a moment ago: the session goes on with another
+    assert await code(app, "reader there") == (401, "TOKEN_EXPIRED")
+    renewed = await app.call("POST", "/api/auth/refresh", json={"refreshToken": elsewhere["refreshToken"]})
+    assert renewed.status_code == 200, renewed.text
     assert len(await sessions(app, user_id, "root")) == 1
+
+
+async def test_a_session_that_has_moved_on_does_not_come_back_unproved(tenants: TwoTenants) -> None:
+    """The thief of a session steps aside into another tenant while an administrator ends the sessions of this one."""
+    app, (acme, other) = tenants.app, (tenants.tenants[name] for name in ("acme", "other"))
+    await join(tenants, "member", "other")
+    user_id = tenants.users["member"]
+    here = await log_in(tenants, "member", preferredTenantId=acme)
+    moved = (await refresh(tenants, here["refreshToken"], tenantId=other)).json()["data"]
+    app.tokens["kept"], app.tokens["moved"] = here["token"], moved["token"]
+    assert await code(app, "kept") == (200, None)
+    move(tenants, timedelta(seconds=1))
+    assert (await tenants.call("admin", "DELETE", f"/api/users/{user_id}/sessions")).status_code == 200
+    assert await code(app, "kept") == (401, "TOKEN_EXPIRED")
+    # no access token is left that a proof could be shown with, and so the session stays where it is
+    back = await refresh(tenants, moved["refreshToken"], tenantId=acme)
+    assert (back.status_code, back.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
+    there = (await refresh(tenants, moved["refreshToken"])).json()["data"]
+    app.tokens["moved"] = there["token"]
+    switched = await app.call("POST", "/api/auth/switch-tenant", as_whom="moved", json={"tenantId": acme})
+    assert (switched.status_code, switched.json()["errorCode"]) == (401, "REAUTHENTICATION_REQUIRED")
+    body = {"password": PASSWORD, "isPasswordEncrypted": False}
+    proved = await app.call("POST", "/api/auth/reauthenticate", as_whom="moved", json=body)
+    assert proved.status_code == 200, proved.text
+    app.tokens["moved"] = proved.json()["data"]["token"]
+    entered = await app.call("POST", "/api/auth/switch-tenant", as_whom="moved", json={"tenantId": acme})
+    assert entered.status_code == 200, entered.text
+    assert (await log_in(tenants, "member", preferredTenantId=acme))["currentTenant"]["id"] == acme
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
