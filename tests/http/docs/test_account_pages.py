@@ -97,6 +97,19 @@ async def test_an_address_is_confirmed_by_a_click_and_not_by_opening(reader: Rea
 
 
 @in_browser
+async def test_whoever_did_not_make_the_account_is_led_to_a_password_of_their_own(reader: Reader) -> None:
+    await reader.open(await reader.link())
+    await expect(reader.page.get_by_text("do not confirm it: whoever made it knows its password")).to_be_visible()
+    await reader.page.get_by_role("link", name="Set a password of your own instead").click()
+    await reader.page.get_by_label("E-mail address").last.fill(ADA["email"])
+    await reader.page.get_by_role("button", name="Send me a new mail").click()
+    await reader.told("a mail is on its way")
+    body = {**said_by(await reader.link()), "newPassword": NEW, "isPasswordEncrypted": False}
+    assert await reader.post("reset-password", body) == 200
+    assert [await reader.login(password) for password in (ADA["password"], NEW)] == [401, 200]
+
+
+@in_browser
 async def test_a_password_is_set(reader: Reader) -> None:
     assert await reader.post("request-password-reset", {"email": ADA["email"]}) == 200
     await reader.open(await reader.link())
