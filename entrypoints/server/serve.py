@@ -52,6 +52,8 @@ HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so l
 
 def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     """Returns when it was told to stop and everything that it started has ended."""
+    # Hardly anything that a start makes is garbage: passes over all of it took a fifth of the time.
+    gc.disable()
     signal.signal(signal.SIGTERM, _stop)
     configure_logs(settings)
     warn(setting_warnings(settings))
@@ -154,6 +156,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
         gc.collect()
         gc.freeze()
+        gc.enable()
         server.serve(target_loader=partial(_worker, settings, os.getpid(), flag), wrap_loader=False)
 
 

@@ -51,6 +51,7 @@ def worker(settings: Settings, parent: int, flag: Path | None = None) -> Litesta
 
     ``flag`` is the file that begins to drain it.
     """
+    gc.disable()  # until everything is made, as in the parent
     _die_with(parent)
     configure_logs(settings)
     return served(settings, parent, flag)
@@ -95,6 +96,7 @@ async def _keep_what_is_made() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from entrypoints.composition import production_adapters, serving_adapters
 from entrypoints.entities import load_registry
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing import SECRET_KEY
-from tests.entrypoints.processes import ROOT, Serve, environment
+from tests.entrypoints.processes import ROOT, Serve, environment, eventually
 from tests.entrypoints.test_serve import workers_of
 from tests.waiting import HUNG_AFTER
 
@@ -84,6 +84,29 @@ def test_no_module_touches_the_import_system() -> None:
         if "sys.modules" in path.read_text()
     ]
     assert touching == []
+
+
+COLLECTOR = """
+import gc
+from litestar import get
+from tenantry import ORDINARY, PUBLIC, rules
+
+@get("/collector", opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def collector() -> list[int]:
+    return [int(gc.isenabled()), int(gc.get_freeze_count() > 100_000), *gc.get_threshold()]
+
+ENTITIES = ()
+ROUTES = (collector,)
+"""
+
+
+def test_a_process_that_serves_collects_what_requests_leave(
+    serve: Serve, migrated: dict[str, str], tmp_path: Path
+) -> None:
+    """A start collects nothing until everything is made, and leaves that out of all later passes."""
+    (tmp_path / "collector.py").write_text(COLLECTOR)
+    served = serve(**migrated, ENTITIES="tenantry.catalogue,collector.py")
+    eventually(lambda: served.call("GET", "/collector").body == [1, 1, 10_000, 20, 50])
 
 
 async def test_an_idle_service_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:
