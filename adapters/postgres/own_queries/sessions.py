@@ -136,7 +136,7 @@ def _hide_deleted(state: ORMExecuteState) -> None:
         _ensure_not_soft(state.bind_mapper.class_)
     if state.is_column_load or state.execution_options.get("include_deleted", False):
         return
-    if state.is_select or state.is_update or state.is_insert:
+    if state.is_select or state.is_update or state.is_insert or state.is_delete:
         # not by the mappers of the statement: `select(count()).select_from(Product)` has none, and must count the
         # living alone as well
         state.statement = state.statement.options(_LIVING)

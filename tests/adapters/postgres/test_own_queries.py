@@ -278,6 +278,19 @@ async def test_soft_deleted_entities_are_not_deleted_past_their_rules(rows: Rows
         assert gone.all() == [rows[HERE]["table"]]
 
 
+async def test_a_deletion_asks_for_living_rows_alone(
+    rows: Rows, postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
+) -> None:
+    await owner.execute(
+        "INSERT INTO currencies (id, code, name, created_at, updated_at, version)"
+        " SELECT gen_random_uuid(), code, code, now(), now(), 1 FROM unnest(ARRAY['LAMP', 'CHAIR']) code"
+    )
+    async with postgres.session(HERE) as session:
+        product, currency = orm_class(Product, session), orm_class(Currency, session)
+        gone = sa.delete(currency).where(currency.code.in_(sa.select(product.sku))).returning(currency.code)
+        assert (await session.scalars(gone)).all() == ["LAMP"]
+
+
 async def test_rows_that_all_tenants_share_are_seen_by_each(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
