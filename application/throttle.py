@@ -39,13 +39,14 @@ class Admitted(Struct, frozen=True):
 
     ``verdict`` is None when no limit was counted; ``refusal`` is the error to answer with, None to go on.
     ``is_silenced``: the request is to be answered as always, and not to be carried out. ``renewed`` is the caller as
-    it is now, where the one that was given was out of date.
+    it is now, where the one that was given was out of date. ``counted`` are the hits of a request that may go on.
     """
 
     verdict: Verdict | None
     refusal: Error | None
     is_silenced: bool = False
     renewed: Caller | None = None
+    counted: Sequence[Hit] = ()
 
 
 @dataclass(slots=True)
@@ -78,7 +79,7 @@ class Throttle:
         """
         judged = await self._judged(hits, caller, instead, renewal)
         admitted = self._admitted(judged.verdicts, judged.refusal)
-        return admitted if judged.renewed is None else replace(admitted, renewed=judged.renewed)
+        return replace(admitted, renewed=judged.renewed, counted=hits)
 
     async def _judged(
         self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None
@@ -115,6 +116,10 @@ class Throttle:
             verdicts = await self.admissions.recount(taken, hits)
         return Judged(verdicts, None, renewed)
 
+    async def take_back(self, hits: Sequence[Hit]) -> None:
+        """Uncounts a request that went on with these hits, and was refused behind them."""
+        await self.admissions.recount(hits, ())
+
     async def ensure_alive(self, caller: Caller) -> None:
         """Raises what a request of the caller would be refused with now; nothing is counted."""
         if (refusal := (await self.admit([], caller, [])).refusal) is not None:
@@ -133,20 +138,21 @@ class Throttle:
         # Security: no e-mail in a body opens the door to a token that was revoked.
         if judged.refusal is not None:
             return self._admitted(judged.verdicts[:1], judged.refusal)
-        return replace(await self._admitted_about(about, judged.verdicts), renewed=judged.renewed)
+        return replace(await self._admitted_about(about, hits, judged.verdicts), renewed=judged.renewed)
 
-    async def _admitted_about(self, about: AboutAccount, verdicts: Sequence[Verdict]) -> Admitted:
+    async def _admitted_about(self, about: AboutAccount, hits: Sequence[Hit], verdicts: Sequence[Verdict]) -> Admitted:
         by_address, by_email = verdicts
         if by_email.allowed or not self.enforced:
             # A limit that never refuses is not shown.
-            return self._admitted((by_address,) if about.silent else (by_address, by_email), None)
+            shown = (by_address,) if about.silent else (by_address, by_email)
+            return replace(self._admitted(shown, None), counted=hits)
         # A full limit counted nothing: the address is counted alone, before the database is asked about its network.
         (by_address,) = await self.admissions.recount((), [about.address])
         if not by_address.allowed:
             return self._admitted((by_address,), None)
         async with self.database.read_only(EveryTenant()) as read:
             if await read.attempts.is_known(about.email_key, about.client.network, about.at):
-                return self._admitted((by_address,), None)
+                return replace(self._admitted((by_address,), None), counted=[about.address])
         if about.silent:
             return Admitted(by_address, None, is_silenced=True)
         return self._refused(by_email)

@@ -58,7 +58,7 @@ NO_STORE = (b"cache-control", b"no-store")  # where a private response says noth
 class Outgoing:
     """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "is_private", "status", "verdict")
+    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "is_private", "status", "verdict")
 
     def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
         self.body, self._client, self._send = body, client, send
@@ -66,6 +66,7 @@ class Outgoing:
         self.status = 0
         self.is_private = False
         self.verdict: Verdict | None = None
+        self.counted: Sequence[Hit] = ()
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -133,6 +134,9 @@ class Pipeline(ASGIMiddleware):
             await _answer_options(rules, outgoing)
         elif await self._is_let_in(rules, http, outgoing):
             await next_app(http, outgoing.body, outgoing)
+            # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
+            if outgoing.status == 429 and outgoing.counted:
+                await self.throttle.take_back(outgoing.counted)
         self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
             await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
@@ -251,7 +255,7 @@ class Pipeline(ASGIMiddleware):
             admitted = await self.throttle.admit_about(about, caller, instead, renewal)
         if admitted.renewed is not None:
             scope["auth"] = admitted.renewed
-        outgoing.verdict = admitted.verdict
+        outgoing.verdict, outgoing.counted = admitted.verdict, admitted.counted
         if admitted.refusal is not None:
             raise admitted.refusal
         scope["state"]["is_silenced"] = admitted.is_silenced
