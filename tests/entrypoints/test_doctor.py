@@ -5,6 +5,7 @@ import socket
 from contextlib import closing
 from pathlib import Path
 
+import asyncpg
 import pytest
 import rich_click as click
 
@@ -29,6 +30,23 @@ def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, migrated
     assert f"Port {port} is taken" in ended.stdout
     assert "raise max_connections" in ended.stdout
     assert "does not answer: check TENANTRY_SMTP_URL" in ended.stdout
+
+
+async def test_a_gap_in_row_level_security_is_told_with_the_sql_that_ends_it(
+    tenantry: Tenantry, migrated: dict[str, str]
+) -> None:
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
+    await connection.execute("ALTER TABLE products NO FORCE ROW LEVEL SECURITY")
+    for command in (("doctor",), ("migrations", "check")):
+        ended = tenantry(*command, **migrated, PORT=str(free_port()))
+        assert ended.returncode != 0
+        told = " ".join((ended.stdout + ended.stderr).split())
+        assert "Row-level security of products is off, or does not hold its owner." in told
+        assert "ALTER TABLE products FORCE ROW LEVEL SECURITY;" in told
+        assert "migrate --write" not in told
+    await connection.execute("ALTER TABLE products FORCE ROW LEVEL SECURITY")
+    await connection.close()
+    assert "Row-level security" not in tenantry("doctor", **migrated, PORT=str(free_port())).stdout
 
 
 def test_a_database_without_tables_is_a_sentence(tenantry: Tenantry, shared: dict[str, str]) -> None:

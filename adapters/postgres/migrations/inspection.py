@@ -22,7 +22,7 @@ from adapters.postgres.migrations.pending import (
     unknown_to,
 )
 from adapters.postgres.schema.row_security import GRANT_VERSION, MAKE_ROLE
-from adapters.postgres.schema.row_security_check import gaps
+from adapters.postgres.schema.row_security_check import Gap, gaps
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import Registry
 
@@ -87,7 +87,17 @@ async def differences(url: str, registry: Registry, folders: Sequence[Path] = (V
             made.table for made in search_indexes(connection, registry) if inspect(connection).has_table(made.table)
         ]
         found += (f"The search of {table} has not the index that its fields ask for." for table in tables)
-        return [*found, *_left_checks(inspect(connection), registry), *gaps(connection, metadata_for(registry).tables)]
+        return [*found, *_left_checks(inspect(connection), registry)]
+
+    return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
+
+
+async def security_gaps(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[Gap]:
+    """What of row-level security is not as the migrations have set it up."""
+    ensure_consistent(folders)
+
+    def compare(commands: AlembicCommands) -> list[Gap]:
+        return list(gaps(commands.config.attributes["connection"], metadata_for(registry).tables))
 
     return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
 

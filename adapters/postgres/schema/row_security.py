@@ -30,11 +30,12 @@ _GRANTS_TO_APPEND = (
     "REVOKE ALL ON %(fullname)s FROM tenantry_service",
     "GRANT SELECT, INSERT ON %(fullname)s TO tenantry_service",
 )
-_POLICIES = (
+_SWITCHED_ON = (
     "ALTER TABLE %(fullname)s ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE %(fullname)s FORCE ROW LEVEL SECURITY",  # holds the owner as well
-    # the setting is read in subqueries, so that the planner evaluates it once and not for each row
-    """CREATE POLICY tenant_rows ON %(fullname)s
+)
+# the setting is read in subqueries, so that the planner evaluates it once and not for each row
+_TENANT_ROWS = """CREATE POLICY tenant_rows ON %(fullname)s
     USING (
         (SELECT current_setting('tenantry.scope', true) = 'every')
         OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
@@ -42,8 +43,7 @@ _POLICIES = (
     WITH CHECK (
         (SELECT current_setting('tenantry.scope', true) = 'every')
         OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
-    )""",
-)
+    )"""
 _SHARED = "CREATE POLICY shared_rows ON %(fullname)s FOR SELECT USING (tenant_id IS NULL)"
 _ADDED = "CREATE POLICY added_rows ON %(fullname)s FOR INSERT WITH CHECK (tenant_id IS NULL)"
 
@@ -84,11 +84,21 @@ def grants(table: str) -> Iterator[sa.ExecutableDDLElement]:
 
 def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
     """Holds the role to the rows of its scope, in a table with the column ``tenant_id``."""
-    yield from _on(table, _POLICIES)
+    yield from _on(table, (*_SWITCHED_ON, _TENANT_ROWS))
     if table in SHARED_BY_ALL:
         yield from _on(table, (_SHARED,))
     if table in ADDED_BY_ALL:
         yield from _on(table, (_ADDED,))
+
+
+def switched_on(table: str) -> Iterator[sa.ExecutableDDLElement]:
+    """Row-level security for everybody, the owner too."""
+    yield from _on(table, _SWITCHED_ON)
+
+
+def tenant_rows(table: str) -> Iterator[sa.ExecutableDDLElement]:
+    """The policy ``tenant_rows`` in place of one of the same name."""
+    yield from _on(table, ("DROP POLICY IF EXISTS tenant_rows ON %(fullname)s", _TENANT_ROWS))
 
 
 def _on(table: str, statements: tuple[str, ...]) -> Iterator[sa.ExecutableDDLElement]:

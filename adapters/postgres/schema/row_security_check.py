@@ -1,12 +1,13 @@
 """Comparison of a database's row-level security with what migrations have set up; own queries rely on it alone."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import sqlalchemy as sa
 from msgspec import Struct
 
-from adapters.postgres.schema.row_security import ADDED_BY_ALL, ROLE, SHARED_BY_ALL
+from adapters.postgres.schema.row_security import ADDED_BY_ALL, ROLE, SHARED_BY_ALL, switched_on, tenant_rows
+from adapters.postgres.schema.sql import DIALECT, quoted
 
 WITHOUT = frozenset({"sessions"})
 """Tables with ``tenant_id`` that hold rows of users, of whatever tenant."""
@@ -42,23 +43,43 @@ class _Table(Struct, frozen=True):
     may_truncate: bool
 
 
-def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[str]:
-    """Sentences about tables of ``tables``, and parts of tables, that show or lose rows of other tenants."""
+class Gap(Struct, frozen=True):
+    """What shows or loses rows of other tenants, and the SQL with which the owner of the table ends it."""
+
+    told: str
+    mend: str
+
+    def __str__(self) -> str:
+        return f"{self.told} As the owner of the tables, run: {self.mend}"
+
+
+def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[Gap]:
+    """Gaps in the row-level security of ``tables`` and of their parts."""
     found = [_Table(**row) for row in connection.execute(_FOUND, {"role": ROLE}).mappings()]
     held = [table for table in found if table.whole in tables and table.name not in WITHOUT]
     conditions = Counter(table.condition for table in held if table.condition)
     usual = conditions.most_common(1)[0][0] if conditions else None
     for table in held:
+        name, on = table.name, quoted(table.name)
         if not table.is_secured:
-            yield f"Row-level security of {table.name} is off, or does not hold its owner."
+            yield Gap(f"Row-level security of {name} is off, or does not hold its owner.", _sql(switched_on(name)))
         if table.condition != usual:
-            yield f"The policy tenant_rows of {table.name} is missing, or is not that of the other tables."
+            told = f"The policy tenant_rows of {name} is missing, or is not that of the other tables."
+            yield Gap(told, _sql(tenant_rows(name)))
         for policy in sorted(set(table.policies) - _expected(table.whole)):
-            yield f"The policy {policy} of {table.name} is not declared, and may show rows of other tenants."
+            told = f"The policy {policy} of {name} is not declared, and may show rows of other tenants."
+            yield Gap(told, f"DROP POLICY {quoted(policy)} ON {on};")
         if table.is_part and table.may_read:
-            yield f"The role {ROLE} may read {table.name} by itself, and not through its table alone."
+            told = f"The role {ROLE} may read {name} by itself, and not through its table alone."
+            yield Gap(told, f"REVOKE ALL ON {on} FROM {ROLE};")
         if table.may_truncate:
-            yield f"The role {ROLE} may empty {table.name} (TRUNCATE), whatever its rows' tenants."
+            told = f"The role {ROLE} may empty {name} (TRUNCATE), whatever its rows' tenants."
+            yield Gap(told, f"REVOKE TRUNCATE ON {on} FROM {ROLE};")
+
+
+def _sql(statements: Iterable[sa.ExecutableDDLElement]) -> str:
+    texts = (str(statement.compile(dialect=DIALECT)).split() for statement in statements)
+    return " ".join(f"{' '.join(words)};" for words in texts)
 
 
 def _expected(table: str) -> set[str]:
