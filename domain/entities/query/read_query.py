@@ -270,6 +270,8 @@ class _ParameterReader:
         return whole_order(keys)
 
     def _sort_key(self, name: str, descending: bool) -> SortKey:
+        if name.startswith("-"):
+            raise NotAWord(f"{name!r} is not known: the direction follows the name, as in '{name[1:]}:desc'")
         found = self._found(name, self.vocabulary.property)
         if found.is_many:
             raise NotAWord(f"{name!r} leads to several rows: sort by a property of the row or of a to-one relation")

@@ -148,6 +148,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("sortDirection=up", ["sortDirection"], "takes one of: asc, ascending, desc, descending"),
         ("sort=name:up", ["sort"], "takes one of: asc, ascending, desc, descending"),
         ("sort=nam", ["sort"], "did you mean 'name'?"),
+        ("sort=-name", ["sort"], "'-name' is not known: the direction follows the name, as in 'name:desc'"),
         ("sort=reviews.rating", ["sort"], "several rows"),
         ("sort=", ["sort"], "is not known"),
         ("sort=name,name:desc", ["sort"], "twice"),
