@@ -1,7 +1,7 @@
 """The console by its keyboard alone: sign-in, form and import; and where the focus is, one sees it."""
 
 import pytest
-from playwright.async_api import FilePayload, ViewportSize, expect
+from playwright.async_api import FilePayload, Locator, ViewportSize, expect
 
 from tests.console.conftest import NARROW, WIDE, Visitor
 from tests.http.app import PASSWORD
@@ -31,12 +31,18 @@ FOCUSED = """(() => {
 
 async def press_until(visitor: Visitor, name: str, key: str = "Tab") -> None:
     """Presses the key until the focus is on what is called so."""
-    wanted = visitor.page.get_by_role("textbox", name=name).or_(visitor.page.get_by_role("button", name=name)).first
+    page = visitor.page
+    wanted = page.get_by_role("textbox", name=name).or_(page.get_by_role("button", name=name))
+    await press_until_focused(visitor, wanted, key)
+
+
+async def press_until_focused(visitor: Visitor, wanted: Locator, key: str = "Tab") -> None:
     for _ in range(STOPS):
         await visitor.page.keyboard.press(key)
-        if await wanted.evaluate("element => element === document.activeElement"):
+        if await wanted.first.evaluate("element => element === document.activeElement"):
             return
-    raise AssertionError(f"{name} is not reached by {key}")
+    focused = await visitor.page.evaluate("document.activeElement?.outerHTML.slice(0, 120)")
+    raise AssertionError(f"{wanted} is not reached by {key}: the focus is on {focused}")
 
 
 async def test_signing_in_needs_no_mouse(visitor: Visitor) -> None:
@@ -70,11 +76,9 @@ async def test_a_form_needs_no_mouse(visitor: Visitor) -> None:
 async def test_an_import_needs_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products/import")
-    await expect(page.locator("input[type=file]")).to_be_attached()
-    for _ in range(STOPS):
-        await page.keyboard.press("Tab")
-        if await page.locator("input[type=file]").evaluate("element => element === document.activeElement"):
-            break
+    await expect(page.get_by_role("heading", level=1)).to_be_visible()
+    await expect(page.locator(".loading")).to_have_count(0)
+    await press_until_focused(visitor, page.locator("input[type=file]"))
     async with page.expect_file_chooser() as chooser:
         await page.keyboard.press("Space")
     content = b"name,sku,price\nBy keyboard,KEYS-1,1.50\n"
