@@ -66,6 +66,8 @@ class _InTransaction:
     def read(self) -> Store:
         return self.store
 
+    lock = read
+
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Store]:
         yield self.store
@@ -79,6 +81,9 @@ class _ReadOnly:
     def read(self) -> Store:
         return self.database.committed()
 
+    def lock(self) -> Store:
+        raise InternalError("A write was tried on a read-only connection.")
+
     def write(self) -> AbstractAsyncContextManager[Store]:
         raise InternalError("A write was tried on a read-only connection.")
 
@@ -86,5 +91,8 @@ class _ReadOnly:
 @dataclass(frozen=True)
 # Each write is a transaction of its own.
 class _Autocommit(_ReadOnly):
+    def lock(self) -> Store:
+        return self.read()
+
     def write(self) -> AbstractAsyncContextManager[Store]:
         return self.database.changing()

@@ -138,6 +138,11 @@ class Access(Protocol):
 
     def read(self) -> Store: ...
 
+    def lock(self) -> Store:
+        """The state for a statement that locks rows, which a read-only connection refuses. Nobody is locked out here:
+        transactions run one after the other."""
+        ...
+
     def write(self) -> AbstractAsyncContextManager[Store]:
         """The state to change; an exception undoes the changes."""
         ...

@@ -145,6 +145,8 @@ class Within:
     def read(self) -> Store:
         return self.store
 
+    lock = read
+
     @asynccontextmanager
     async def write(self) -> AsyncIterator[Store]:
         yield self.store

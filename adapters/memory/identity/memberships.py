@@ -17,8 +17,7 @@ class MemoryMemberships:
     access: Access
 
     async def lock(self, user_id: UUID) -> None:
-        # Transactions run one after the other: there is nobody to lock out.
-        pass
+        self.access.lock().users.get(user_id)
 
     async def save(
         self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
@@ -70,7 +69,7 @@ class MemoryMemberships:
             return removed is not None
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
-        store = self.access.read()
+        store = self.access.lock()
         shipped = {role.id for role in store.roles.values() if role.is_system and role.name == ADMIN}
         members = [membership for membership in store.memberships.values() if membership.tenant_id == tenant_id]
         held = {member.user_id: (*member.role_ids, *store.system_roles.get(member.user_id, ())) for member in members}
@@ -86,7 +85,7 @@ class MemoryMemberships:
             return True
 
     async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
-        store = self.access.read()
+        store = self.access.lock()
         held = [stored for stored in store.memberships.values() if stored.tenant_id == tenant_id and stored.is_owner]
         return sorted(stored.user_id for stored in held if store.users[stored.user_id].is_active)
 

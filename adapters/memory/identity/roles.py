@@ -22,13 +22,12 @@ class MemoryRoles:
         return [ListedRole(role, _user_count(store, role.id, tenant_id)) for role in roles]
 
     async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
-        roles = self.access.read().roles.values()
+        roles = self.access.lock().roles.values()
         found = [role for role in roles if role.name in names and role.tenant_id in (None, tenant_id)]
         return sorted(found, key=lambda role: (role.is_system, role.name))
 
     async def lock(self, role_id: UUID) -> Role | None:
-        # Transactions run one after the other: no lock is needed.
-        return self.access.read().roles.get(role_id)
+        return self.access.lock().roles.get(role_id)
 
     async def add(self, role: Role) -> None:
         async with self.access.write() as store:
@@ -62,8 +61,7 @@ class MemoryRoles:
         return [tuple(store.roles[other] for other in sorted(beside)) for beside in sorted(sets, key=sorted)]
 
     async def lock_super_admins(self) -> list[UUID]:
-        # Transactions run one after the other: no lock is needed.
-        store = self.access.read()
+        store = self.access.lock()
         shipped = {role.id for role in store.roles.values() if role.is_system and role.name == SUPER_ADMIN}
         holders = [user_id for user_id, held in store.system_roles.items() if shipped.intersection(held)]
         return sorted(user_id for user_id in holders if store.users[user_id].is_active)

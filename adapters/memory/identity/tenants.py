@@ -24,7 +24,7 @@ class MemoryTenants:
         return next((tenant for tenant in tenants if tenant.identifier == identifier), None)
 
     async def lock(self, tenant_id: UUID) -> Tenant | None:
-        # Transactions run one after the other: there is nobody to lock out.
+        self.access.lock()
         return await self.by_id(tenant_id)
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:

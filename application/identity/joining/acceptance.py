@@ -112,12 +112,13 @@ class InvitationAcceptance:
             raise ValidationError(fields=[error for error in required if missing[error.field] is UNSET])
         # Read before the link: an encrypted password is used up by being read, whatever becomes of the link.
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
-        async with self.database.read_only(EveryTenant()) as read:
-            offer = await read.received.by_hash(token_hash(form.token))
+        # Not read_only: reading roles locks them.
+        async with self.database.autocommit(EveryTenant()) as tx:
+            offer = await tx.received.by_hash(token_hash(form.token))
             if offer is None or not offer.is_living(self.clock.now()):
                 raise wrong_link()
             invitation = offer.invitation
-            roles = await read.received.roles(invitation.tenant_id, invitation.role_ids)
+            roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
         # Asked before the link is used up: the login comes after it.
         permissions = smallest(name for role in roles for name in role.permissions)
         await self.applications.ensure_takes(app_id, invitation.tenant_id, permissions)

@@ -24,8 +24,7 @@ class MemoryTenantDomains:
         ]
 
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
-        # Transactions run one after the other: there is nobody to lock out.
-        return self.access.read().domains.get((tenant_id, domain))
+        return self.access.lock().domains.get((tenant_id, domain))
 
     async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
         return DomainStanding(_is_taken(self.access.read(), tenant_id, domain), len(await self.all(tenant_id)))
@@ -98,7 +97,7 @@ class MemoryJoinRequests:
         return [ListedJoinRequest(each, user.email, user.full_name) for each, user in owners], len(waiting)
 
     async def lock(self, tenant_id: UUID, user_id: UUID) -> JoinRequest | None:
-        return self.access.read().join_requests.get((tenant_id, user_id))
+        return self.access.lock().join_requests.get((tenant_id, user_id))
 
     async def end(self, tenant_id: UUID, user_id: UUID, status: JoinStatus, at: datetime, by: UUID | None) -> bool:
         async with self.access.write() as store:

@@ -68,8 +68,7 @@ class MemoryInvitations:
         return [ListedInvitation(stored, _role_names(store, stored)) for stored in page], len(found)
 
     async def lock(self, tenant_id: UUID, invitation_id: UUID) -> Invitation | None:
-        # Transactions run one after the other: there is nobody to lock out.
-        return self.access.read().invitations.get((tenant_id, invitation_id))
+        return self.access.lock().invitations.get((tenant_id, invitation_id))
 
     async def renew(self, invitation: Invitation) -> None:
         async with self.access.write() as store:
@@ -110,7 +109,7 @@ class MemoryReceivedInvitations:
         return [offer for offer in offers if offer.is_living(now)]
 
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID]) -> list[Role]:
-        return _roles(self.access.read(), tenant_id, role_ids)
+        return _roles(self.access.lock(), tenant_id, role_ids)
 
 
 def _key(invitation: Invitation) -> tuple[UUID, UUID]:

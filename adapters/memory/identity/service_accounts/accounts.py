@@ -31,8 +31,7 @@ class MemoryServiceAccounts:
         return None if account is None or account.tenant_id != tenant_id else _listed(store, account, now)
 
     async def lock(self, tenant_id: UUID) -> int:
-        # Transactions run one after the other: no lock is needed.
-        accounts = self.access.read().service_accounts.values()
+        accounts = self.access.lock().service_accounts.values()
         return sum(account.tenant_id == tenant_id for account in accounts)
 
     async def add(self, account: ServiceAccount) -> None:

@@ -19,7 +19,7 @@ class MemoryApiKeys:
     access: Access
 
     async def lock(self, tenant_id: UUID, account_id: UUID, now: datetime) -> int:
-        # Transactions run one after the other: no lock is needed.
+        self.access.lock()
         return len(await self.of_account(tenant_id, account_id, now))
 
     async def of_account(self, tenant_id: UUID, account_id: UUID, now: datetime) -> list[ApiKey]:
