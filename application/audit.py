@@ -27,10 +27,9 @@ async def record(
 async def record_on_member(
     tx: AuditedTransaction, action: str, caller: Caller, state: AccountState, client: Client, now: datetime
 ) -> None:
-    """Adds what the caller did to somebody's account: from the tenant ``system`` also in the tenants of the account."""
-    tenants = {membership.tenant_id for membership in state.memberships} if caller.acts_for_all else set()
-    line = event(action, caller.user_id, state.user.id, client, now)
-    await _add_to_all(tx, {caller.tenant.id, *tenants}, line)
+    """Adds what the caller did to somebody's account, in each tenant that is told."""
+    tenants = caller.told_in(membership.tenant_id for membership in state.memberships)
+    await _add_to_all(tx, tenants, event(action, caller.user_id, state.user.id, client, now))
 
 
 async def record_by_mail(

@@ -68,7 +68,7 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) ->
         factor_reproofs=reproofs,
         second_factor=SecondFactor(database, tickets, proofs, registration, passkeys, sign_in, clock),
         passkey_login=PasskeyLogin(database, passkeys, sign_in, factor_counts, clock),
-        my_factors=MyFactors(database, registration, issuing.gate, clock, ids),
+        my_factors=MyFactors(database, adapters.social, registration, issuing.gate, clock, ids),
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
         # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
         related_origins=RelatedOrigins([name for name in settings.passkey_origins if name.startswith("http")]),

@@ -1,26 +1,21 @@
 """The caller's accounts at social providers: listing and unlinking them."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
+from application.identity.ways_in import WayTransaction, ensure_way_in
 from application.ports.database import Database, Mail
-from application.ports.identity.accounts import AccountTransaction, LinkedProvider, SocialProviders
-from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.accounts import LinkedProvider, SocialProviders
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
-from domain.errors import Conflict, NotFound, TokenInvalid
-from domain.identity.users import AccountState, profile_key
+from domain.errors import NotFound, TokenInvalid
+from domain.identity.users import profile_key
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
-
-
-class LinkTransaction(AccountTransaction, FactorTransaction, Protocol):
-    """Parts of the database that hold the ways to log in."""
 
 
 @dataclass(frozen=True)
 class LinkedIdentities:
-    database: Database[LinkTransaction]
+    database: Database[WayTransaction]
     providers: SocialProviders
     cache: Cache
     clock: Clock
@@ -41,7 +36,6 @@ class LinkedIdentities:
     async def _unlink(self, caller: Caller, provider: str, client: Client) -> None:
         now, name = self.clock.now(), provider.casefold()
         async with self.database.transaction(EveryTenant()) as tx:
-            # Locked, so that of two ways that are removed at once one stays.
             await tx.memberships.lock(caller.user_id)
             state = await tx.users.state(caller.user_id)
             if state is None:
@@ -49,9 +43,8 @@ class LinkedIdentities:
             linked = await tx.social.of_user(caller.user_id)
             if name not in {identity.provider for identity in linked}:
                 raise NotFound
-            if not await self._has_another_way(tx, state, linked, name):
-                raise Conflict("This is your only way to log in: set a password or add a passkey first.")
             await tx.social.unlink(caller.user_id, name)
+            await ensure_way_in(tx, state.user, self.providers.names)
             await tx.outbox.add(
                 Mail(
                     id=self.ids.new(),
@@ -65,14 +58,3 @@ class LinkedIdentities:
             )
             line = event("identity.unlinked", caller.user_id, caller.user_id, client, now)
             await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
-
-    async def _has_another_way(
-        self, tx: LinkTransaction, state: AccountState, linked: list[LinkedProvider], name: str
-    ) -> bool:
-        # A provider that the operator has turned off lets nobody in.
-        others = {identity.provider for identity in linked} - {name}
-        if state.user.password_hash is not None or others & set(self.providers.names):
-            return True
-        factors = await tx.factors.of(state.user.id)
-        # An old security key that does not verify its user is a second factor only.
-        return any(factor.credential is not None and factor.credential.uv_initialized for factor in factors)

@@ -12,6 +12,7 @@ FactorKind = Literal["totp", "passkey"]
 Method = Literal["passkey", "totp", "recovery"]
 
 FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
+METHODS: tuple[Method, ...] = (*FACTOR_KINDS, "recovery")
 MOST_FACTORS = 20
 MOST_TOTP = 3
 """More apps would give each guess more codes to hit."""

@@ -17,7 +17,9 @@ from application.identity.factors.forms import (
 from application.identity.factors.proofs import notice
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.gate import SecondFactorGate
+from application.identity.ways_in import WayTransaction, ensure_way_in
 from application.ports.database import Database
+from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.factors import FactorTransaction
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
@@ -29,7 +31,8 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_a
 
 @dataclass(frozen=True)
 class MyFactors:
-    database: Database[FactorTransaction]
+    database: Database[WayTransaction]
+    providers: SocialProviders
     registration: FactorRegistration
     gate: SecondFactorGate
     clock: Clock
@@ -82,7 +85,8 @@ class MyFactors:
     async def remove(self, caller: Caller, factor_id: UUID, client: Client) -> None:
         """Removes a factor; recovery codes go with the last one.
 
-        Raises NotFound, and Conflict for the last one while a tenant of the caller, or the service, requires one.
+        Raises NotFound, and Conflict for the last one while a tenant of the caller, or the service, requires one, and
+        for a passkey that is the only way to log in.
         """
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
@@ -91,6 +95,8 @@ class MyFactors:
             factors = await tx.factors.of(caller.user_id)
             if not await tx.factors.remove(caller.user_id, factor_id):
                 raise NotFound
+            if any(factor.id == factor_id and factor.credential is not None for factor in factors):
+                await ensure_way_in(tx, state.user, self.providers.names)
             # Codes stand in for a factor: without one they would be a second password.
             if len(factors) == 1:
                 self._ensure_not_required(state)

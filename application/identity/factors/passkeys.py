@@ -46,11 +46,15 @@ class Passkeys:
     ids: Ids
 
     async def begin(self, user: User, factors: Sequence[Factor]) -> Begun:
-        """Begins a new passkey; those that the user has are excluded."""
+        """Begins a new passkey; those that log the user in are excluded.
+
+        One that is a second factor alone, since it is older than the first proof of the address, is registered anew.
+        """
         async with self.database.autocommit(EveryTenant()) as tx:
             handle = await tx.passkey_handles.of(user.id, random.token_bytes(HANDLE_BYTES))
         challenge, names = random.token_bytes(CHALLENGE_BYTES), (user.email, user.full_name)
-        options = await self.ceremonies.creation(handle, names, credentials_of(factors), challenge)
+        known = [credential for credential in credentials_of(factors) if credential.uv_initialized]
+        options = await self.ceremonies.creation(handle, names, known, challenge)
         return Begun(state=self._sealed(challenge, "make", user.id), options=options)
 
     async def made(self, user_id: UUID, state: str, response: Assertion) -> NewPasskey:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.audit import record_on_member
 from application.identity.factors.proofs import notice
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
@@ -13,7 +12,7 @@ from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_may_change_account, ensure_may_change_owner
 from domain.identity.factors import guesses_of
-from domain.scope import Caller, Client, EveryTenant, user_subject
+from domain.scope import Caller, Client, EveryTenant, event, user_subject
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,9 @@ class FactorResets:
                 await tx.attempts.unlock(guesses_of(user_id))
                 versions = await tx.token_versions.bump([subject])
                 await tx.users.end_sessions(user_id, now)
-                await record_on_member(tx, "factor.reset", caller, state, client, now)
+                line = event("factor.reset", caller.user_id, user_id, client, now)
+                for tenant_id in caller.told_in(membership.tenant_id for membership in state.memberships):
+                    await tx.audit.add(tenant_id, line)
                 if removed:
                     await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
             published.update(versions)

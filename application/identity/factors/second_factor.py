@@ -26,8 +26,8 @@ from application.ports.identity.sessions import Ticket, Tickets
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
-from domain.errors import AccountLocked
-from domain.identity.factors import FactorKind, further, guesses_of
+from domain.errors import AccountLocked, ValidationError
+from domain.identity.factors import FactorKind, Method, further, guesses_of
 from domain.identity.users import AccountState
 from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
@@ -42,6 +42,10 @@ class LoginEntrance(Protocol):
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
     ) -> LoginResult:
         """Passes the gate again, starts the session and returns the result of a login."""
+        ...
+
+    async def ensure_application(self, state: AccountState, preferred: UUID | None, app_id: str | None) -> None:
+        """Raises Forbidden where the application would refuse the login."""
         ...
 
     async def enter(
@@ -64,16 +68,19 @@ class SecondFactor:
     async def verify(self, form: VerifyForm, client: Client) -> Completed:
         """Completes a login, or a switch of the tenant, by a factor of the account.
 
-        Raises ValidationError on ``ticket``, which survives wrong answers, and what FactorProofs and logins raise.
+        Raises ValidationError on ``ticket``, which survives wrong answers, and on a ``method`` that it does not name,
+        and what FactorProofs and logins raise.
         """
         ticket, state = await self._opened(form.ticket, "challenge")
+        _ensure_counts(ticket, form.method, "method")
         proof = Proof(method=form.method, code=form.code, state=form.state, response=form.response)
         added = await self.proofs.show(state.user, proof, client, Spent(ticket.id, ticket.until))
         return await self._complete(ticket.content.waiting, state, added, client)
 
     async def enrol(self, form: EnrolForm) -> Begun:
-        """Begins a factor for an account that must have one. Raises ValidationError on ``ticket``."""
-        _, state = await self._opened(form.ticket, "enrolment")
+        """Begins a factor for an account that must have one. Raises ValidationError on ``ticket`` and ``kind``."""
+        ticket, state = await self._opened(form.ticket, "enrolment")
+        _ensure_counts(ticket, form.kind, "kind")
         async with self.database.read_only(EveryTenant()) as read:
             factors = await read.factors.of(state.user.id)
         return await self.registration.begin(form.kind, state.user, factors)
@@ -81,20 +88,25 @@ class SecondFactor:
     async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Completed:
         """Stores the factor and completes the login; the ticket is used up by success alone.
 
-        Raises ValidationError on ``ticket``, ``state``, ``code`` or ``response``, and AccountLocked after five tries.
+        Raises ValidationError on ``ticket``, ``state``, ``code`` or ``response``, AccountLocked after five tries, and
+        Forbidden where the login's application would refuse it.
         """
         ticket, state = await self._opened(form.ticket, "enrolment")
+        waiting = ticket.content.waiting
         # Counted like a guess, so that a ticket gives five tries and no more.
         await self._reserve(state)
         kind: FactorKind = "totp" if isinstance(form.code, str) else "passkey"
+        _ensure_counts(ticket, kind, "code" if kind == "totp" else "response")
+        # Asked before anything is stored: the recovery codes are shown once, by the login that follows.
+        await self.entrance.ensure_application(state, waiting.preferred, waiting.app_id)
         new = await self.registration.finish(kind, state.user.id, form)
         codes = await self._store(ticket, state, new, client)
-        waiting = ticket.content.waiting
         return _enrolled(await self._complete(waiting, state, new.methods, client), codes)
 
     async def ask(self, ticket: str) -> Begun:
         """Asks for a passkey of the account whose login waits. Raises ValidationError on ``ticket`` or ``method``."""
-        _, state = await self._opened(ticket, "challenge")
+        opened, state = await self._opened(ticket, "challenge")
+        _ensure_counts(opened, "passkey", "method")
         async with self.database.read_only(EveryTenant()) as read:
             factors = await read.factors.of(state.user.id)
         return await self.passkeys.ask(state.user.id, factors)
@@ -155,6 +167,12 @@ class SecondFactor:
             now_there, by_password=waiting.by_password, renewed=waiting.renewed, methods=methods
         )
         return await self.entrance.complete_login(verified, waiting.preferred, waiting.app_id, client)
+
+
+def _ensure_counts(ticket: Ticket[Pending], method: Method, field: str) -> None:
+    """Raises ValidationError before anything is used up or stored that the login would not be let in by."""
+    if method not in ticket.content.methods:
+        raise ValidationError.on(field, "does not count here: take another method")
 
 
 def _enrolled(result: Completed, codes: list[str]) -> Completed:

@@ -64,4 +64,7 @@ class Targets:
         # In bytes: a cookie holds it while its owner is at a provider, and browsers keep 4 kB.
         if target.state is not None and len(target.state.encode("utf-8", "replace")) > LONGEST_STATE:
             raise ValidationError.on("state", f"takes {LONGEST_STATE} bytes at most")
+        # RFC 6749, A.5, has none of them. Each would take six bytes in the cookie.
+        if target.state is not None and any(char < " " for char in target.state):
+            raise ValidationError.on("state", "takes no control characters")
         return application

@@ -83,7 +83,8 @@ class DomainJoining:
             state = await tx.users.state(seen.user.id)
             current = await tx.domains.lock(found.tenant_id, domain)
             if state is None or current is None or not _may_come_in(state, current):
-                return seen
+                # Another login of the user may have joined at the same moment: its membership is this one's as well.
+                return state or seen
             # Asked again here: the tenant may have been closed since its domains were read.
             tenant = await tx.memberships.visit(current.tenant_id, self.clock.now())
             if tenant is None or not tenant.tenant_is_active:

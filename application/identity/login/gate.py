@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import RenewedHash
 from domain.errors import Challenge, Error, MfaEnrolmentRequired, MfaRequired, ReauthenticationRequired
-from domain.identity.factors import Demand, FactorKind, Step, demand_of, step_needed
+from domain.identity.factors import METHODS, Demand, FactorKind, Method, Step, demand_of, step_needed
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState, Membership
 from domain.scope import user_subject
@@ -41,7 +41,8 @@ class Pending(Struct, frozen=True, kw_only=True):
     """The content of a ticket.
 
     ``revocations`` is the version of the user's tokens and ``kinds`` are the factors of the account at its time: the
-    ticket is worth nothing once the version, and for an enrolment the factors, have changed.
+    ticket is worth nothing once the version, and for an enrolment the factors, have changed. ``methods`` are those that
+    may be shown, or the kinds that may be set up.
     """
 
     purpose: Literal["challenge", "enrolment"]
@@ -49,6 +50,7 @@ class Pending(Struct, frozen=True, kw_only=True):
     kinds: tuple[FactorKind, ...]
     revocations: int
     waiting: Waiting
+    methods: tuple[Method, ...] = METHODS
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,7 @@ class SecondFactorGate:
             kinds=state.factors.kinds,
             revocations=revocations_of(state),
             waiting=waiting,
+            methods=step.methods,
         )
         # Nothing is stored: a login that is never finished leaves no session and no row behind.
         until = now + WAITS

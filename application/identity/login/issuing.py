@@ -29,7 +29,7 @@ from domain.identity.tokens import (
     unknown_session,
 )
 from domain.identity.users import AccountState, Membership, days_until_expiration, must_change_password
-from domain.scope import EveryTenant, TokenType, tenant_subject
+from domain.scope import EveryTenant, TokenType, smallest, tenant_subject
 
 
 class Pair(TypedDict):
@@ -148,6 +148,12 @@ class TokenIssuing:
         # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
+
+    async def ensure_application(self, state: AccountState, membership: Membership | None, app_id: str | None) -> None:
+        """Raises Forbidden where the application takes no token of the user for the tenant."""
+        roles = state.roles_in(membership) if membership else ()
+        permissions = smallest(name for role in roles for name in role.permissions)
+        await self.applications.ensure_takes(app_id, membership.tenant_id if membership else None, permissions)
 
     def _ensure_living(
         self, stored: Session, state: AccountState, membership: Membership | None, now: datetime

@@ -11,7 +11,7 @@ from application.ports.database import Database
 from application.ports.identity.sessions import Authentication, SessionTransaction
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
-from domain.errors import MfaRequired, SerializationConflict, TokenInvalid, ValidationError
+from domain.errors import Error, SerializationConflict, TokenInvalid, ValidationError
 from domain.identity.factors import further
 from domain.identity.tokens import Session, proved_by
 from domain.identity.users import AccountState, User, ensure_may_sign_in
@@ -61,9 +61,9 @@ class Reauthentication:
             methods = ("pwd",)
         try:
             return await self._renew(caller, state.user, methods, client)
-        except MfaRequired:
-            # The password was right, and was counted as an attempt before it was checked.
-            if "pwd" in methods:
+        except Error as refusal:
+            # The password was right, unless it was changed meanwhile, and was counted as an attempt before its check.
+            if "pwd" in methods and not isinstance(refusal, TokenInvalid):
                 await self._give_back(state.user, client)
             raise
 

@@ -109,6 +109,11 @@ class SignIn:
         await self.cache.drop([profile_key(user.id)])
         return result
 
+    async def ensure_application(self, state: AccountState, preferred: UUID | None, app_id: str | None) -> None:
+        """Raises Forbidden where the application would refuse the login, for its tenant or the user's permissions."""
+        state = await self.issuing.with_visited_tenant(state, preferred)
+        await self.issuing.ensure_application(state, choose_tenant(state.memberships, preferred).membership, app_id)
+
     @retry_on_conflict
     async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
         """Records a failed login in the audit trail; ``gives_back`` takes the attempt back that was counted for it."""

@@ -17,6 +17,7 @@ async def person(app: TestApp) -> Person:
 
 async def test_a_proof_without_its_parts_is_no_guess(person: Person) -> None:
     await person.add_app()
+    await person.add_passkey()
     ticket = await person.ticket()
     for method, missing in (("totp", ["code"]), ("recovery", ["code"]), ("passkey", ["state", "response"])) * 2:
         refused = await person.post("mfa/verify", {"ticket": ticket, "method": method})

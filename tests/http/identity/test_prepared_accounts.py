@@ -136,3 +136,13 @@ async def test_whoever_sets_one_up_at_the_same_moment_is_judged_again_under_the_
         await services.my_factors.finish(caller, "totp", form, Client(address="192.0.2.1", network="192.0.2.1"))
     async with squatter.app.database.read_only(EveryTenant()) as read:
         assert len(await read.factors.of(caller.user_id)) == 2  # those of before
+
+
+async def test_a_passkey_of_before_is_registered_anew(squatter: Person) -> None:
+    """A browser refuses to register an authenticator again whose credential is excluded."""
+    begun = await squatter.done("factors/passkeys/begin", {})
+    assert len(begun["options"]["excludeCredentials"]) == 1
+    await by_reset(squatter)
+    assert (await squatter.show_passkey(await squatter.ticket())).status_code == 200
+    begun = await squatter.done("factors/passkeys/begin", {})
+    assert begun["options"].get("excludeCredentials", []) == []

@@ -230,3 +230,16 @@ async def test_every_proof_is_in_the_audit_trail(guarded: TestApp) -> None:
     of_tenant = claims_of(guarded.tokens["acme"])["tenant_id"]
     mine = [event["action"] for event in events.json()["data"]["items"] if event["tenantId"] == of_tenant]
     assert "reauthenticated" in mine
+
+
+async def test_right_passwords_that_are_refused_for_another_reason_lock_nothing(guarded: TestApp) -> None:
+    application = {"appId": "shop", "name": "Shop"}
+    made = await guarded.call("POST", "/api/applications", as_whom="root", json=application)
+    assert made.status_code == 201, made.text
+    body = {"email": "reader@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
+    answer = await guarded.call("POST", "/api/auth/login", json={**body, "requestedAppId": "shop"})
+    guarded.tokens["in the shop"] = answer.json()["data"]["token"]
+    await guarded.call("PUT", made.headers["location"], as_whom="root", json={**application, "isActive": False})
+    refused = [await show(guarded, "in the shop", password=PASSWORD) for _ in range(6)]
+    assert {answer.status_code for answer in refused} == {403}
+    assert (await guarded.call("POST", "/api/auth/login", json=body)).status_code == 200

@@ -225,3 +225,46 @@ async def test_a_state_of_somebody_else_sets_up_nothing(person: Person) -> None:
     made = Authenticator().make(options["options"])
     refused = await person.post("factors/passkeys/finish", {"state": options["state"], "response": made}, signed=True)
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "state")
+
+
+async def test_a_kind_that_does_not_count_is_refused_before_it_is_stored(person: Person) -> None:
+    """Its recovery codes would have been made, and shown to nobody."""
+    await ask_for_factors(person.app, tenant_of(person), mfa_methods=("passkey",))
+    ticket = await enrolment(person)
+    refused = await person.post("mfa/enrol", {"ticket": ticket, "kind": "totp"})
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "kind")
+    begun = (await person.post("mfa/enrol", {"ticket": ticket, "kind": "passkey"})).json()["data"]
+    by_code = await person.post("mfa/enrol/finish", {"ticket": ticket, "state": begun["state"], "code": "123456"})
+    assert (by_code.status_code, by_code.json()["errors"][0]["field"]) == (400, "code")
+    body = {"ticket": ticket, "state": begun["state"], "response": person.key.make(begun["options"])}
+    done = await person.post("mfa/enrol/finish", body)
+    assert done.status_code == 200, done.text
+    assert len(done.json()["data"]["recoveryCodes"]) == 10
+
+
+async def test_a_method_that_does_not_count_is_refused_before_it_is_used_up(person: Person) -> None:
+    await person.add_app()
+    await ask_for_factors(person.app, tenant_of(person), mfa_methods=("totp",))
+    ticket = await person.ticket()
+    refused = await person.verify(ticket, "recovery", code=person.codes[0])
+    assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "method")
+    asked = await person.post("mfa/passkey", {"ticket": ticket})
+    assert (asked.status_code, asked.json()["errors"][0]["field"]) == (400, "method")
+    assert (await person.verify(ticket)).status_code == 200
+    listed = await person.app.call("GET", "/api/auth/factors", as_whom=person.name)
+    assert listed.json()["recoveryCodesLeft"] == 10
+
+
+async def test_an_application_that_refuses_the_login_leaves_no_factor_behind(person: Person) -> None:
+    await ask_for_factors(person.app, tenant_of(person))
+    application = {"appId": "shop", "name": "Shop", "requiredPermission": "sell:products"}
+    made = await person.app.call("POST", "/api/applications", as_whom="root", json=application)
+    assert made.status_code == 201, made.text
+    answer = await person.login(requestedAppId="shop")
+    assert (answer.status_code, answer.json()["errorCode"]) == (401, "MFA_ENROLMENT_REQUIRED"), answer.text
+    ticket = answer.json()["mfa"]["ticket"]
+    refused = await finish(person, ticket, await begin(person, ticket))
+    assert (refused.status_code, refused.json()["errorCode"]) == (403, "FORBIDDEN")
+    ticket = await enrolment(person)
+    assert (await finish(person, ticket, await begin(person, ticket))).status_code == 200
+    assert len(person.codes) == 10

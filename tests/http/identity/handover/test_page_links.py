@@ -22,6 +22,7 @@ WRONG: list[dict[str, str | None]] = [
     {"code_challenge": "short"},
     {"code_challenge_method": "plain"},
     {"state": "x" * 1_001},
+    {"state": "a\r\nb"},
 ]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import cast
+from uuid import UUID
 
 import httpx
 import pytest
@@ -10,7 +11,9 @@ from msgspec.structs import replace
 
 from adapters.memory.dns import MemoryDnsRecords
 from application.identity.joining.domain_joining import KNOWN_FOR, KnownDomains
+from application.ports.identity.users import VerifiedIdentity
 from domain.identity.domains import DOMAINS
+from domain.scope import Client, EveryTenant
 from tests.builders import NOW
 from tests.http.app import ADMIN, PASSWORD, Json
 from tests.http.identity.joining.invited import Invited, told
@@ -263,3 +266,16 @@ async def test_changes_ask_for_a_recent_proof_of_a_person(invited: Invited) -> N
     assert told(await verify(invited, whom="old"))[:2] == (401, "REAUTHENTICATION_REQUIRED")
     assert told(await save(invited, whom="machine"))[:2] == (403, "FORBIDDEN")
     assert (await invited.tenants.call("old", "GET", PATH)).status_code == 200
+
+
+async def test_of_two_first_logins_at_once_the_second_has_the_membership_as_well(invited: Invited) -> None:
+    await proved(invited)
+    email = await somebody(invited)
+    async with invited.database.read_only(EveryTenant()) as read:
+        seen = await read.users.state_by_email(email)
+    assert seen is not None
+    verified = VerifiedIdentity(seen, by_password=True, methods=("pwd",))
+    joining = invited.tenants.app.services.sign_in.joining
+    states = [await joining.joined(verified, Client(address="192.0.2.1", network="192.0.2.1")) for _ in range(2)]
+    acme = UUID(invited.tenants.tenants["acme"])
+    assert [state.membership_in(acme) is not None for state in states] == [True, True]

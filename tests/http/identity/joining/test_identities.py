@@ -109,3 +109,24 @@ async def test_nobody_unlinks_for_others_without_a_recent_proof_or_as_a_machine(
     assert await unlink(linked, whom="old") == (401, "REAUTHENTICATION_REQUIRED")
     assert await unlink(linked, whom="machine") == (403, "FORBIDDEN")
     assert told(await linked.tenants.call("machine", "GET", PATH))[:2] == (403, "FORBIDDEN")
+
+
+async def test_a_passkey_that_is_the_only_way_in_stays(linked: Invited, monkeypatch: pytest.MonkeyPatch) -> None:
+    providers = cast(MemorySocialProviders, linked.tenants.app.adapters.social)
+    assert isinstance(providers.names, dict)
+    # other tests share the providers
+    monkeypatch.delitem(providers.names, "google", raising=False)
+    async with linked.database.transaction(EveryTenant()) as tx:
+        state = await tx.users.state(UUID(linked.tenants.users["member"]))
+        assert state is not None
+        passkey = passkey_of(state.user)
+        await tx.factors.add(passkey)
+
+    async def remove() -> tuple[int, str]:
+        answer = await linked.tenants.call("member", "DELETE", f"/api/auth/factors/{passkey.id}")
+        return answer.status_code, answer.json().get("errorCode", "")
+
+    assert await remove() == (409, "CONFLICT")
+    monkeypatch.setitem(providers.names, "google", None)
+    # of the two ways that are left one goes, whichever is asked for first
+    assert sorted(status for status, _ in await asyncio.gather(remove(), unlink(linked))) == [200, 409]
