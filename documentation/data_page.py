@@ -110,8 +110,8 @@ INTERNAL: Mapping[str, str] = MappingProxyType(
         "spent_ids": "id expires_at",
         "tenants": "id name identifier domain is_active created_at settings deleted_at",
         "user_roles": "user_id role_id",
-        "users": "id email_confirmed email_proved is_active must_change_password password_set_at created_at updated_at "
-        "webauthn_handle",
+        "users": "id email_confirmed email_proved email_proved_at is_active must_change_password password_set_at "
+        "created_at updated_at webauthn_handle",
     }
 )
 BY_LEVEL = (("secret", SECRET), ("personal", PERSONAL), ("internal", INTERNAL), ("public", PUBLIC))

@@ -138,8 +138,10 @@ class Accounts:
                 await self._confirm(tx, token, client, now)
                 # Security: a reset is how an owner stops a change of the address that a thief asked for.
                 await tx.email_changes.end(user.id)
-                if before is not None and not before.user.email_proved:
-                    await end_passkey_logins(tx, user, client, now)
+                # Security: whoever had the account before its address was the owner's may have registered passkeys.
+                proved_at = before.user.email_proved_at if before else None
+                if proved_at is not None or (before is not None and not before.user.email_proved):
+                    await end_passkey_logins(tx, user, client, now, before=proved_at)
                 versions = await self._end_sessions(tx, user.id, subjects, now)
                 if before is not None:
                     await record_by_mail(tx, "password.reset", before, client, self.clock.now())
@@ -243,13 +245,15 @@ class Accounts:
         )
 
 
-async def end_passkey_logins(tx: AccountTransaction, user: User, client: Client, now: datetime) -> None:
-    """Lets passkeys of before the first proof of an address log nobody in by themselves: whoever made the account may
-    have registered them.
+async def end_passkey_logins(
+    tx: AccountTransaction, user: User, client: Client, now: datetime, *, before: datetime | None = None
+) -> None:
+    """Lets passkeys of before the proof of an address, or all, log nobody in by themselves: whoever had the account
+    then may have registered them.
 
     No proof of an address removes a factor, or a mailbox alone would be enough. The user's row must be locked.
     """
-    if await tx.credentials.end_passkey_logins(user.id):
+    if await tx.credentials.end_passkey_logins(user.id, before):
         await tx.audit.add(SYSTEM_TENANT_ID, event("factor.unproved", user.id, user.id, client, now))
 
 

@@ -126,6 +126,7 @@ class EmailChangeRequests:
             email_key=change.email_key,
             email_confirmed=True,
             email_proved=True,
+            email_proved_at=now,
             updated_at=now,
         )
         await tx.users.save(changed, user)

@@ -89,7 +89,8 @@ class User(Struct, frozen=True, kw_only=True, rename="camel"):
 
     ``email`` is as entered; ``email_key`` is its normal form, by which addresses are compared. ``email_proved``: the
     owner has opened a link sent to the address, or a social provider vouched for it. An account made by an
-    administrator is confirmed without being proved, and so is not safe to link to a social identity.
+    administrator is confirmed without being proved, and so is not safe to link to a social identity. None in
+    ``email_proved_at`` is for proofs of before it was kept.
     """
 
     id: UUID
@@ -107,6 +108,7 @@ class User(Struct, frozen=True, kw_only=True, rename="camel"):
     created_at: datetime
     updated_at: datetime
     last_login_at: datetime | None = None
+    email_proved_at: datetime | None = None
 
 
 # Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.

@@ -111,15 +111,19 @@ class MemoryCredentials:
                 return False
             if not user.email_proved:
                 unlink_all(store, user_id)
-            store.users[user_id] = replace(user, email_confirmed=True, email_proved=True, updated_at=at)
+            proved_at = user.email_proved_at if user.email_proved else at
+            store.users[user_id] = replace(
+                user, email_confirmed=True, email_proved=True, email_proved_at=proved_at, updated_at=at
+            )
             return True
 
-    async def end_passkey_logins(self, user_id: UUID) -> int:
+    async def end_passkey_logins(self, user_id: UUID, before: datetime | None) -> int:
         async with self.access.write() as store:
             ended = {
                 key: replace(factor, credential=replace(factor.credential, uv_initialized=False))
                 for key, factor in store.factors.items()
-                if factor.user_id == user_id and factor.credential is not None and factor.credential.uv_initialized
+                if factor.user_id == user_id and (before is None or factor.created_at < before)
+                if factor.credential is not None and factor.credential.uv_initialized
             }
             store.factors = {**store.factors, **ended}
             return len(ended)

@@ -26,7 +26,8 @@ FROM (
                 u.password_hash AS "passwordHash", u.email_confirmed AS "emailConfirmed",
                 u.email_proved AS "emailProved", u.is_active AS "isActive",
                 u.must_change_password AS "mustChangePassword", u.password_set_at AS "passwordSetAt",
-                u.created_at AS "createdAt", u.updated_at AS "updatedAt", u.last_login_at AS "lastLoginAt") o
+                u.created_at AS "createdAt", u.updated_at AS "updatedAt", u.last_login_at AS "lastLoginAt",
+                u.email_proved_at AS "emailProvedAt") o
     ) AS user, (
         SELECT coalesce(json_agg(row_to_json(o) ORDER BY o."joinedAt", o."tenantId"), '[]') FROM (
             SELECT m.tenant_id AS "tenantId", t.name AS "tenantName", t.is_active AS "tenantIsActive",

@@ -39,14 +39,17 @@ WHERE id = $1"""
 # Every part of the statement sees the account as it was before: unproved, where this is the proof.
 _CONFIRM_EMAIL = """
 WITH proved AS (
-    UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3
+    UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3,
+        email_proved_at = CASE WHEN email_proved THEN email_proved_at ELSE $3 END
     WHERE id = $1 AND email_key = $2 RETURNING id),
 unlinked AS (
     DELETE FROM social_identities
     WHERE user_id IN (SELECT id FROM proved) AND EXISTS (SELECT FROM users WHERE id = $1 AND NOT email_proved))
 SELECT true FROM proved"""
 _END_PASSKEY_LOGINS = """
-WITH ended AS (UPDATE factors SET uv_initialized = false WHERE user_id = $1 AND uv_initialized RETURNING 1)
+WITH ended AS (
+    UPDATE factors SET uv_initialized = false
+    WHERE user_id = $1 AND uv_initialized AND ($2::timestamptz IS NULL OR created_at < $2) RETURNING 1)
 SELECT count(*) FROM ended"""
 _CHANGE_OF_USER = """
 SELECT user_id, email, email_key, hash, requested_at, expires_at, mailed_at FROM email_changes WHERE user_id = $1"""
@@ -117,8 +120,8 @@ class PostgresCredentials:
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
         return bool(await self.connection.fetchval(_CONFIRM_EMAIL, user_id, email_key, at))
 
-    async def end_passkey_logins(self, user_id: UUID) -> int:
-        return int(await self.connection.fetchval(_END_PASSKEY_LOGINS, user_id))
+    async def end_passkey_logins(self, user_id: UUID, before: datetime | None) -> int:
+        return int(await self.connection.fetchval(_END_PASSKEY_LOGINS, user_id, before))
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ TAKEN: Mapping[str, tuple[str, str]] = {"uq_users_email": ("email", "There is an
 _ADD = """
 INSERT INTO users (
     id, email, email_key, full_name, phone_number, profile_picture_url, password_hash, email_confirmed, email_proved,
-    is_active, must_change_password, password_set_at, created_at, updated_at, last_login_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"""
+    is_active, must_change_password, password_set_at, created_at, updated_at, last_login_at, email_proved_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)"""
 _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
 _END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1"

@@ -42,6 +42,7 @@ class UserRow(IdentityBase):
     created_at: Mapped[datetime]
     updated_at: Mapped[datetime]
     last_login_at: Mapped[datetime | None]
+    email_proved_at: Mapped[datetime | None]
     webauthn_handle: Mapped[bytes | None]  # what passkeys call the user: random, and not the id
 
     __table_args__ = (

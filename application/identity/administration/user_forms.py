@@ -128,6 +128,7 @@ def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
         # A new address has to be confirmed and proved again.
         given["email_confirmed"] = user.email_confirmed and key == user.email_key
         given["email_proved"] = user.email_proved and key == user.email_key
+        given["email_proved_at"] = user.email_proved_at if key == user.email_key else None
     changed = replace(user, **given)
     return None if changed == user else replace(changed, updated_at=now)
 

@@ -205,6 +205,7 @@ class UserImport:
             password_hash=stored,
             email_confirmed=imported.email_confirmed,
             email_proved=imported.email_confirmed,
+            email_proved_at=now if imported.email_confirmed else None,
             is_active=imported.is_active,
             password_set_at=now if stored else None,
             created_at=now,

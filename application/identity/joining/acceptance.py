@@ -271,6 +271,7 @@ class InvitationAcceptance:
             # The link came by mail: whoever has it reads what is sent to the address.
             email_confirmed=True,
             email_proved=True,
+            email_proved_at=now,
             password_set_at=now,
             created_at=now,
             updated_at=now,

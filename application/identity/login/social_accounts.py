@@ -87,6 +87,7 @@ class SocialAccounts:
             full_name=plain(identity.name).strip()[:NAME_LENGTH] or key.partition("@")[0],
             email_confirmed=identity.email_verified,
             email_proved=identity.email_verified,
+            email_proved_at=now if identity.email_verified else None,
             created_at=now,
             updated_at=now,
         )
@@ -139,6 +140,7 @@ class SocialAccounts:
                 must_change_password=False,
                 email_confirmed=True,
                 email_proved=True,
+                email_proved_at=now,
                 updated_at=now,
             ),
             user,

@@ -154,12 +154,13 @@ class Credentials(Protocol):
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
         """Marks the address confirmed and proved; False when the account has another address by now.
 
+        ``email_proved_at`` is the time of the first proof.
         Social identities that were linked before the proof are unlinked: they may be somebody else's.
         """
         ...
 
-    async def end_passkey_logins(self, user_id: UUID) -> int:
-        """Lets the user's passkeys be second factors at most, until they are registered anew; the number of them."""
+    async def end_passkey_logins(self, user_id: UUID, before: datetime | None) -> int:
+        """Lets passkeys that were registered before then, or all, be second factors at most; the number of them."""
         ...
 
 

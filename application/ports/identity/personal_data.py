@@ -27,6 +27,7 @@ class AccountRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
     profile_picture_url: str | None
     email_confirmed: bool
     email_proved: bool
+    email_proved_at: datetime | None
     is_active: bool
     has_password: bool
     must_change_password: bool

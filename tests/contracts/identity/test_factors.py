@@ -146,11 +146,12 @@ async def test_passkeys_of_one_user_alone_become_second_factors_at_most(database
     async with database.transaction(EveryTenant()) as tx:
         await tx.factors.add(app_of(ada))
         await tx.factors.add(passkey_of(ada))
-        assert await tx.credentials.end_passkey_logins(new_id()) == 0
+        assert await tx.credentials.end_passkey_logins(new_id(), None) == 0
+        assert await tx.credentials.end_passkey_logins(ada.id, NOW) == 0
     assert sorted(await verified(), key=repr) == [None, True]
     async with database.transaction(EveryTenant()) as tx:
-        assert await tx.credentials.end_passkey_logins(ada.id) == 1
-        assert await tx.credentials.end_passkey_logins(ada.id) == 0
+        assert await tx.credentials.end_passkey_logins(ada.id, NOW + timedelta.resolution) == 1
+        assert await tx.credentials.end_passkey_logins(ada.id, None) == 0
     assert sorted(await verified(), key=repr) == [False, None]
 
 

@@ -159,6 +159,10 @@ async def test_only_the_address_that_the_account_has_is_confirmed(database: Whol
         assert not await tx.credentials.confirm_email(ada.id, "old@example.com", LATER)
         assert not await tx.credentials.confirm_email(new_id(), ada.email_key, LATER)
         assert await tx.credentials.confirm_email(ada.id, ada.email_key, LATER)
-        state = await tx.users.state(ada.id)
-    assert state is not None
-    assert state.user == replace(ada, email_confirmed=True, email_proved=True, updated_at=LATER)
+        first = await tx.users.state(ada.id)
+        assert await tx.credentials.confirm_email(ada.id, ada.email_key, LATER + timedelta(1))
+        again = await tx.users.state(ada.id)
+    assert first is not None
+    assert first.user == replace(ada, email_confirmed=True, email_proved=True, email_proved_at=LATER, updated_at=LATER)
+    assert again is not None
+    assert again.user.email_proved_at == LATER

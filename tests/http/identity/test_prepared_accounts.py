@@ -1,6 +1,7 @@
 """Accounts that somebody made for another's address, with a factor of theirs: it logs nobody in once the owner came."""
 
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import cast
 from uuid import UUID
 
@@ -19,7 +20,7 @@ from domain.scope import Client, EveryTenant
 from tests.authenticator import Authenticator
 from tests.http.app import PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
-from tests.http.identity.factors import Person, actions
+from tests.http.identity.factors import Person, actions, move
 from tests.http.identity.handover.travelling import SETTINGS
 from tests.http.identity.steps import claims_of
 from tests.mails import link_in, said_by
@@ -146,3 +147,23 @@ async def test_a_passkey_of_before_is_registered_anew(squatter: Person) -> None:
     assert (await squatter.show_passkey(await squatter.ticket())).status_code == 200
     begun = await squatter.done("factors/passkeys/begin", {})
     assert begun["options"].get("excludeCredentials", []) == []
+
+
+async def test_a_changed_address_is_as_good_as_a_first_proof_once_its_owner_sets_a_password(squatter: Person) -> None:
+    """The owner opens the link of a change that they did not ask for, and comes to their senses."""
+    await by_reset(squatter)
+    assert (await squatter.verify(await squatter.ticket())).status_code == 200
+    before, after = Authenticator(), Authenticator()
+    await squatter.add_passkey(before)
+    assert (await squatter.post("me/email", {"email": "victim@other.example"}, signed=True)).status_code == 200
+    (link,) = [mail for mail in await mails(squatter.app) if mail.to == "victim@other.example"]
+    assert (await squatter.post("confirm-email", said_by(link_in(link)))).status_code == 200
+    move(squatter.app, timedelta(seconds=1))
+    assert (await squatter.passkey_login(before)).status_code == 200
+    await squatter.add_passkey(after)
+    assert (await squatter.post("request-password-reset", {"email": "victim@other.example"})).status_code == 200
+    (link,) = [mail for mail in await mails(squatter.app) if "set a new password" in mail.subject.lower()]
+    body = {**said_by(link_in(link)), "newPassword": PASSWORD, "isPasswordEncrypted": False}
+    assert (await squatter.post("reset-password", body)).status_code == 200
+    logins = [await squatter.passkey_login(key) for key in (before, after)]
+    assert [answer.status_code for answer in logins] == [400, 200]

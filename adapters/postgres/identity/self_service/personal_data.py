@@ -14,7 +14,7 @@ SELECT json_build_object(
 'account', json_build_object(
     'id', u.id, 'email', u.email, 'fullName', u.full_name, 'phoneNumber', u.phone_number,
     'profilePictureUrl', u.profile_picture_url, 'emailConfirmed', u.email_confirmed, 'emailProved', u.email_proved,
-    'isActive', u.is_active, 'hasPassword', u.password_hash IS NOT NULL,
+    'emailProvedAt', u.email_proved_at, 'isActive', u.is_active, 'hasPassword', u.password_hash IS NOT NULL,
     'mustChangePassword', u.must_change_password, 'passwordSetAt', u.password_set_at, 'createdAt', u.created_at,
     'updatedAt', u.updated_at, 'lastLoginAt', u.last_login_at, 'systemRoles', ARRAY(
         SELECT r.name FROM user_roles ur JOIN roles r ON r.id = ur.role_id WHERE ur.user_id = u.id ORDER BY r.name)),
