@@ -135,7 +135,7 @@ class Throttle:
         """
         hits = (about.address, Hit(over_all_networks(about.address.limit), f"email:{about.email_key}"))
         judged = await self._judged(hits, caller, instead, renewal)
-        # Security: no e-mail in a body opens the door to a token that was revoked.
+        # Security: an e-mail in the body must not make a revoked token acceptable.
         if judged.refusal is not None:
             return self._admitted(judged.verdicts[:1], judged.refusal)
         return replace(await self._admitted_about(about, hits, judged.verdicts), renewed=judged.renewed)

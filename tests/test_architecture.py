@@ -13,8 +13,6 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("domain", "application", "adapters", "entrypoints")
-PLAIN = LAYERS
-"""Folders that the rules on prose, names and folders hold for."""
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "core", "lib", "services", "managers", "dto"}
 FILE_LINES, FUNCTION_LINES, PARAMETERS, FOLDER_FILES = 350, 50, 6, 15
@@ -35,9 +33,6 @@ VAGUE = re.compile(
 
 DIRECTIVE = re.compile(r"#\s*(noqa|type:|pyright)")
 """Comments for tools, which give no reason to a reader."""
-
-SHARED_CLASS_NAMES: frozenset[str] = frozenset()
-"""Public classes with the name of a class in another file, by design; each needs a reason here."""
 
 
 def sources(*folders: str) -> list[Path]:
@@ -108,12 +103,12 @@ def faults_of_functions(path: Path) -> Iterator[str]:
 
 
 def test_a_folder_has_few_files() -> None:
-    counts = Counter(path.parent for path in sources(*PLAIN))
+    counts = Counter(path.parent for path in sources(*LAYERS))
     assert {named(folder): count for folder, count in counts.items() if count > FOLDER_FILES} == {}
 
 
 def test_docstrings_begin_with_the_thing_or_what_it_does() -> None:
-    said = [(named(path), text) for path in sources(*PLAIN) for text in docstrings(path)]
+    said = [(named(path), text) for path in sources(*LAYERS) for text in docstrings(path)]
     vague = [f"{name}: {text.splitlines()[0]}" for name, text in said if VAGUE.match(text)]
     assert len(vague) * DOCSTRINGS_PER_VAGUE_ONE < len(said), vague
 
@@ -126,7 +121,7 @@ def docstrings(path: Path) -> Iterator[str]:
                 yield text
 
 
-@pytest.mark.parametrize("folder", PLAIN)
+@pytest.mark.parametrize("folder", LAYERS)
 def test_comments_give_the_reasons(folder: str) -> None:
     texts = [text_of(path) for path in sources(folder)]
     count = sum(comments(text) for text in texts)
@@ -165,11 +160,11 @@ def bound_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
 
 def test_a_public_class_name_stands_in_one_file() -> None:
     files: defaultdict[str, set[str]] = defaultdict(set)
-    for path in sources(*PLAIN):
+    for path in sources(*LAYERS):
         for node in nodes_of(path):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 files[node.name].add(named(path))
-    assert {name: paths for name, paths in files.items() if len(paths) > 1 and name not in SHARED_CLASS_NAMES} == {}
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
 
 
 def test_inside_a_transaction_only_the_transaction_is_awaited() -> None:

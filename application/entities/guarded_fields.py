@@ -38,20 +38,20 @@ class GuardedFields:
         return field_access(self.model, caller.permissions) if self._has_guards else EVERYTHING
 
     def read_new(self, caller: Caller, body: Body) -> Values:
-        """Values of a new row. Raises ValidationError for fields that the caller may not send, or that do not fit."""
+        """Values of a new row. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""
         return read_new_from(self.model, body, self.access(caller))
 
     def read_changes(self, caller: Caller, body: Body) -> SentChanges:
-        """Changes of a row. Raises ValidationError as ``read_new`` does."""
+        """Changes of a row. Raises Forbidden and ValidationError as ``read_new`` does."""
         return read_changes_from(self.model, body, self.access(caller))
 
     def read_new_items(self, caller: Caller, body: Body) -> list[Values]:
-        """Values of the new rows of a batch. Raises ValidationError with the failing fields of every item."""
+        """Values of the new rows of a batch. Raises Forbidden, and ValidationError with the fields of every item."""
         access = self.access(caller)
         return read_items(body, lambda item: read_new_from(self.model, item, access))
 
     def read_changed_items(self, caller: Caller, body: Body) -> list[Item]:
-        """Changes of the rows of a batch. Raises ValidationError with the failing fields of every item."""
+        """Changes of the rows of a batch. Raises Forbidden, and ValidationError with the fields of every item."""
         access = self.access(caller)
         return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 

@@ -1,6 +1,7 @@
 """Writes of rows: any number of them, all or none.
 
-A write with a rule on other rows or an idempotency key runs in a transaction, any other is one statement.
+Deletions and restorations, and writes with an idempotency key, conditions or a rule on other rows, run in a
+transaction. Other writes are one statement, unless a rule refuses or a version differs.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence

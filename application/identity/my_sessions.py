@@ -70,8 +70,8 @@ class MySessions:
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
         """Ends a session of the caller; its access tokens are revoked at once.
 
-        Raises ReauthenticationRequired for another session than the caller's own, and NotFound, alike for another
-        user's session and an unknown one.
+        Raises ReauthenticationRequired when another session than the caller's own is ended without a recent proof, and
+        NotFound, alike for another user's session and an unknown one.
         """
         now = self.clock.now()
         # Security: whoever holds a token that is not theirs must not shut its owner out (ASVS 7.5.2).

@@ -16,7 +16,8 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value. Address and roles are for administrators to change."""
+    """Body of a change; missing fields keep their value. The address is changed by a link in a mail, and roles by
+    administrators."""
 
     full_name: str | UnsetType = UNSET
     phone_number: str | None | UnsetType = UNSET

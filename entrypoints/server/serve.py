@@ -75,7 +75,7 @@ def warn(sentences: Iterable[str]) -> None:
 
 
 def _prepare(settings: Settings, *, allows_superuser: bool) -> str | None:
-    """Aside: what migrations and the first start take would stay in the memory of all that are forked from here."""
+    """In a child process: what migrations and the first start take in memory would stay in all that is forked here."""
     from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
     from entrypoints.preparation import ensure_fit_login, prepare  # noqa: PLC0415
 
@@ -88,7 +88,7 @@ def _prepare(settings: Settings, *, allows_superuser: bool) -> str | None:
 
 
 def ensure_port_free(settings: Settings) -> None:
-    """The server itself would share the port with a stranger that allows it."""
+    """Raises CommandError when another program has the port: Granian would share it with one that allows sharing."""
     deadline = time.monotonic() + PORT_FREE_WITHIN
     while (error := _bind_error(settings.host, settings.port)) is not None:
         if not isinstance(error, socket.gaierror) and time.monotonic() < deadline and _is_in_use(error):

@@ -1,4 +1,4 @@
-"""The whole application in this process, over the memory world: what a client sees, without a socket."""
+"""The whole application in this process, on the memory adapters: what a client sees, without a socket."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

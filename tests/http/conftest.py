@@ -1,4 +1,4 @@
-"""A place to act in, already furnished."""
+"""Fixtures: applications with two tenants and their users."""
 
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING

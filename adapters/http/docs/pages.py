@@ -1,6 +1,6 @@
-"""Pages of the service, without the internet: the documentation, and those that links in mails lead to.
+"""Documentation pages, which need no internet, and files that are served with an ETag.
 
-Their text stands in ``assets``. Links are relative, so that the pages work behind a prefix too.
+Markup stands in ``assets``. Links are relative, so that the pages work behind a prefix too.
 """
 
 import hashlib

@@ -147,9 +147,10 @@ def timed_out() -> NoBody:
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
-    """Response of an error of ours, whose code goes to the access log.
+    """The error to answer with; its code goes to the access log.
 
-    An internal one and any other is told to the log, and the caller learns the request's id.
+    InternalError, and exceptions that have no answer of their own, are logged with their traceback, and the caller is
+    told the request id alone.
     """
     told = _as_error(request, error, operation, request_id)
     request.scope["state"]["refusal"] = told.code

@@ -121,7 +121,7 @@ Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
 
 
 class FurtherOptions(TypedDict, total=False):
-    """Keys of ``opt`` that few handlers state; RuleOptions explains them."""
+    """Keys of ``opt`` that ``operation`` takes by name; RuleOptions explains them."""
 
     limit: Limit | Ordinary | Unlimited
     area: Area

@@ -55,7 +55,7 @@ class Pending(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SecondFactorGate:
-    """Stands in the one function that every login ends in, and in the one that issues every session's tokens."""
+    """Decides whether a second factor is needed: for every login, and for every pair of tokens of a session."""
 
     tickets: Tickets
     required_for: RequiredFor
