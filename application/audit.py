@@ -28,7 +28,7 @@ async def record_on_member(
     tx: AuditedTransaction, action: str, caller: Caller, state: AccountState, client: Client, now: datetime
 ) -> None:
     """Adds what the caller did to somebody's account, in each tenant that is told."""
-    tenants = caller.told_in(membership.tenant_id for membership in state.memberships)
+    tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
     await _add_to_all(tx, tenants, event(action, caller.user_id, state.user.id, client, now))
 
 

@@ -223,7 +223,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Whether the caller is a super-admin in the tenant ``system``, acting on users of all tenants."""
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
 
-    def told_in(self, tenants: Iterable[UUID]) -> list[UUID]:
+    def audited_tenants(self, tenants: Iterable[UUID]) -> list[UUID]:
         """Tenants whose trail tells what the caller did to a member of ``tenants``: from ``system`` those as well."""
         return sorted({self.tenant.id, *(tenants if self.acts_for_all else ())})
 

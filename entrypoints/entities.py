@@ -35,7 +35,7 @@ class EntitiesError(Exception):
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
         lines = "\n".join(f"  - {mistake}" for mistake in mistakes)
-        super().__init__(f"The entity declarations cannot be served:\n{lines}")
+        super().__init__(f"The entities or routes cannot be served:\n{lines}")
 
 
 def load_registry(names: Sequence[str]) -> Registry:

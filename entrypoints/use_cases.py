@@ -19,6 +19,7 @@ from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFac
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
+from application.entities.declaration_files import file_of
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import CallersExport, FileExport
@@ -288,11 +289,18 @@ def told_as_mistakes() -> Iterator[None]:
     except ServedTwice as error:
         raise EntitiesError(error.mistakes) from None
     except (NoPolicy, ImproperlyConfiguredException) as error:
-        raise EntitiesError([f"ROUTES: {error}"]) from None
+        raise EntitiesError([_named_by_file(str(error))]) from None
     except EntitiesError:
         raise
     except Exception as error:  # annotations of a user's handler may raise anything
         raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
+
+
+def _named_by_file(mistake: str) -> str:
+    """``nopolicy_16b66028b05dc63c.lend states …`` as ``nopolicy.py: ROUTES: lend states …``."""
+    module, _, rest = mistake.partition(".")
+    file = file_of(module)
+    return f"ROUTES: {mistake}" if file is None else f"{file.name}: ROUTES: {rest}"
 
 
 class SocialUseCases(TypedDict):

@@ -15,14 +15,9 @@ ANSWERS_WITHIN = 5.0
 
 
 class RedisFacts(Struct, frozen=True):
-    """``eviction`` is the policy for full memory; ``memory_limit`` is in bytes, 0 for none.
+    """``eviction`` is the policy for full memory; of a cluster that of the first master that drops keys, or of any."""
 
-    Of a cluster the facts of the first master that drops keys are told, or of any.
-    """
-
-    version: str
     eviction: str
-    memory_limit: int
 
 
 async def redis_facts(url: str) -> RedisFacts | None:
@@ -43,4 +38,4 @@ async def redis_facts(url: str) -> RedisFacts | None:
 
 
 def _facts(info: Mapping[str, Any]) -> RedisFacts:
-    return RedisFacts(str(info["redis_version"]), str(info["maxmemory_policy"]), int(info["maxmemory"]))
+    return RedisFacts(str(info["maxmemory_policy"]))

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 from litestar import Litestar
 
-from entrypoints.cli.errors import SETTINGS, CommandError
 from entrypoints.plugin import Service, production_with
 from entrypoints.server.access_log import access_writer, with_fields
 from entrypoints.server.draining import drained
 from entrypoints.server.log_writer import LogWriter, written_beside
 from entrypoints.server.logs import configure_logs, rendering
 from entrypoints.server.traces import start_traces
-from entrypoints.settings.settings import Settings, read_settings
+from entrypoints.settings.settings import Settings
 
 if TYPE_CHECKING:
     from adapters.opentelemetry.traces import Traces
@@ -29,21 +28,6 @@ PR_SET_PDEATHSIG = 1
 LOOKED_EVERY = 0.5
 WOKEN_AFTER = (0.2, 1.0, 5.0)
 """Seconds between the wake-ups of a loop that has just begun to serve."""
-
-
-def from_environment() -> Litestar:
-    """For any ASGI server, such as ``granian --interface asgi --factory entrypoints.server.worker:from_environment``.
-
-    It starts no servers and migrates nothing: that is done by ``tenantry serve`` and ``tenantry migrate``.
-    """
-    settings = read_settings(os.environ, Path.cwd())
-    if settings.database_url is None or settings.redis_url is None:
-        raise CommandError(
-            "Without `tenantry serve` there are no embedded servers: set TENANTRY_DATABASE_URL and TENANTRY_REDIS_URL.",
-            SETTINGS,
-        )
-    configure_logs(settings)
-    return served(settings)
 
 
 def worker(settings: Settings, parent: int, flag: Path | None = None) -> Litestar:

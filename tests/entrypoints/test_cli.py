@@ -118,7 +118,7 @@ async def test_routes_that_cannot_be_served_stop_the_start(
     assert tenantry("migrate", **shared).returncode == 0
     for file, said in (
         ("same.py", "POST /api/auth/login is served twice"),
-        ("unguarded.py", "unguarded states no policy or no limit"),
+        ("unguarded.py", "unguarded.py: ROUTES: unguarded states no policy or no limit"),
         ("broken.py", "ROUTES cannot be served: NameError"),
         ("odd.py", "odd.py: ROUTES holds 1, which is no Litestar handler"),
     ):

@@ -9,7 +9,7 @@ from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 
 _ASKED = """
-SELECT current_setting('server_version') AS version, current_setting('max_connections')::int AS most_connections,
+SELECT current_setting('max_connections')::int AS most_connections,
     (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS connections,
     clock_timestamp() AS now, current_setting('fsync') = 'on' AS is_durable,
     pg_is_in_recovery() AS is_standby, current_setting('transaction_read_only') = 'on' AS is_read_only"""
@@ -32,7 +32,6 @@ class DatabaseFacts(Struct, frozen=True):
     A standby, and a server that has stopped in the middle of a recovery, are read-only as well.
     """
 
-    version: str
     most_connections: int
     connections: int
     now: datetime

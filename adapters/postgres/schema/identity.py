@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from adapters.postgres.schema import factors, joining  # noqa: F401  # their models are among IDENTITY_TABLES
 from adapters.postgres.schema.declarative import (
     BigInt,
     BigIntKey,
@@ -19,8 +20,6 @@ from adapters.postgres.schema.declarative import (
     UserKey,
     UserReference,
 )
-from adapters.postgres.schema.factors import FactorRow, RecoveryCodeRow
-from adapters.postgres.schema.joining import FormerMemberRow, InvitationRow, JoinRequestRow, TenantDomainRow
 from adapters.postgres.schema.sql import IMPORTED, without_case
 
 
@@ -321,8 +320,5 @@ class EmailChangeRow(IdentityBase):
         Index("ix_email_changes_expires_at", "expires_at"),
     )
 
-
-FURTHER = (FactorRow, RecoveryCodeRow, InvitationRow, TenantDomainRow, JoinRequestRow, FormerMemberRow)
-"""Models of identity in files of their own."""
 
 IDENTITY_TABLES = tuple(IdentityBase.metadata.tables.values())

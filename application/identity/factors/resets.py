@@ -48,7 +48,7 @@ class FactorResets:
                 versions = await tx.token_versions.bump([subject])
                 await tx.users.end_sessions(user_id, now)
                 line = event("factor.reset", caller.user_id, user_id, client, now)
-                for tenant_id in caller.told_in(membership.tenant_id for membership in state.memberships):
+                for tenant_id in caller.audited_tenants(membership.tenant_id for membership in state.memberships):
                     await tx.audit.add(tenant_id, line)
                 if removed:
                     await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
