@@ -78,8 +78,7 @@ class Throttle:
         A caller with a ``renewal`` is told of no staleness: it is read anew, and only its end refuses the request.
         """
         judged = await self._judged(hits, caller, instead, renewal)
-        admitted = self._admitted(judged.verdicts, judged.refusal)
-        return replace(admitted, renewed=judged.renewed, counted=hits)
+        return self._admitted(judged.verdicts, judged.refusal, hits, judged.renewed)
 
     async def _judged(
         self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None
@@ -144,27 +143,33 @@ class Throttle:
         by_address, by_email = verdicts
         if by_email.allowed or not self.enforced:
             # A limit that never refuses is not shown.
-            shown = (by_address,) if about.silent else (by_address, by_email)
-            return replace(self._admitted(shown, None), counted=hits)
+            return self._admitted((by_address,) if about.silent else (by_address, by_email), None, hits)
         # A full limit counted nothing: the address is counted alone, before the database is asked about its network.
         (by_address,) = await self.admissions.recount((), [about.address])
         if not by_address.allowed:
             return self._admitted((by_address,), None)
         async with self.database.read_only(EveryTenant()) as read:
             if await read.attempts.is_known(about.email_key, about.client.network, about.at):
-                return replace(self._admitted((by_address,), None), counted=[about.address])
+                return self._admitted((by_address,), None, [about.address])
         if about.silent:
             return Admitted(by_address, None, is_silenced=True)
         return self._refused(by_email)
 
-    def _admitted(self, verdicts: Sequence[Verdict], refusal: Error | None) -> Admitted:
+    def _admitted(
+        self,
+        verdicts: Sequence[Verdict],
+        refusal: Error | None,
+        hits: Sequence[Hit] = (),
+        renewed: Caller | None = None,
+    ) -> Admitted:
         if not verdicts:
-            return Admitted(None, refusal)
+            return Admitted(None, refusal, renewed=renewed)
         verdict = tightest(tuple(verdicts))
         # A full limit is answered before a dead token: else guessing tokens would never be limited.
         if not verdict.allowed and self.enforced and not isinstance(refusal, ServiceUnavailable):
             return self._refused(verdict)
-        return Admitted(verdict, refusal)
+        # a full limit that refuses nobody has counted nothing
+        return Admitted(verdict, refusal, renewed=renewed, counted=hits if verdict.allowed else ())
 
     def _refused(self, verdict: Verdict) -> Admitted:
         self.counts.refused += 1

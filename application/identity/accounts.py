@@ -248,8 +248,8 @@ class Accounts:
 async def end_passkey_logins(
     tx: AccountTransaction, user: User, client: Client, now: datetime, *, before: datetime | None = None
 ) -> None:
-    """Lets passkeys of before the proof of an address, or all, log nobody in by themselves: whoever had the account
-    then may have registered them.
+    """Lets passkeys that were registered ``before`` then, or all, log nobody in by themselves: whoever had the account
+    when its address was not proved may have registered them.
 
     No proof of an address removes a factor, or a mailbox alone would be enough. The user's row must be locked.
     """

@@ -52,7 +52,7 @@ HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so l
 
 def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     """Returns when it was told to stop and everything that it started has ended."""
-    # Hardly anything that a start makes is garbage: passes over all of it took a fifth of the time.
+    # Hardly anything that a start makes is garbage: passes over all of it took a tenth of the time.
     gc.disable()
     signal.signal(signal.SIGTERM, _stop)
     configure_logs(settings)

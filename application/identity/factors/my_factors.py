@@ -95,7 +95,8 @@ class MyFactors:
             factors = await tx.factors.of(caller.user_id)
             if not await tx.factors.remove(caller.user_id, factor_id):
                 raise NotFound
-            if any(factor.id == factor_id and factor.credential is not None for factor in factors):
+            removed = next(factor for factor in factors if factor.id == factor_id)
+            if removed.credential is not None and removed.credential.uv_initialized:
                 await ensure_way_in(tx, state.user, self.providers.names)
             # Codes stand in for a factor: without one they would be a second password.
             if len(factors) == 1:

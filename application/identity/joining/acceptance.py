@@ -112,16 +112,13 @@ class InvitationAcceptance:
             raise ValidationError(fields=[error for error in required if missing[error.field] is UNSET])
         # Read before the link: an encrypted password is used up by being read, whatever becomes of the link.
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
-        # Not read_only: reading roles locks them.
-        async with self.database.autocommit(EveryTenant()) as tx:
-            offer = await tx.received.by_hash(token_hash(form.token))
-            if offer is None or not offer.is_living(self.clock.now()):
-                raise wrong_link()
-            invitation = offer.invitation
-            roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
+        async with self.database.read_only(EveryTenant()) as read:
+            offer = await read.received.by_hash(token_hash(form.token))
+        if offer is None or not offer.is_living(self.clock.now()):
+            raise wrong_link()
+        invitation = offer.invitation
         # Asked before the link is used up: the login comes after it.
-        permissions = smallest(name for role in roles for name in role.permissions)
-        await self.applications.ensure_takes(app_id, invitation.tenant_id, permissions)
+        await self._ensure_application(app_id, invitation)
         wrong = await self.password_rules.errors(
             password,
             email=invitation.email,
@@ -137,6 +134,15 @@ class InvitationAcceptance:
         # The link is the proof, as a provider's word is: no failure is forgiven. The password was set a moment ago.
         verified = VerifiedIdentity(state, by_password=False, methods=("pwd",))
         return await self.entrance.complete_login(verified, invitation.tenant_id, app_id, client)
+
+    async def _ensure_application(self, app_id: str | None, invitation: Invitation) -> None:
+        if app_id is None:
+            return
+        # Not read_only: reading roles locks them.
+        async with self.database.autocommit(EveryTenant()) as tx:
+            roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
+        permissions = smallest(name for role in roles for name in role.permissions)
+        await self.applications.ensure_takes(app_id, invitation.tenant_id, permissions)
 
     @retry_on_conflict
     async def _register(self, token: str, user: User, client: Client) -> AccountState:

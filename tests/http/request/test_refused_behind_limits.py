@@ -8,6 +8,7 @@ from adapters.http.app import HttpSettings
 from adapters.memory.identity.passwords import MemoryPasswords
 from domain.entities.catalogue import ENTITIES
 from domain.errors import TooBusy
+from domain.limits import Hit, Limit
 from entrypoints.composition import memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing import prepare_memory
@@ -34,6 +35,16 @@ async def test_who_waits_for_a_place_is_not_held_by_the_limit() -> None:
     answers = [await ask("GET", "/api/products/export") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 10
+
+
+async def test_where_limits_only_count_a_request_beyond_them_has_nothing_to_take_back() -> None:
+    app, hits = await open_test_app({"TENANTRY_RATE_LIMITS": "count"}), [Hit(Limit("x", 2), "somebody")]
+    admitted = [await app.services.throttle.admit(hits, None, []) for _ in range(3)]
+    assert [(each.refusal, each.counted) for each in admitted] == [
+        (None, hits),
+        (None, hits),
+        (None, ()),
+    ]
 
 
 class QueuedPasswords(MemoryPasswords):

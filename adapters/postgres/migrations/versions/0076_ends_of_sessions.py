@@ -1,4 +1,4 @@
-"""When an administrator ended a member's sessions: those of before enter the tenant no more."""
+"""When an administrator ended a member's sessions: earlier ones do not enter the tenant again."""
 
 import sqlalchemy as sa
 from alembic import op
