@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, TokenInvalid
 
-EVERYTHING = "*"
+ALL_PERMISSIONS = "*"
 
 _NAME = re.compile(r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})")
 PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
@@ -59,9 +59,9 @@ def covers(held: str, needed: str) -> bool:
 
     Example: ``covers("*:users", "read:users")`` is true, ``covers("read:users", "*:users")`` is false.
     """
-    if held in (EVERYTHING, needed):
+    if held in (ALL_PERMISSIONS, needed):
         return True
-    if needed == EVERYTHING:
+    if needed == ALL_PERMISSIONS:
         return held == "*:*"
     held_action, _, held_resource = held.partition(":")
     action, _, resource = needed.partition(":")
@@ -83,7 +83,7 @@ def may_grant(held: Iterable[str], given: Iterable[str]) -> bool:
 
 def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
     """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
-    names = sorted({EVERYTHING if name == "*:*" else name for name in permissions})
+    names = sorted({ALL_PERMISSIONS if name == "*:*" else name for name in permissions})
     return tuple(name for name in names if not any(other != name and covers(other, name) for other in names))
 
 
@@ -99,8 +99,8 @@ def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
 def _common(held: str, other: str) -> str | None:
     """What two permissions have in common, which may be nothing."""
-    if EVERYTHING in (held, other):
-        return other if held == EVERYTHING else held
+    if ALL_PERMISSIONS in (held, other):
+        return other if held == ALL_PERMISSIONS else held
     action, _, resource = held.partition(":")
     other_action, _, other_resource = other.partition(":")
     if "*" not in (action, other_action) and action != other_action:

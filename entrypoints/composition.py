@@ -116,8 +116,8 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     database = _database(settings, registry, ids)
     replicas = replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
     commands, pipeline = _shared_memory(settings)
-    outbox = PostgresPendingVersions(database.url, database.pooler)
-    admissions = _admissions(settings, Lease(pipeline, outbox, commands=commands), clock)
+    pending_versions = PostgresPendingVersions(database.url, database.pooler)
+    admissions = _admissions(settings, Lease(pipeline, pending_versions, commands=commands), clock)
     passwords, keyring, social = Argon2Passwords(Cost()), _keyring(settings), social_providers(settings, clock)
 
     @asynccontextmanager
@@ -128,8 +128,8 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
             async with admissions.kept():
                 yield
         finally:
-            # The lease was kept by the pipeline and the outbox: they end after it.
-            for part in (pipeline, outbox, replicas, database, social):
+            # The lease was kept by the pipeline and the pending versions: they end after it.
+            for part in (pipeline, pending_versions, replicas, database, social):
                 await part.close()
             passwords.close()
 

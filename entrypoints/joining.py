@@ -5,6 +5,7 @@ from typing import TypedDict
 
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from adapters.prometheus.outcomes import InvitationCounts
+from application.identity.account_deletion import AccountDeletion
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.email_changes import EmailChangeRequests
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
@@ -18,7 +19,6 @@ from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
 from application.identity.linked_identities import LinkedIdentities
 from application.identity.personal_export import PersonalExport
-from application.identity.self_service import SelfService
 from application.ports.identity.users import Departures
 from application.ports.runtime import PasswordRules
 from entrypoints.composition import Adapters
@@ -39,7 +39,7 @@ class JoiningUseCases(TypedDict):
     join_requests: JoinRequestAdministration
     ownership: Ownership
     own_tenants: OwnTenants
-    self_service: SelfService
+    account_deletion: AccountDeletion
     email_changes: EmailChangeRequests
     identities: LinkedIdentities
     personal_export: PersonalExport
@@ -79,7 +79,7 @@ def joining_use_cases(
         join_requests=JoinRequestAdministration(database, departures, counts, cache, clock),
         ownership=Ownership(database, departures, adapters.revocations, cache, clock, ids),
         own_tenants=OwnTenants(database, cache, clock, ids, is_open=settings.self_service_tenants),
-        self_service=SelfService(database, departures, adapters.revocations, cache, clock),
+        account_deletion=AccountDeletion(database, departures, adapters.revocations, cache, clock),
         email_changes=email_changes_of(adapters, settings),
         identities=LinkedIdentities(database, adapters.social, adapters.cache, clock, ids),
         personal_export=PersonalExport(database),

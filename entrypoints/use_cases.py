@@ -41,7 +41,7 @@ from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
-from application.identity.own_account import OwnAccount
+from application.identity.own_profile import OwnProfile
 from application.identity.password_rules import ServicePasswordRules
 from application.identity.profiles import Profiles
 from application.identity.refusals import RefusalTrail
@@ -120,7 +120,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         my_sessions=MySessions(database, revocations, clock, lifetimes(settings), _recent(settings)),
         member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         profiles=Profiles(database, adapters.cache, clock),
-        own_account=OwnAccount(database, adapters.cache, clock),
+        own_profile=OwnProfile(database, adapters.cache, clock),
         users=_users(adapters, settings, departures),
         held_permissions=HeldPermissions(database),
         roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),

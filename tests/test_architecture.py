@@ -79,13 +79,13 @@ def trees() -> Iterator[None]:
 
 
 SOURCES = sources(*LAYERS)
-EVERYTHING = [*SOURCES, *sources("tests", "benchmarks")]
+ALL_FILES = [*SOURCES, *sources("tests", "benchmarks")]
 
 
 def test_a_file_is_one_thing_that_fits_a_few_screens() -> None:
-    lines = {path: len(text_of(path).splitlines()) for path in EVERYTHING}
+    lines = {path: len(text_of(path).splitlines()) for path in ALL_FILES}
     assert {named(path): count for path, count in lines.items() if count > FILE_LINES} == {}
-    assert [named(path) for path in EVERYTHING if path.stem in FORBIDDEN_NAMES] == []
+    assert [named(path) for path in ALL_FILES if path.stem in FORBIDDEN_NAMES] == []
 
 
 def test_a_function_fits_one_screen_and_takes_few_parameters() -> None:
@@ -141,7 +141,7 @@ BOUND_ONE = re.compile(r"\bone\s*([-+*/%@&|^<>]*=|[:,)\]]|in\b)|\bas\s+one\b")
 def test_no_variable_is_called_one() -> None:
     found = [
         f"{named(path)}:{line}"
-        for path in EVERYTHING
+        for path in ALL_FILES
         if BOUND_ONE.search(text_of(path))
         for name, line in bound_names(nodes_of(path))
         if name == "one"

@@ -13,6 +13,7 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 from application.freshness import Freshness
+from application.identity.account_deletion import AccountDeletion
 from application.identity.accounts import Accounts
 from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
@@ -45,12 +46,11 @@ from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.my_sessions import MySessions
-from application.identity.own_account import OwnAccount
+from application.identity.own_profile import OwnProfile
 from application.identity.personal_export import PersonalExport
 from application.identity.profiles import Profiles
 from application.identity.refusals import RefusalTrail
 from application.identity.registration import Registration
-from application.identity.self_service import SelfService
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -116,7 +116,7 @@ class IdentityUseCases:
     join_requests: JoinRequestAdministration
     ownership: Ownership
     own_tenants: OwnTenants
-    self_service: SelfService
+    account_deletion: AccountDeletion
     email_changes: EmailChangeRequests
     identities: LinkedIdentities
     personal_export: PersonalExport
@@ -133,7 +133,7 @@ class UseCases(IdentityUseCases):
     appearances: Appearances
     social_redirect: SocialRedirect
     profiles: Profiles
-    own_account: OwnAccount
+    own_profile: OwnProfile
     key_authentication: KeyAuthentication
     descriptions: Descriptions
     crud: Crud

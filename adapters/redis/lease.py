@@ -44,7 +44,7 @@ class Lease:
     def __init__(
         self,
         pipeline: SharedPipeline,
-        outbox: PendingVersions,
+        pending: PendingVersions,
         times: Times = USUAL,
         *,
         commands: Commands | None = None,
@@ -52,12 +52,12 @@ class Lease:
         self.pipeline = pipeline
         self.commands = commands or Commands()
         self.times = times
-        self._outbox = outbox
+        self._pending = pending
         self._published: dict[str, int] = {}
         self._woken = asyncio.Event()
 
     def published(self, versions: Mapping[str, int]) -> None:
-        """The outbox is told in the background, of many at once."""
+        """Has the published versions marked in the background, many at once."""
         for subject, version in versions.items():
             self._published[subject] = max(version, self._published.get(subject, 0))
         self._woken.set()
@@ -78,10 +78,10 @@ class Lease:
             now, ends, server = await self.pipeline.call(self.commands.look())
             if ends - now > self.times.lifetime * 600_000:  # microseconds: others have renewed it just now
                 return True
-            due = await self._outbox.due(self.times.due, MOST_DUE)
+            due = await self._pending.due(self.times.due, MOST_DUE)
             if due:
                 await self.pipeline.call(self.commands.publish(self.commands.nonce(), tuple(due), due))
-                await self._outbox.published(due)
+                await self._pending.published(due)
             if len(due) >= MOST_DUE:  # more may be due, and a lease would say that all is known
                 return False
             # Counted from the time before the database was read: see the class.
@@ -91,11 +91,11 @@ class Lease:
             return False
 
     async def clear(self) -> None:
-        """Tells the outbox what has been published; what cannot be told is found due, and published again."""
+        """Marks what has been published; versions that cannot be marked are found due, and published again."""
         published, self._published = self._published, {}
         if published:
             with suppress(ServiceUnavailable):
-                await self._outbox.published(published)
+                await self._pending.published(published)
 
     async def _keep(self) -> None:
         while True:

@@ -19,7 +19,7 @@ from application.entities.description_forms import (
 )
 from domain.areas import areas_of
 from domain.entities.bodies import MOST_ITEMS
-from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, leads_an_index
 from domain.entities.query.operators import OPERATORS, is_sortable
 from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
@@ -30,7 +30,6 @@ from domain.entities.screens.presentation import (
     display_of,
     entity_title,
     field_title,
-    leads_an_index,
     widget_of,
 )
 from domain.scope import Rights

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from domain.entities.bodies import (
-    EVERYTHING,
+    EVERY_FIELD,
     Body,
     FieldAccess,
     Item,
@@ -35,7 +35,7 @@ class GuardedFields:
 
     def access(self, caller: Caller) -> FieldAccess:
         """Fields that the caller may not send, or that do not exist for them."""
-        return field_access(self.model, caller.permissions) if self._has_guards else EVERYTHING
+        return field_access(self.model, caller.permissions) if self._has_guards else EVERY_FIELD
 
     def read_new(self, caller: Caller, body: Body) -> Values:
         """Values of a new row. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""

@@ -15,7 +15,7 @@ from application.entities.guarded_fields import GuardedFields
 from application.entities.writing import Write
 from application.ports.entities.records import Change, RowPage, Stored, Versions
 from domain.entities.bodies import (
-    EVERYTHING,
+    EVERY_FIELD,
     Body,
     SentChanges,
     Values,
@@ -184,10 +184,10 @@ class Rows(Generic[E]):
         return StoredRow(stored.id, stored.version, cast(E, value), body, is_replayed)
 
     def _read_new(self, body: Body) -> Values:
-        return read_new_from(self.access.model, body, EVERYTHING)
+        return read_new_from(self.access.model, body, EVERY_FIELD)
 
     def _read_changes(self, body: Body) -> SentChanges:
-        return read_changes_from(self.access.model, body, EVERYTHING)
+        return read_changes_from(self.access.model, body, EVERY_FIELD)
 
     def _given(self, values: E | Mapping[str, object]) -> Body:
         return self._wire(msgspec.structs.asdict(values) if isinstance(values, Struct) else values)

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 from msgspec.structs import replace
 
+from application.audit import record_own
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, EmailChange
 from application.ports.runtime import Clock, Ids, LinkSecrets
@@ -63,8 +64,7 @@ class EmailChangeRequests:
             await tx.email_changes.save(self._change(caller, email, key, mail, before))
             await tx.outbox.add(mail)
             await tx.outbox.add(self._notice("email-change-requested", state.user, client, now))
-            line = event("email.change-requested", caller.user_id, caller.user_id, client, now)
-            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            await record_own(tx, "email.change-requested", caller.user_id, caller.tenant_id, client, now)
 
     def _change(self, caller: Caller, email: str, key: str, mail: Mail, before: EmailChange | None) -> EmailChange:
         mailed = tuple(at for at in before.mailed_at if at > mail.at - DAY) if before else ()

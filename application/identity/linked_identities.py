@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from application.audit import record_own
 from application.identity.ways_in import WayTransaction, ensure_way_in
 from application.ports.database import Database, Mail
 from application.ports.identity.accounts import LinkedProvider, SocialProviders
@@ -10,7 +11,7 @@ from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, TokenInvalid
 from domain.identity.users import profile_key
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant
 
 
 @dataclass(frozen=True)
@@ -56,5 +57,4 @@ class LinkedIdentities:
                     about=name,
                 )
             )
-            line = event("identity.unlinked", caller.user_id, caller.user_id, client, now)
-            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            await record_own(tx, "identity.unlinked", caller.user_id, caller.tenant_id, client, now)

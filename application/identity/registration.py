@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.audit import record_own
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
@@ -14,7 +15,7 @@ from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from domain.errors import Forbidden, NotFound, ValidationError
 from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
+from domain.scope import Client, EveryTenant
 
 
 class RegisterForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -76,8 +77,7 @@ class Registration:
             tenant_id = await self._join(tx, user)
             if self.policy.confirm_email:
                 await tx.outbox.add(self._confirmation(user, client))
-            line = event("user.registered", user.id, user.id, client, user.created_at)
-            await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
+            await record_own(tx, "user.registered", user.id, tenant_id, client, user.created_at)
         return Registered(id=user.id, email=user.email, full_name=user.full_name, created_at=user.created_at)
 
     def _confirmation(self, user: User, client: Client) -> Mail:

@@ -40,7 +40,7 @@ class FieldAccess(Struct, frozen=True):
         return bool(self.unknown or self.closed)
 
 
-EVERYTHING = FieldAccess()
+EVERY_FIELD = FieldAccess()
 
 
 class SentChanges(Struct, frozen=True):
@@ -68,7 +68,7 @@ def field_access(model: EntityModel, permissions: Iterable[str]) -> FieldAccess:
     """
     guards = _guards(model)
     if not guards:
-        return EVERYTHING
+        return EVERY_FIELD
     held = tuple(permissions)
     unseen = {wire for wire, read, _ in guards if read is not None and not allows(held, read)}
     barred = {wire for wire, _, write in guards if write is not None and not allows(held, write)}

@@ -284,3 +284,12 @@ class Registry:
         guards = [field.guard for model in self for field in model.fields]
         of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
         return list(dict.fromkeys([*of_entities, *of_fields]))
+
+
+def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
+    """Whether an index of the entity begins with the field, so that a filter by it alone need not read every row."""
+    declaration = model.declaration
+    leading = {"id", declaration.sort.removeprefix("-")}
+    leading |= {unique.fields[0] for unique in declaration.unique}
+    leading |= {index.fields[0] for index in declaration.indexes}
+    return field.reference is not None or field.name in leading

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from msgspec import Struct
 
-from domain.entities.bodies import EVERYTHING, NOT_WRITABLE, FieldAccess
+from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.exact_values import whole_number
 from domain.entities.query.query import View, at_end, shown
@@ -126,7 +126,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     columns: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAccess = EVERYTHING) -> ImportOptions:
+def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAccess = EVERY_FIELD) -> ImportOptions:
     """The options in ``body``, whose key is a field that the caller sees.
 
     Raises ValidationError, each field named ``options.…``.
@@ -191,7 +191,7 @@ def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
 
 
 def read_header(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: FieldAccess = EVERYTHING
+    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: FieldAccess = EVERY_FIELD
 ) -> list[FieldModel | None]:
     """The field of each column, None for columns that the server owns and an import ignores.
 

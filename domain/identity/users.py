@@ -12,7 +12,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.identity.factors import OwnFactors, TenantSecurity
-from domain.scope import EVERYTHING, SYSTEM_TENANT_ID, role_subject
+from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID, role_subject
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -65,7 +65,7 @@ class Tenant(Struct, frozen=True, kw_only=True, rename="camel"):
 SUPER_ADMIN = "SuperAdmin"
 ADMIN = "Admin"
 MEMBER = "Member"
-SHIPPED_ROLES = {SUPER_ADMIN: (EVERYTHING,), ADMIN: (EVERYTHING,), MEMBER: ()}
+SHIPPED_ROLES = {SUPER_ADMIN: (ALL_PERMISSIONS,), ADMIN: (ALL_PERMISSIONS,), MEMBER: ()}
 """The system roles that the first start makes, with their permissions."""
 
 

@@ -12,7 +12,7 @@ from application.entities.transfers.imports import FileImport
 from application.entities.writing import Write
 from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from application.primary_reads import PrimaryReads
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.read_query import read_export
 from domain.entities.sheets import (
@@ -126,7 +126,7 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
                 sheets = CountedRows(adapters.sheets, tell)
                 importing = FileImport(adapters.database, registry, adapters.clock, sheets, adapters.upkeep)
                 write = Write(caller=operator(None), scope=scope)
-                written = await importing.import_(write, model, upload, options, EVERYTHING)
+                written = await importing.import_(write, model, upload, options, EVERY_FIELD)
     return _summary(written.answer, is_dry=options.dry_run)
 
 

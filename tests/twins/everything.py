@@ -60,4 +60,4 @@ class Link(Struct, rename="camel", kw_only=True):
     weight: int = 0
 
 
-EVERYTHING = (Unit, Thing, Link)
+DECLARED = (Unit, Thing, Link)

@@ -27,7 +27,7 @@ from adapters.sheets.reader import read
 from adapters.sheets.writer import write
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act
-from domain.entities.bodies import EVERYTHING as EVERY_FIELD
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import FieldModel, Kind, Money
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry
@@ -36,9 +36,9 @@ from domain.scope import OneTenant
 from tests.builders import NOW
 from tests.examples import examples
 from tests.twins.database import TwinsDatabase
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
-REGISTRY = build_registry(EVERYTHING)
+REGISTRY = build_registry(DECLARED)
 THING = REGISTRY["things"]
 HERE, THERE = OneTenant(UUID(int=1)), OneTenant(UUID(int=2))
 ACT = Act(UUID(int=9), NOW)

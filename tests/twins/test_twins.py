@@ -30,10 +30,10 @@ from tests.builders import NOW
 from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
 CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
-ALL_KINDS = build_registry(EVERYTHING)
+ALL_KINDS = build_registry(DECLARED)
 QUESTIONS = 6
 
 twins = settings(

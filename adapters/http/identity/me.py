@@ -6,14 +6,14 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import ANY_TOKEN, PEOPLE, Parameter, operation
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.own_account import OwnAccount, OwnAccountForm
+from application.identity.own_profile import OwnAccountForm, OwnProfile
 from application.identity.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
 
 INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profile` answers the profile form.")
 
 
-def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
+def me_router(profiles: Profiles, own_profile: OwnProfile) -> Router:
     """Handlers that close over their use case: as a dependency it would be a tenth of the cost of ``me``."""
 
     @get(
@@ -39,7 +39,7 @@ def me_router(profiles: Profiles, own_account: OwnAccount) -> Router:
         "name that it was issued with.",
     )
     async def change(request: StrictRequest, data: JSONBody[OwnAccountForm]) -> Response[Data[Profile]]:
-        await own_account.change(request.caller, data, request.from_client)
+        await own_profile.change(request.caller, data, request.from_client)
         return identity_data(await profiles.complete(request.caller))
 
     return Router("/api/auth/me", route_handlers=[me, complete, change], tags=["auth"])

@@ -81,7 +81,7 @@ def identity_router(services: UseCases) -> Router:
     dependencies = {field.name: _use_case(services, field.name) for field in fields(IdentityUseCases)}
     handlers: list[ControllerRouterHandler] = [
         *CONTROLLERS,
-        me_router(services.profiles, services.own_account),
+        me_router(services.profiles, services.own_profile),
         related_origins_handler(services.related_origins),
     ]
     opt = rules(area="A", limit=ORDINARY, any_query=False)

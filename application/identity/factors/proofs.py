@@ -35,7 +35,7 @@ class Proof(Struct, frozen=True, kw_only=True):
     response: Assertion | UnsetType = UNSET
 
 
-class Spent(Struct, frozen=True):
+class UsedNonce(Struct, frozen=True):
     """Id of a ticket that is used up together with a proof, or with a new factor; it is kept until ``until``."""
 
     id: str
@@ -80,7 +80,7 @@ class FactorProofs:
     clock: Clock
     ids: Ids
 
-    async def show(self, user: User, proof: Proof, client: Client, ticket: Spent | None = None) -> tuple[str, ...]:
+    async def show(self, user: User, proof: Proof, client: Client, ticket: UsedNonce | None = None) -> tuple[str, ...]:
         """The ``amr`` of the proof; the guesses before it are forgiven, and the ticket is used up with it.
 
         Raises ValidationError on the proof's field, or on ``ticket``, and AccountLocked after too many guesses.
@@ -107,7 +107,7 @@ class FactorProofs:
         raise AccountLocked("Too many wrong codes: second factors are locked for a while.")
 
     async def _shown(
-        self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: Spent | None
+        self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         if proof.method == "passkey":
             assert proof.state is not UNSET
@@ -132,7 +132,7 @@ class FactorProofs:
 
     @retry_on_conflict
     async def _use_step(
-        self, user: User, found: MatchedStep | None, client: Client, ticket: Spent | None
+        self, user: User, found: MatchedStep | None, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         async with self.database.transaction(EveryTenant()) as tx:
             # The database decides which of several uses of one code was the first.
@@ -145,7 +145,7 @@ class FactorProofs:
 
     @retry_on_conflict
     async def _use_recovery_code(
-        self, user: User, digest: bytes | None, client: Client, ticket: Spent | None
+        self, user: User, digest: bytes | None, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
@@ -158,7 +158,7 @@ class FactorProofs:
 
     @retry_on_conflict
     async def _use_passkey(
-        self, user: User, shown: ShownPasskey, client: Client, ticket: Spent | None
+        self, user: User, shown: ShownPasskey, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         credential = shown.factor.credential
         assert credential is not None
@@ -169,21 +169,21 @@ class FactorProofs:
         return shown.methods
 
     async def _accept(
-        self, tx: FactorTransaction, user: User, factor_id: UUID, client: Client, ticket: Spent | None
+        self, tx: FactorTransaction, user: User, factor_id: UUID, client: Client, ticket: UsedNonce | None
     ) -> None:
         if ticket is not None:
-            await self._spend(tx, ticket)
+            await self._consume(tx, ticket)
         await tx.attempts.forgive(guesses_of(user.id), EVERYWHERE, self.clock.now())
         await self._audit(tx, "factor.used", user, factor_id, client)
 
-    async def _spend(self, tx: FactorTransaction, ticket: Spent) -> None:
-        await spend(tx, ticket, self.clock.now())
+    async def _consume(self, tx: FactorTransaction, ticket: UsedNonce) -> None:
+        await consume_nonce(tx, ticket, self.clock.now())
 
     async def _audit(self, tx: FactorTransaction, action: str, user: User, target: UUID, client: Client) -> None:
         await tx.audit.add(SYSTEM_TENANT_ID, event(action, user.id, target, client, self.clock.now()))
 
 
-async def spend(tx: FactorTransaction, ticket: Spent, now: datetime) -> None:
+async def consume_nonce(tx: FactorTransaction, ticket: UsedNonce, now: datetime) -> None:
     """Uses the ticket up. Raises ValidationError on its field for one that was used before."""
     if not await tx.used_nonces.consume(ticket.id, ticket.until, now):
         raise wrong_ticket(ticket.field)

@@ -10,7 +10,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.factors.forms import Assertion, Begun, FinishForm
-from application.identity.factors.proofs import WRONG_CODE, Spent, notice, spend, wrong_ticket
+from application.identity.factors.proofs import WRONG_CODE, UsedNonce, consume_nonce, notice, wrong_ticket
 from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.sessions import Tickets
 from application.ports.runtime import Clock, Ids
@@ -64,7 +64,7 @@ class NewFactor(Struct, frozen=True, kw_only=True):
 
     factor: Factor
     methods: tuple[str, ...]
-    spent: tuple[Spent, ...]
+    used_nonces: tuple[UsedNonce, ...]
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class FactorRegistration:
                 raise ValidationError.on("response", "is required")
             made = await self.passkeys.made(user_id, form.state, form.response)
             factor = self._factor(kind, user_id, form.name, credential=made.credential)
-            return NewFactor(factor=factor, methods=made.methods, spent=())
+            return NewFactor(factor=factor, methods=made.methods, used_nonces=())
         return self._app(user_id, form)
 
     def _app(self, user_id: UUID, form: FinishForm) -> NewFactor:
@@ -110,7 +110,7 @@ class FactorRegistration:
             raise ValidationError.on("code", WRONG_CODE)
         # The code that confirms the app counts as used: it cannot be shown again at a login.
         factor = self._factor("totp", user_id, form.name, sealed=self.secrets.seal(user_id, secret), last_step=step)
-        return NewFactor(factor=factor, methods=("otp",), spent=(Spent(opened.id, opened.until, "state"),))
+        return NewFactor(factor=factor, methods=("otp",), used_nonces=(UsedNonce(opened.id, opened.until, "state"),))
 
     def _factor(self, kind: FactorKind, user_id: UUID, name: str | UnsetType, **more: Any) -> Factor:
         now = self.clock.now()
@@ -126,8 +126,8 @@ class FactorRegistration:
         """
         now, before = self.clock.now(), await tx.factors.of(user.id)
         ensure_room(new.factor.kind, before)
-        for spent in new.spent:
-            await spend(tx, spent, now)
+        for nonce in new.used_nonces:
+            await consume_nonce(tx, nonce, now)
         await tx.factors.add(new.factor)
         # Whoever loses the only factor needs another way in, so the codes come with the first one.
         codes = [] if before else await self.renew_codes(tx, user, client)

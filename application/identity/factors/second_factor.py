@@ -16,7 +16,7 @@ from application.identity.factors.forms import (
     VerifyForm,
 )
 from application.identity.factors.passkeys import Passkeys
-from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, Spent, wrong_ticket
+from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, UsedNonce, wrong_ticket
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.identity.login.gate import Pending, Waiting, revocations_of
@@ -74,7 +74,7 @@ class SecondFactor:
         ticket, state = await self._opened(form.ticket, "challenge")
         _ensure_counts(ticket, form.method, "method")
         proof = Proof(method=form.method, code=form.code, state=form.state, response=form.response)
-        added = await self.proofs.show(state.user, proof, client, Spent(ticket.id, ticket.until))
+        added = await self.proofs.show(state.user, proof, client, UsedNonce(ticket.id, ticket.until))
         return await self._complete(ticket.content.waiting, state, added, client)
 
     async def enrol(self, form: EnrolForm) -> Begun:
@@ -136,7 +136,7 @@ class SecondFactor:
     @retry_on_conflict
     async def _store(self, ticket: Ticket[Pending], state: AccountState, new: NewFactor, client: Client) -> list[str]:
         user = state.user
-        with_ticket = replace(new, spent=(Spent(ticket.id, ticket.until), *new.spent))
+        with_ticket = replace(new, used_nonces=(UsedNonce(ticket.id, ticket.until), *new.used_nonces))
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(user.id)
             now_there = await tx.users.state(user.id)

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from application.ports.database import Database
-from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainStanding, DomainTransaction
+from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction, DomainUsage
 from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ServiceUnavailable, ValidationError
@@ -83,9 +83,9 @@ class DomainAdministration:
         async with self.database.transaction(EveryTenant()) as tx:
             roles = await self._roles(tx, caller, form.roles)
             # First, because it takes turns: of two that add the domain at once the later one finds the earlier's row.
-            standing = await tx.domains.standing(tenant_id, name)
+            usage = await tx.domains.usage(tenant_id, name)
             found = await tx.domains.lock(tenant_id, name)
-            _ensure_free(standing, is_new=found is None)
+            _ensure_free(usage, is_new=found is None)
             # Derived from a new id, so that a record of before proves nothing for whoever adds the domain again.
             proof = found.proof if found else self.secrets.secret(self.ids.new())
             saved = TenantDomain(
@@ -151,11 +151,11 @@ class DomainAdministration:
         return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, list(names)))
 
 
-def _ensure_free(standing: DomainStanding, *, is_new: bool) -> None:
-    if standing.is_taken:
+def _ensure_free(usage: DomainUsage, *, is_new: bool) -> None:
+    if usage.is_taken:
         # Security: a tenant must not learn of another one, so the error names nobody.
         raise Conflict.on("domain", "is verified already: ask whoever runs this service")
-    if is_new and standing.count >= DOMAINS:
+    if is_new and usage.count >= DOMAINS:
         raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 
 

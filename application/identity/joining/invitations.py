@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from application.identity.administration.listing import ParameterReader, Parameters, paging
 from application.ports.database import Database, Mail
-from application.ports.identity.invitations import InvitationListing, InvitationTransaction, NewInvitation, Standing
+from application.ports.identity.invitations import (
+    InvitationListing,
+    InvitationTransaction,
+    InvitationUsage,
+    NewInvitation,
+)
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, LinkSecrets
 from application.retry import retry_on_conflict
 from domain.errors import (
@@ -108,8 +113,8 @@ class InvitationAdministration:
             found = await self._pending(tx, tenant_id, invitation_id, now)
             roles = await tx.received.roles(tenant_id, found.role_ids)
             ensure_may_give(caller, roles)
-            standing = await tx.invitations.standing(tenant_id, [found.email_key], now)
-            mail = self._mail(found.email_key, standing, now)
+            usage = await tx.invitations.usage(tenant_id, [found.email_key], now)
+            mail = self._mail(found.email_key, usage, now)
             # An address that gets no further mail today keeps the link that it has.
             hashed = self._hash(mail) if mail else found.hash
             mailed = tuple(at for at in found.mailed_at if at > now - DAY) + ((now,) if mail else ())
@@ -150,10 +155,10 @@ class InvitationAdministration:
         keys = _read_addresses(forms, prefixes)
         async with self.database.transaction(EveryTenant()) as tx:
             given = await self._roles(tx, caller, forms, prefixes)
-            standing = await tx.invitations.standing(tenant_id, keys, now)
-            _ensure_room(standing, keys, prefixes)
+            usage = await tx.invitations.usage(tenant_id, keys, now)
+            _ensure_room(usage, keys, prefixes)
             sent = [
-                self._new(caller, form, roles, self._mail(key, standing, now), client, now)
+                self._new(caller, form, roles, self._mail(key, usage, now), client, now)
                 for form, key, roles in zip(forms, keys, given, strict=True)
             ]
             if await tx.invitations.add(sent) != len(sent):
@@ -192,9 +197,9 @@ class InvitationAdministration:
         line = event("invitation.sent", caller.user_id, invitation.id, client, now)
         return NewInvitation(invitation=invitation, mail=mail, line=line)
 
-    def _mail(self, key: str, standing: Standing, now: datetime) -> Mail | None:
+    def _mail(self, key: str, usage: InvitationUsage, now: datetime) -> Mail | None:
         # Security: a refusal would tell a tenant that others invite the same address.
-        if standing.mails.get(key, 0) >= MAILS_A_DAY:
+        if usage.mails.get(key, 0) >= MAILS_A_DAY:
             return None
         return Mail(id=self.ids.new(), kind="invitation", recipient=key, at=now)
 
@@ -254,15 +259,13 @@ def _ensure_may_give(caller: Caller, given: Sequence[Sequence[Role]], prefixes: 
         raise Forbidden(refused[0].message, refused)
 
 
-def _ensure_room(standing: Standing, keys: Sequence[str], prefixes: Sequence[str]) -> None:
+def _ensure_room(usage: InvitationUsage, keys: Sequence[str], prefixes: Sequence[str]) -> None:
     waiting = [
-        FieldError(f"{prefix}email", WAITS)
-        for key, prefix in zip(keys, prefixes, strict=True)
-        if key in standing.pending
+        FieldError(f"{prefix}email", WAITS) for key, prefix in zip(keys, prefixes, strict=True) if key in usage.pending
     ]
     if waiting:
         raise Conflict(fields=waiting)
-    if standing.made + len(keys) > INVITATIONS_A_DAY:
+    if usage.made + len(keys) > INVITATIONS_A_DAY:
         message = f"A tenant sends at most {INVITATIONS_A_DAY} invitations a day."
         raise RateLimited(int(timedelta(hours=1).total_seconds()), message)
 

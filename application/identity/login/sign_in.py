@@ -55,7 +55,7 @@ from domain.identity.users import (
     profile_key,
     tenant_name,
 )
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
+from domain.scope import Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
 class Joining(Protocol):
@@ -321,8 +321,7 @@ class SignIn:
                 # Parallel replays of a stolen token send one mail.
                 if await tx.sessions.end(session.id, now):
                     await tx.outbox.add(mail)
-                line = event("session.stolen", session.user_id, session.user_id, client, now)
-                await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
+                await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)
             published.update(versions)
 
     def _new_session(

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from application.audit import record_own
 from application.identity.accounts import end_passkey_logins
 from application.identity.registration import Registration
 from application.ports.database import Database, Mail
@@ -73,8 +74,7 @@ class SocialAccounts:
             if not user.email_confirmed and self.registration.policy.confirm_email:
                 mail = Mail(id=self.ids.new(), kind="confirmation", recipient=key, at=user.created_at)
                 await tx.outbox.add(replace(mail, language=client.language))
-            line = event("user.registered", user.id, user.id, client, user.created_at)
-            await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, line)
+            await record_own(tx, "user.registered", user.id, tenant_id, client, user.created_at)
             return await tx.users.state(user.id)
 
     def _new_user(self, identity: SocialIdentity, key: str) -> User:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from application.ports.entities.idempotency import WriteTransaction
 from application.ports.entities.records import Act
 from application.ports.shared_memory import TokenVersions
-from domain.entities.bodies import EVERYTHING, FieldAccess
+from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
 from domain.entities.sheets import BuiltForm, Column, Form, ImportOptions, RowError
@@ -76,7 +76,7 @@ class ImportRequest(Struct, frozen=True):
     """Options of an import, and the fields that the caller may send."""
 
     options: ImportOptions
-    may: FieldAccess = EVERYTHING
+    may: FieldAccess = EVERY_FIELD
 
 
 class ReadSheet(Protocol):

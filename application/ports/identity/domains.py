@@ -39,7 +39,7 @@ class ListedJoinRequest(Struct, frozen=True):
     full_name: str
 
 
-class DomainStanding(Struct, frozen=True):
+class DomainUsage(Struct, frozen=True):
     """Whether another tenant has verified the domain, and the number of domains that the tenant has."""
 
     is_taken: bool
@@ -55,7 +55,7 @@ class TenantDomains(Protocol):
         """The domain, locked until the transaction ends."""
         ...
 
-    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
+    async def usage(self, tenant_id: UUID, domain: str) -> DomainUsage:
         """State before a domain is saved; whoever asks for the same tenant waits until the transaction ends."""
         ...
 

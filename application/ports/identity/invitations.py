@@ -57,7 +57,7 @@ class InvitationListing(Struct, frozen=True, kw_only=True):
     page_size: int = 20
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class InvitationUsage(Struct, frozen=True, kw_only=True):
     """State before an invitation.
 
     ``made`` counts the tenant's invitations within a day, ``mails`` those to each address over all tenants;
@@ -70,7 +70,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 
 
 class Invitations(Protocol):
-    async def standing(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> Standing:
+    async def usage(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> InvitationUsage:
         """State of the addresses; pending invitations to them that have expired are ended, and give way to new ones.
 
         Who asks for the same tenant or one of the same addresses waits until the transaction ends: nothing that is

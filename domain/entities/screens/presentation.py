@@ -56,15 +56,6 @@ def widget_of(field: FieldModel) -> WidgetName | None:
     return "multiline" if is_long else None
 
 
-def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
-    """Whether an index of the entity begins with the field, so that a filter by it alone need not read every row."""
-    declaration = model.declaration
-    leading = {"id", declaration.sort.removeprefix("-")}
-    leading |= {unique.fields[0] for unique in declaration.unique}
-    leading |= {index.fields[0] for index in declaration.indexes}
-    return field.reference is not None or field.name in leading
-
-
 def _sentence(name: str) -> str:
     """``price-lists``, ``released_at`` and ``releasedAt`` as words, the first with a capital letter."""
     words = _WORD.findall(name)

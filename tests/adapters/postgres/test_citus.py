@@ -22,10 +22,10 @@ from tests.builders import new_id
 from tests.conftest import NewDatabase
 from tests.golden.test_select_statements import GOLDEN
 from tests.library import LIBRARY
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
 CATALOGUE = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
-ALL_KINDS = build_registry([*EVERYTHING, *BUILTIN_ENTITIES])
+ALL_KINDS = build_registry([*DECLARED, *BUILTIN_ENTITIES])
 
 
 @entity("lands", tenant_owned=False, history=True)

@@ -166,8 +166,8 @@ class LeasedProcesses:
         outside = Outside(line, self.database, turn)
         return self.admissions(outside, outside, outside.pause)
 
-    def admissions(self, pipeline: Any, outbox: PendingVersions, pause: Pause = asyncio.sleep) -> RedisAdmissions:
-        lease = Lease(pipeline, outbox, self.times, commands=self.commands())
+    def admissions(self, pipeline: Any, pending: PendingVersions, pause: Pause = asyncio.sleep) -> RedisAdmissions:
+        lease = Lease(pipeline, pending, self.times, commands=self.commands())
         return RedisAdmissions(lease, MemoryAdmissions(self.clock), pause=pause)
 
     def commands(self) -> Commands:

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from adapters.sheets.frames import ERRORS, ROWS, Entity, Errors, ReadJob
 from adapters.sheets.reader import read
 from adapters.sheets.row_text import NO_TEXT
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import entity
 from domain.entities.registry import build_registry
@@ -51,7 +51,7 @@ def found(rows: list[tuple[str, str]], mode: Mode = "create") -> tuple[int, Erro
     read(
         file,
         MODEL,
-        ReadJob(entity=Entity("not", "loaded", None), options=ImportOptions(mode=mode), may=EVERYTHING),
+        ReadJob(entity=Entity("not", "loaded", None), options=ImportOptions(mode=mode), may=EVERY_FIELD),
         out,
     )
     said = list(frames(out.getvalue()))

@@ -14,9 +14,9 @@ from domain.entities.registry import build_registry
 from domain.entities.sheets import FILE_FORMS, ImportOptions
 from domain.errors import ValidationError
 from entrypoints.cli.file_commands import _FORMS
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
-THING = build_registry(EVERYTHING)["things"]
+THING = build_registry(DECLARED)["things"]
 CODE = "0198c0de-0000-7000-8000-00000000000a"
 EAST = timezone(timedelta(hours=3))
 

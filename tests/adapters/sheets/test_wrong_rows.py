@@ -9,7 +9,7 @@ import pytest
 
 from adapters.sheets.frames import ERRORS, HEAD, ROWS, Entity, Errors, ReadJob
 from adapters.sheets.reader import read
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import Registry
 from domain.entities.sheets import MOST_ERRORS, ImportOptions, Mode
@@ -29,7 +29,7 @@ KINDS = (
 def found(registry: Registry, rows: bytes, mode: Mode = "create") -> tuple[int, Errors]:
     """Number of rows for the database, and the errors."""
     out = io.BytesIO()
-    job = ReadJob(entity=Entity("not", "loaded", None), options=ImportOptions(mode=mode), may=EVERYTHING)
+    job = ReadJob(entity=Entity("not", "loaded", None), options=ImportOptions(mode=mode), may=EVERY_FIELD)
     read(io.BytesIO(HEADER + rows), registry["products"], job, out)
     lines, errors = 0, Errors(0, ())
     for letter, body in frames(out.getvalue()):

@@ -16,7 +16,7 @@ from msgspec import Struct
 from adapters.sheets.frames import DONE, ERRORS, ROWS, Entity, Errors, ReadJob, receive
 from adapters.sheets.reader import read
 from adapters.sheets.xlsx.workbook import is_date_format
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.catalogue import Product
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import EntityModel, big, entity, money
@@ -106,7 +106,7 @@ def workbook(cells: str, title: str = "asText", *, settings: str = "", sheets: s
 
 def rows_of(file: bytes, model: EntityModel = MODEL, **options: Any) -> tuple[list[list[str | None]], list[RowError]]:
     """Declared fields of the valid rows, as the database is sent them, and the errors."""
-    job = ReadJob(entity=Entity("", "", None), options=ImportOptions(**options), may=EVERYTHING)
+    job = ReadJob(entity=Entity("", "", None), options=ImportOptions(**options), may=EVERY_FIELD)
     out = io.BytesIO()
     read(io.BytesIO(file), model, job, out)
     out.seek(0)

@@ -83,7 +83,7 @@ async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expi
 async def test_versions_of_those_who_deleted_themselves_are_removed_too(service: InMemoryService) -> None:
     await service.holder()
     caller = service.caller(await service.login())
-    await service.services.self_service.delete(caller, HERE)
+    await service.services.account_deletion.delete(caller, HERE)
     service.clock.move(LONGEST_TOKEN)
     await swept(service)
     service.clock.move(DAY)

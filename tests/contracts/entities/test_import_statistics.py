@@ -19,7 +19,7 @@ from application.entities.transfers.imports import ANALYZED_FROM, FileImport
 from application.entities.writing import Write
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.sheets import ImportOptions, Report
@@ -70,7 +70,7 @@ async def imported(
         write = Write(caller=caller(tenant_id=HERE.id, permissions=("*",)), scope=HERE)
         async with asyncio.timeout(HUNG_AFTER):
             written = await importing.import_(
-                write, registry["products"], upload, options or ImportOptions(), EVERYTHING
+                write, registry["products"], upload, options or ImportOptions(), EVERY_FIELD
             )
     return written.answer
 

@@ -16,7 +16,7 @@ from application.entities.transfers.exports import ASKED_AGAIN, while_alive
 from application.entities.transfers.imports import FileImport
 from application.entities.writing import Write
 from application.ports.whole_database import WholeDatabase
-from domain.entities.bodies import EVERYTHING
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Count, Query
 from domain.entities.sheets import ImportOptions
@@ -45,7 +45,7 @@ async def imported(database: WholeDatabase, registry: Registry, caller: Caller, 
     with tempfile.TemporaryFile() as upload:
         upload.write(FILE)
         await importing.import_(
-            Write(caller=caller, scope=HERE), registry["products"], upload, ImportOptions(), EVERYTHING
+            Write(caller=caller, scope=HERE), registry["products"], upload, ImportOptions(), EVERY_FIELD
         )
     return await stored(database, registry)
 

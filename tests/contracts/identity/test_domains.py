@@ -69,13 +69,13 @@ async def test_of_domains_added_at_the_same_time_each_sees_those_before(
     async def add(number: int) -> int:
         async with database.transaction(EveryTenant()) as tx:
             name = f"d{number}.example"
-            before = await tx.domains.standing(home.id, name)
+            before = await tx.domains.usage(home.id, name)
             await tx.domains.save(domain_of(home, name))
         return before.count
 
     assert sorted(await asyncio.gather(*(add(number) for number in range(12)))) == list(range(12))
     async with database.transaction(EveryTenant()) as tx:
-        counts = [(await tx.domains.standing(each.id, "acme.example")).count for each in (home, other)]
+        counts = [(await tx.domains.usage(each.id, "acme.example")).count for each in (home, other)]
         assert counts == [12, 0]
 
 
@@ -108,7 +108,7 @@ async def test_of_tenants_that_prove_a_domain_one_has_it(database: WholeDatabase
     async with database.transaction(EveryTenant()) as tx:
         for owner in homes:
             await tx.domains.save(domain_of(owner))
-        assert not (await tx.domains.standing(home.id, "acme.example")).is_taken
+        assert not (await tx.domains.usage(home.id, "acme.example")).is_taken
 
     async def prove(owner: Tenant) -> bool:
         try:
@@ -123,8 +123,8 @@ async def test_of_tenants_that_prove_a_domain_one_has_it(database: WholeDatabase
         found = await tx.domains.verified("acme.example")
         assert found is not None
         loser = other if found.tenant_id == home.id else home
-        assert (await tx.domains.standing(loser.id, "acme.example")).is_taken
-        assert not (await tx.domains.standing(found.tenant_id, "acme.example")).is_taken
+        assert (await tx.domains.usage(loser.id, "acme.example")).is_taken
+        assert not (await tx.domains.usage(found.tenant_id, "acme.example")).is_taken
         # A domain that its tenant has lost is free again.
         await tx.domains.save(replace(found, state="lost", mode="off"))
         await tx.domains.save(domain_of(loser, state="verified"))

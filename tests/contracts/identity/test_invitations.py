@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from adapters.postgres.database import PostgresDatabase
 from application.ports.database import Mail
-from application.ports.identity.invitations import InvitationListing, NewInvitation, Offer, Standing
+from application.ports.identity.invitations import InvitationListing, InvitationUsage, NewInvitation, Offer
 from application.ports.whole_database import WholeDatabase
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
 from domain.identity.users import Branding, Tenant, TenantSettings, User
@@ -106,17 +106,17 @@ async def test_the_standing_counts_what_was_sent_within_a_day(database: WholeDat
     )
     await add(database, invitation(other, ada, mailed_at=(NOW + TICK, now)))
     async with database.transaction(EveryTenant()) as tx:
-        standing = await tx.invitations.standing(acme.id, [EVE, "new@example.com"], now)
-    assert standing == Standing(made=1, mails={EVE: 3, "new@example.com": 0}, pending=frozenset({EVE}))
+        usage = await tx.invitations.usage(acme.id, [EVE, "new@example.com"], now)
+    assert usage == InvitationUsage(made=1, mails={EVE: 3, "new@example.com": 0}, pending=frozenset({EVE}))
 
 
 async def test_an_expired_one_gives_way(database: WholeDatabase, acme: Tenant, ada: User) -> None:
     old = invitation(acme, ada)
     await add(database, old)
     async with database.transaction(EveryTenant()) as tx:
-        late = await tx.invitations.standing(acme.id, [EVE], old.expires_at - TICK)
+        late = await tx.invitations.usage(acme.id, [EVE], old.expires_at - TICK)
         assert late.pending == {EVE}
-        assert (await tx.invitations.standing(acme.id, [EVE], old.expires_at)).pending == frozenset()
+        assert (await tx.invitations.usage(acme.id, [EVE], old.expires_at)).pending == frozenset()
         assert await tx.invitations.lock(acme.id, old.id) == replace(old, status="expired", ended_at=old.expires_at)
     assert await add(database, invitation(acme, ada)) == 1
 
@@ -189,7 +189,7 @@ async def test_parallel_invitations_are_counted_one_after_the_other(database: Wh
     async def invite(made: Tenant, email: str) -> tuple[int, int]:
         new = invitation(made, ada, email)
         async with database.transaction(EveryTenant()) as tx:
-            before = await tx.invitations.standing(made.id, [EVE, email], NOW)
+            before = await tx.invitations.usage(made.id, [EVE, email], NOW)
             await tx.invitations.add([sent(new)])
         return before.mails[email], before.made
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from domain.entities.bodies import (
-    EVERYTHING,
+    EVERY_FIELD,
     FieldAccess,
     field_access,
     read_changed_items,
@@ -53,7 +53,7 @@ def test_what_holders_of_permissions_may_send() -> None:
     assert (CLERK.unknown, CLERK.closed) == (frozenset({"code"}), frozenset({"cost"}))
     assert field_access(VOLUMES, ["read:codes"]) == FieldAccess(frozenset(), frozenset({"cost"}))
     assert not field_access(VOLUMES, ["*"])
-    assert field_access(build_registry(LIBRARY)["shelves"], []) is EVERYTHING
+    assert field_access(build_registry(LIBRARY)["shelves"], []) is EVERY_FIELD
 
 
 def test_a_field_with_both_permissions_is_sent_by_whoever_may_write_it() -> None:

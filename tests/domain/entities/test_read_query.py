@@ -16,9 +16,9 @@ from domain.entities.query.query import Condition, Count, Operator, Path, Query,
 from domain.entities.query.read_query import MAX_WORDS, read_export, read_query, read_view
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
-EVERY_KIND = build_registry(EVERYTHING)
+EVERY_KIND = build_registry(DECLARED)
 SEEN = EVERY_KIND.hidden_from({"*"})
 
 

@@ -18,12 +18,12 @@ from domain.entities.query.read_query import read_export, read_query, read_view
 from domain.entities.registry import build_registry
 from domain.errors import BadRequest, ValidationError
 from tests.twins.drawing import Parameters, parameters
-from tests.twins.everything import EVERYTHING
+from tests.twins.everything import DECLARED
 
 Listed = Callable[[EntityModel, Registry, Hidden], list[QueryParameter]]
 Read = Callable[[EntityModel, Registry, Hidden, Parameters], Query | View]
 
-REGISTRY = build_registry(EVERYTHING)
+REGISTRY = build_registry(DECLARED)
 HIDDEN = REGISTRY.hidden_from(())
 MODEL = REGISTRY["things"]
 

@@ -20,7 +20,7 @@ from domain.identity.tokens import (
 )
 from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, User
 from domain.scope import (
-    EVERYTHING,
+    ALL_PERMISSIONS,
     OneTenant,
     grants_subject,
     role_subject,
@@ -85,7 +85,7 @@ def test_foreign_closed_and_unknown_tenants_are_refused_alike() -> None:
 
 READER = Role(id=UUID(int=11), tenant_id=UUID(int=1), name="Reader", permissions=("read:*", "read:products"))
 WRITER = Role(id=UUID(int=12), tenant_id=None, name="Writer", permissions=("create:products",))
-SUPER = Role(id=UUID(int=13), tenant_id=None, name=SUPER_ADMIN, permissions=(EVERYTHING,))
+SUPER = Role(id=UUID(int=13), tenant_id=None, name=SUPER_ADMIN, permissions=(ALL_PERMISSIONS,))
 USER = User(
     id=UUID(int=7),
     email="Ada@example.com",
@@ -161,7 +161,7 @@ def test_a_global_token_only_selects_a_tenant() -> None:
 def test_a_super_admin_is_one_in_every_tenant() -> None:
     claims = claims_for(replace(STANDING, roles=(SUPER,)), MEMBER, SESSION, NOW, ISSUE)
     assert claims.super_admin
-    assert claims.permissions == (EVERYTHING,)
+    assert claims.permissions == (ALL_PERMISSIONS,)
 
 
 def test_a_tenants_own_role_of_that_name_makes_no_super_admin() -> None:

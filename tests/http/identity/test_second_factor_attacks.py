@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from application.identity.factors.forms import VerifyForm
-from application.identity.factors.proofs import FactorProofs, Proof, Spent
+from application.identity.factors.proofs import FactorProofs, Proof, UsedNonce
 from domain.errors import ValidationError
 from domain.identity.users import User
 from domain.scope import Client, EveryTenant
@@ -141,7 +141,7 @@ class InterruptedProofs(FactorProofs):
 
     meanwhile: Callable[[], Awaitable[httpx.Response]]
 
-    async def show(self, user: User, proof: Proof, client: Client, ticket: Spent | None = None) -> tuple[str, ...]:
+    async def show(self, user: User, proof: Proof, client: Client, ticket: UsedNonce | None = None) -> tuple[str, ...]:
         methods = await super().show(user, proof, client, ticket)
         assert (await self.meanwhile()).status_code == 200
         return methods

@@ -7,9 +7,9 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import RECENT_PEOPLE, action, operation
 from adapters.http.request.strict_request import StrictRequest
+from application.identity.account_deletion import AccountDeletion
 from application.identity.email_changes import EmailChangeRequests, NewEmailForm
 from application.identity.personal_export import PersonalExport
-from application.identity.self_service import SelfService
 from application.ports.identity.personal_data import PersonalData
 from domain.limits import CHANGE_EMAIL, PERSONAL_EXPORT
 
@@ -27,8 +27,10 @@ class OwnAccountController(Controller):
         **action("auth.delete-me", "Delete one's own account", RECENT_PEOPLE, "CONFLICT"),
         description="The last owner or Admin of a tenant and the last super-admin stay. Takes no body.",
     )
-    async def remove(self, request: StrictRequest, self_service: NamedDependency[SelfService]) -> Response[MessageOnly]:
-        await self_service.delete(request.caller, request.from_client)
+    async def remove(
+        self, request: StrictRequest, account_deletion: NamedDependency[AccountDeletion]
+    ) -> Response[MessageOnly]:
+        await account_deletion.delete(request.caller, request.from_client)
         return identity_message("Your account is deleted.")
 
     @post(

@@ -7,7 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, Store
-from application.ports.identity.domains import DomainStanding, ListedDomain, ListedJoinRequest
+from application.ports.identity.domains import DomainUsage, ListedDomain, ListedJoinRequest
 from domain.errors import Conflict
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
 
@@ -26,8 +26,8 @@ class MemoryTenantDomains:
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
         return self.access.lock().domains.get((tenant_id, domain))
 
-    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
-        return DomainStanding(_is_taken(self.access.read(), tenant_id, domain), len(await self.all(tenant_id)))
+    async def usage(self, tenant_id: UUID, domain: str) -> DomainUsage:
+        return DomainUsage(_is_taken(self.access.read(), tenant_id, domain), len(await self.all(tenant_id)))
 
     async def save(self, domain: TenantDomain) -> None:
         async with self.access.write() as store:

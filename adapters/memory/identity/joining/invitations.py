@@ -12,10 +12,10 @@ from adapters.memory.mail import put_in
 from adapters.memory.store import Access, Store
 from application.ports.identity.invitations import (
     InvitationListing,
+    InvitationUsage,
     ListedInvitation,
     NewInvitation,
     Offer,
-    Standing,
 )
 from application.ports.runtime import Ids
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
@@ -27,7 +27,7 @@ class MemoryInvitations:
     access: Access
     ids: Ids
 
-    async def standing(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> Standing:
+    async def usage(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> InvitationUsage:
         async with self.access.write() as store:
             every = list(store.invitations.values())
             for stored in every:
@@ -35,7 +35,7 @@ class MemoryInvitations:
                     _end_expired(store, stored, now)
             since = now - DAY
             mailed = [(sent.email_key, at) for sent in every for at in sent.mailed_at if at > since]
-            return Standing(
+            return InvitationUsage(
                 made=sum(stored.tenant_id == tenant_id and stored.created_at > since for stored in every),
                 mails={key: sum(key == sent_to for sent_to, _ in mailed) for key in email_keys},
                 pending=frozenset(key for key in email_keys if _pending(store, tenant_id, key)),

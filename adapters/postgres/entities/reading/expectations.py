@@ -14,10 +14,9 @@ from sqlalchemy import func
 
 from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.statements.rows import Truth
-from domain.entities.declaration import EntityModel
+from domain.entities.declaration import EntityModel, leads_an_index
 from domain.entities.query.operators import PARTS
 from domain.entities.query.query import Operator, Path
-from domain.entities.screens.presentation import leads_an_index
 
 _BY_READING = PARTS | {Operator.NE, Operator.IS_NULL}
 """Operators that no index of the entity serves."""

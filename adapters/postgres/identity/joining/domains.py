@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from application.ports.identity.domains import DomainStanding, ListedDomain, ListedJoinRequest
+from application.ports.identity.domains import DomainUsage, ListedDomain, ListedJoinRequest
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
 
 TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: ask whoever runs this service")}
@@ -76,11 +76,11 @@ class PostgresTenantDomains:
         row = await self.connection.fetchrow(_LOCK, tenant_id, domain)
         return None if row is None else _domain(row)
 
-    async def standing(self, tenant_id: UUID, domain: str) -> DomainStanding:
+    async def usage(self, tenant_id: UUID, domain: str) -> DomainUsage:
         await self.connection.execute(_TAKE_TURN, str(tenant_id))
         row = await self.connection.fetchrow(_STANDING, tenant_id, domain)
         assert row is not None
-        return DomainStanding(row["is_taken"], row["count"])
+        return DomainUsage(row["is_taken"], row["count"])
 
     async def save(self, domain: TenantDomain) -> None:
         with taken(TAKEN):

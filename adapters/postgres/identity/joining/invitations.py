@@ -12,10 +12,10 @@ from msgspec.structs import asdict
 from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.identity.invitations import (
     InvitationListing,
+    InvitationUsage,
     ListedInvitation,
     NewInvitation,
     Offer,
-    Standing,
 )
 from application.ports.runtime import Ids
 from domain.identity.invitations import DAY, Invitation, InvitationStatus
@@ -123,10 +123,10 @@ class PostgresInvitations:
     connection: ServiceConnection
     ids: Ids
 
-    async def standing(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> Standing:
+    async def usage(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> InvitationUsage:
         await self.connection.execute(_TAKE_TURNS, [str(tenant_id), *email_keys])
         rows = await self.connection.fetch(_STANDING, tenant_id, list(email_keys), now, now - DAY)
-        return Standing(
+        return InvitationUsage(
             made=rows[0]["made"] if rows else 0,
             mails={row["email_key"]: row["mails"] for row in rows},
             pending=frozenset(row["email_key"] for row in rows if row["is_pending"]),

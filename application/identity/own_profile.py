@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.audit import record_own
 from application.identity.administration.user_forms import UserForm, changed_account
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
@@ -12,7 +13,7 @@ from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.users import profile_key
-from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
+from domain.scope import Caller, Client, EveryTenant
 
 
 class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -25,7 +26,7 @@ class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only
 
 
 @dataclass(frozen=True)
-class OwnAccount:
+class OwnProfile:
     database: Database[IdentityTransaction]
     cache: Cache
     clock: Clock
@@ -47,7 +48,6 @@ class OwnAccount:
             if changed is None:
                 return
             await tx.users.save(changed, state.user)
-            line = event("user.changed", caller.user_id, caller.user_id, client, now)
-            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
+            await record_own(tx, "user.changed", caller.user_id, caller.tenant_id, client, now)
         # after the commit, or a profile of before would be remembered again
         await self.cache.drop([profile_key(caller.user_id)])

@@ -19,7 +19,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, g
 
 
 @dataclass(frozen=True)
-class SelfService:
+class AccountDeletion:
     database: Database[MemberTransaction]
     departures: Departures
     revocations: Revocations
