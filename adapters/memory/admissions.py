@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Admission, PresentedToken
-from domain.errors import Error, ServiceUnavailable
+from domain.errors import Error, SerializationConflict, ServiceUnavailable
 from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
 
 MOST_REQUESTS = 500_000
@@ -74,6 +74,9 @@ class MemoryAdmissions:
         versions: dict[str, int] = {}
         try:
             yield versions
+        except SerializationConflict:  # rolled back, and tried again under a mark of its own
+            self._publish(nonce, subjects, {})
+            raise
         # It is unknown whether the database committed: the subjects stay pending, and readers ask the database.
         except ServiceUnavailable:
             raise

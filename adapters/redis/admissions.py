@@ -9,7 +9,7 @@ from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
 from adapters.redis.spread_admissions import SpreadAdmissions
 from application.ports.shared_memory import Admission, Admissions, PresentedToken
-from domain.errors import Error, ServiceUnavailable
+from domain.errors import Error, SerializationConflict, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
 AGAIN_AFTER = 0.05
@@ -119,6 +119,9 @@ class RedisAdmissions:
         versions: dict[str, int] = {}
         try:
             yield versions
+        except SerializationConflict:  # rolled back, and tried again under a mark of its own
+            await self._publish(nonce, pending, {})
+            raise
         except ServiceUnavailable:  # perhaps committed: the mark stays
             raise
         except Error:

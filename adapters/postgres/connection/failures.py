@@ -53,6 +53,9 @@ def translated(connection: Closable | None = None) -> Iterator[None]:
     """
     try:
         yield
+    # It may have been committed, although asyncpg counts it among the transactions that were rolled back.
+    except asyncpg.StatementCompletionUnknownError as error:
+        raise ServiceUnavailable from error
     except CONFLICTS as error:
         raise SerializationConflict from error
     except (*AWAY, asyncpg.InterfaceError) as error:

@@ -11,7 +11,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.connection.failures import is_away, prepared
+from adapters.postgres.connection.failures import is_away, prepared, translated
 from adapters.postgres.database import Patience, PostgresDatabase
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
@@ -58,6 +58,12 @@ async def test_a_faulty_statement_is_no_outage(postgres: PostgresDatabase, name:
         async with getattr(postgres, way)(EVERY) as tx:
             await fault(tx.connection)
     assert await postgres.is_ready()
+
+
+def test_a_transaction_that_may_be_committed_is_an_outage_and_is_not_tried_again() -> None:
+    with pytest.raises(ServiceUnavailable) as raised, translated():
+        raise asyncpg.StatementCompletionUnknownError("completion unknown")
+    assert type(raised.value) is ServiceUnavailable
 
 
 async def test_a_connection_that_is_closed_as_it_is_made_is_an_outage(database_url: str) -> None:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from application.ports.shared_memory import Admission, Admissions
-from domain.errors import Conflict, ServiceUnavailable
+from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 from tests.examples import examples
 from tests.shared_memories import Shared, naming
 
@@ -73,12 +73,13 @@ async def test_a_change_of_a_subject_never_read_is_certain_after_it(shared: Shar
     assert (await asked(shared.second, name)).token_versions == {name: 1}
 
 
-async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared) -> None:
+@pytest.mark.parametrize("error", [Conflict, SerializationConflict])
+async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared, error: type[Exception]) -> None:
     name = subject()
     await known(shared, name, 4)
-    with pytest.raises(Conflict):
+    with pytest.raises(error):
         async with shared.first.publishing([name]):
-            raise Conflict
+            raise error
     assert (await asked(shared.second, name)).token_versions == {name: 4}
 
 
