@@ -130,14 +130,17 @@ class Pipeline(ASGIMiddleware):
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
         outgoing = self._begin(http, receive, send)
         outgoing.is_private = rules.is_private
-        if rules.allow:
-            await _answer_options(rules, outgoing)
-        elif await self._is_let_in(rules, http, outgoing):
-            await next_app(http, outgoing.body, outgoing)
-            # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
-            if outgoing.status == 429 and outgoing.counted:
-                await self.throttle.take_back(outgoing.counted)
-        self._note(rules.operation, http, outgoing.status, perf_counter() - started)
+        try:
+            if rules.allow:
+                await _answer_options(rules, outgoing)
+            elif await self._is_let_in(rules, http, outgoing):
+                await next_app(http, outgoing.body, outgoing)
+                # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
+                if outgoing.status == 429 and outgoing.counted:
+                    await self.throttle.take_back(outgoing.counted)
+        finally:
+            if outgoing.status:  # nothing was answered to a client that left before
+                self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
             await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
 
