@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -196,8 +196,8 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
-        yield
-        passwords.close()
+        with closing(passwords):
+            yield
 
     return Adapters(
         registry=registry,

@@ -6,6 +6,7 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
+from adapters.http.request.bearer import bearer_token
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
@@ -33,6 +34,6 @@ def _ensure_may_ask(request: StrictRequest, token: str | None) -> None:
     if token is None:
         ensure_from_this_machine(request)
         return
-    given = (request.header(b"authorization") or "").removeprefix("Bearer ")
+    given = bearer_token((request.header(b"authorization") or "").encode("latin-1"))
     if not compare_digest(given.encode(), token.encode()):
         raise Unauthorized
