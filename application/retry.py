@@ -13,7 +13,7 @@ TRIES = 5
 
 
 def retry_on_conflict(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Runs ``use_case`` again from its start after a SerializationConflict, TRIES times at most."""
+    """Runs ``use_case`` again from its start after a SerializationConflict: TRIES times at most in all."""
 
     @wraps(use_case)
     async def attempt(*args: P.args, **named: P.kwargs) -> R:
