@@ -55,6 +55,7 @@ class LinkedIdentities:
                     address=client.address,
                     at=now,
                     about=name,
+                    language=client.language,
                 )
             )
             await record_own(tx, "identity.unlinked", caller.user_id, caller.tenant_id, client, now)
