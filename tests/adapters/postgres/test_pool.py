@@ -211,7 +211,7 @@ async def test_traffic_outlives_a_server_that_cuts_all_connections(
 async def test_a_server_that_vanished_holds_one_request_and_not_one_for_each_connection(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> None:
-    patience = Patience(acquire=HUNG_AFTER, connect=HUNG_AFTER, statement=0.3, mend=0.3)
+    patience = Patience(acquire=HUNG_AFTER, connect=HUNG_AFTER, statement=1.0, mend=0.3)
     async with CuttingProxy(database_url) as proxy:
         database = PostgresDatabase(proxy.url, registry, CountingIds(), connections=4, patience=patience)
         await database.open()
