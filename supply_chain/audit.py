@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from supply_chain.locks import ROOT, SHIPPED, shipped, unpinned
+from supply_chain.locks import ROOT, SHIPPED, pinned_without_extras, shipped, unpinned
 
 AUDITOR = "pip-audit==2.10.1"
 ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"}
@@ -21,6 +21,8 @@ def mistakes() -> Iterator[str]:
     for file in LOCKS:
         for name in unpinned(file):
             yield f"{file.name}: {name} is not pinned to one version with hashes."
+        for name in pinned_without_extras(file):
+            yield f"{file.name}: {name} is asked for, and pinned without that extra."
     for package in shipped():
         if package.licence is None:
             yield f"{package.url} has no licence in docs/third-party.md."

@@ -12,7 +12,8 @@ SHIPPED = (ROOT / "requirements" / "run.txt", ROOT / "requirements" / "server.tx
 CONSOLE = ROOT / "adapters" / "console" / "source" / "package-lock.json"
 LICENCES = ROOT / "docs" / "third-party.md"
 
-_PINNED = re.compile(r"^([a-z0-9._-]+)==([^ ;\\\n]+)([^\n\\]*(?:\\\n[^\n\\]*)*)", re.MULTILINE)
+_PINNED = re.compile(r"^([a-z0-9._-]+)(?:\[[^]\n]*\])?==([^ ;\\\n]+)([^\n\\]*(?:\\\n[^\n\\]*)*)", re.MULTILINE)
+_WITH_EXTRAS = re.compile(r"^([A-Za-z0-9._-]+) ?\[([^]]+)\]", re.MULTILINE)
 
 
 class Package(NamedTuple):
@@ -54,15 +55,40 @@ def unpinned(file: Path) -> list[str]:
     return [name for name in named if name not in good]
 
 
+def pinned_without_extras(file: Path) -> list[str]:
+    """Extras that a package of the lock asks for and the lock does not name: ``["pytest-cov: coverage[toml]"]``.
+
+    pip 23.2, which comes with Python 3.11, takes the newest version of such a package, and then refuses it for want of
+    a hash: the lock stops working on the day of the package's next release.
+    """
+    named = {name: set(re.split(r", ?", extras)) for name, extras in _WITH_EXTRAS.findall(file.read_text())}
+    return [
+        f"{asking}: {name}[{extra}]"
+        for asking, _, _ in pinned(file)
+        for requirement in _asked_by(asking)
+        for name, extras in _WITH_EXTRAS.findall(requirement)
+        for extra in re.split(r", ?", extras)
+        if extra not in named.get(_normalised(name), ())
+    ]
+
+
 def needs(name: str, among: set[str]) -> list[str]:
     """Packages of ``among`` that an installed package asks for; none for one of another system."""
+    names = {_normalised(re.split(r"[ ;\[<>=!~(]", requirement)[0]) for requirement in _asked_by(name)}
+    return sorted(names & among)
+
+
+def _asked_by(name: str) -> list[str]:
+    """Requirements of an installed package without its extras; none of a package that is not installed."""
     try:
         asked = requires(name) or []
     except PackageNotFoundError:
         return []
-    plain = [requirement for requirement in asked if "extra ==" not in requirement]
-    names = {re.sub(r"[-_.]+", "-", re.split(r"[ ;\[<>=!~(]", requirement)[0]).lower() for requirement in plain}
-    return sorted(names & among)
+    return [requirement for requirement in asked if "extra ==" not in requirement]
+
+
+def _normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _of_console() -> Iterator[Package]:

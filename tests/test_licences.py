@@ -4,9 +4,10 @@ import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
+from supply_chain.locks import SHIPPED, pinned
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "third-party.md"
-SHIPPED = ("requirements/run.txt", "requirements/server.txt")
 
 ALLOWED = {"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0"}
 """Licences that ask for no more than to be named; MPL-2.0 is of whole files that nobody changes here."""
@@ -23,9 +24,7 @@ AS_CLASSIFIED = {
 
 def shipped() -> set[str]:
     """Packages that an installation has; those of other systems and Pythons are not here to be asked."""
-    named = {
-        name for file in SHIPPED for name in re.findall(r"^([a-z0-9._-]+)==", (ROOT / file).read_text(), re.MULTILINE)
-    }
+    named = {name for file in SHIPPED for name, _, _ in pinned(file)}
     return {name for name in named if _is_installed(name)}
 
 

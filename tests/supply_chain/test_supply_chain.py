@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from supply_chain.audit import LOCKS, is_allowed, main, mistakes
-from supply_chain.locks import CONSOLE, ROOT, SHIPPED, pinned, shipped, unpinned
+from supply_chain.locks import CONSOLE, ROOT, SHIPPED, pinned, pinned_without_extras, shipped, unpinned
 from supply_chain.sbom import sbom
 
 SCHEMA = {
@@ -38,7 +38,7 @@ def test_the_list_has_every_package_of_the_locks_with_version_licence_and_hashes
     jsonschema_rs.validate(SCHEMA, made)
     listed = {component["purl"]: component for component in made["components"]}
     for file in SHIPPED:
-        lines = re.findall(r"^(\S+)==(\S+)", file.read_text(), re.MULTILINE)
+        lines = re.findall(r"^([a-z0-9._-]+)\S*==(\S+)", file.read_text(), re.MULTILINE)
         assert len(lines) > 30
         for name, version in lines:
             component = listed[f"pkg:pypi/{name}@{version}"]
@@ -68,12 +68,29 @@ def test_all_is_pinned_and_every_licence_is_allowed() -> None:
     assert {file.name for file in LOCKS} >= {"run.txt", "server.txt", "dev.txt", "build.txt"}
 
 
+def test_an_image_with_traces_has_all_that_one_without_has() -> None:
+    versions = {
+        name: {package: version for package, version, _ in pinned(ROOT / "requirements" / f"{name}.txt")}
+        for name in ("server", "traces")
+    }
+    assert versions["server"].items() <= versions["traces"].items()
+
+
 @pytest.mark.parametrize("line", ["msgspec>=0.22", "msgspec==0.22.0", "msgspec"])
 def test_a_line_without_one_version_and_hashes_is_found(tmp_path: Path, line: str) -> None:
     file = tmp_path / "lock.txt"
     file.write_text(f"{line}\nidna==3.20 \\\n    --hash=sha256:{'a' * 64}\n")
     assert unpinned(file) == ["msgspec"]
     assert ("idna", "3.20", ("a" * 64,)) in list(pinned(file))
+
+
+@pytest.mark.parametrize(("pin", "expected"), [("coverage", ["pytest-cov: coverage[toml]"]), ("coverage[toml]", [])])
+def test_an_extra_that_a_lock_leaves_out_is_found(tmp_path: Path, pin: str, expected: list[str]) -> None:
+    file = tmp_path / "lock.txt"
+    hashes = f"\\\n    --hash=sha256:{'a' * 64}\n"
+    file.write_text(f"{pin}==7.17.3 {hashes}pytest-cov==7.1.0 {hashes}")
+    assert pinned_without_extras(file) == expected
+    assert unpinned(file) == []
 
 
 @pytest.mark.parametrize(
