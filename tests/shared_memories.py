@@ -94,3 +94,9 @@ class SharedRedis:
     async def close(self) -> None:
         for pipeline in self.pipelines:
             await pipeline.close()
+
+
+def bump_in_vain(versions: dict[str, int], name: str, error: type[Exception]) -> None:
+    """A transaction that bumps the subject's version and is then rolled back by the error."""
+    versions[name] = 5
+    raise error

@@ -240,6 +240,35 @@ def works_on(call: ast.expr, names: set[str]) -> bool:
     return (is_own and is_given) or ast.unparse(call.func).split(".")[0] in names
 
 
+def test_versions_that_are_bumped_are_published() -> None:
+    """Use cases hand new token versions to ``published.update``, or return them to the method that does."""
+    forgotten = [
+        f"{named(path)}:{bump.lineno}"
+        for path in sources("application")
+        for function in functions_among(nodes_of(path))
+        for bump in calls_of("token_versions.bump", function)
+        if id(bump) not in {id(node) for node in handed_on(function)}
+    ]
+    assert forgotten == []
+
+
+def calls_of(name: str, inside: ast.AST) -> Iterator[ast.Call]:
+    calls = (node for node in ast.walk(inside) if isinstance(node, ast.Call))
+    return (call for call in calls if ast.unparse(call.func).endswith(name))
+
+
+def handed_on(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
+    """Expressions that are published, returned, or bound to a name that is returned or published."""
+    passed = [
+        *(argument for call in calls_of("published.update", function) for argument in call.args),
+        *(node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value),
+    ]
+    names = {name for expression in passed for name in names_in(expression)}
+    bound = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
+    passed += [node.value for node in bound if {ast.unparse(target) for target in node.targets} & names]
+    return (node for expression in passed for node in ast.walk(expression))
+
+
 HANDLER_MODULES = [
     path
     for path in sources("adapters/http/identity", "adapters/http/entities")

@@ -82,7 +82,7 @@ class MemoryAdmissions:
             raise
         # Any other error of the domain means a rollback, so the old versions hold.
         except Error:
-            self._publish(nonce, subjects, versions)
+            self._publish(nonce, subjects, {})
             raise
         else:
             self._publish(nonce, subjects, versions)

@@ -34,20 +34,18 @@ class AccountDeletion:
         """
         user_id, now = caller.user_id, self.clock.now()
         subjects = (user_subject(user_id), grants_subject(user_id))
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked_state(tx, caller)
-                await self._ensure_nobody_is_missed(tx, caller, state)
-                left = await tx.former_members.tenants_of(user_id)
-                await tx.former_members.mark(self.departures.marks_of_account(state, left, user_id), now)
-                await tx.users.remove(user_id)
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-                # Each tenant learns that its member is gone.
-                tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
-                for tenant_id in sorted(tenants):
-                    await tx.audit.add(tenant_id, event("account.deleted", user_id, user_id, client, now))
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            state = await self._locked_state(tx, caller)
+            await self._ensure_nobody_is_missed(tx, caller, state)
+            left = await tx.former_members.tenants_of(user_id)
+            await tx.former_members.mark(self.departures.marks_of_account(state, left, user_id), now)
+            await tx.users.remove(user_id)
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # Each tenant learns that its member is gone.
+            tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
+            for tenant_id in sorted(tenants):
+                await tx.audit.add(tenant_id, event("account.deleted", user_id, user_id, client, now))
         await self.cache.drop([profile_key(user_id)])
 
     async def _locked_state(self, tx: IdentityTransaction, caller: Caller) -> AccountState:

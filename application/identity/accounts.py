@@ -1,6 +1,6 @@
 """Use cases of account holders: confirming an address, resetting and changing a password."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -95,19 +95,18 @@ class Accounts:
     @retry_on_conflict
     async def _prove(self, token: OneTimeToken, client: Client) -> None:
         now, subjects = self.clock.now(), (user_subject(token.user_id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(token.user_id)
-                before = await tx.users.state(token.user_id)
-                await self._confirm(tx, token, client, now)
-                is_first = before is not None and not before.user.email_proved
-                versions = await self._end_sessions(tx, token.user_id, subjects, now) if is_first else {}
-                if before is not None and is_first:
-                    # Security: whoever made the account must not take it along to an address of theirs.
-                    await tx.email_changes.end(token.user_id)
-                    await end_passkey_logins(tx, before.user, client, now)
-                await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(token.user_id)
+            before = await tx.users.state(token.user_id)
+            await self._confirm(tx, token, client, now)
+            is_first = before is not None and not before.user.email_proved
+            if is_first:
+                published.update(await self._end_sessions(tx, token.user_id, subjects, now))
+            if before is not None and is_first:
+                # Security: whoever made the account must not take it along to an address of theirs.
+                await tx.email_changes.end(token.user_id)
+                await end_passkey_logins(tx, before.user, client, now)
+            await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
         """Sets a new password: ends every session, lifts the lock and confirms the address, as ``confirm_email`` does.
@@ -128,25 +127,23 @@ class Accounts:
     @retry_on_conflict
     async def _reset(self, token: OneTimeToken, user: User, hashed: str, client: Client) -> None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.credentials.set_password(user.id, hashed, now)
-                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
-                await tx.attempts.unlock(user.email_key)
-                before = await tx.users.state(user.id)
-                # A link from a mail proves the address, so a reset confirms it too.
-                await self._confirm(tx, token, client, now)
-                # Security: a reset is how an owner stops a change of the address that a thief asked for.
-                await tx.email_changes.end(user.id)
-                # Security: whoever had the account before its address was the owner's may have registered passkeys.
-                proved_at = before.user.email_proved_at if before else None
-                if proved_at is not None or (before is not None and not before.user.email_proved):
-                    await end_passkey_logins(tx, user, client, now, before=proved_at)
-                versions = await self._end_sessions(tx, user.id, subjects, now)
-                if before is not None:
-                    await record_by_mail(tx, "password.reset", before, client, self.clock.now())
-                await tx.outbox.add(self._notice(user, client, now))
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.credentials.set_password(user.id, hashed, now)
+            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            await tx.attempts.unlock(user.email_key)
+            before = await tx.users.state(user.id)
+            # A link from a mail proves the address, so a reset confirms it too.
+            await self._confirm(tx, token, client, now)
+            # Security: a reset is how an owner stops a change of the address that a thief asked for.
+            await tx.email_changes.end(user.id)
+            # Security: whoever had the account before its address was the owner's may have registered passkeys.
+            proved_at = before.user.email_proved_at if before else None
+            if proved_at is not None or (before is not None and not before.user.email_proved):
+                await end_passkey_logins(tx, user, client, now, before=proved_at)
+            published.update(await self._end_sessions(tx, user.id, subjects, now))
+            if before is not None:
+                await record_by_mail(tx, "password.reset", before, client, self.clock.now())
+            await tx.outbox.add(self._notice(user, client, now))
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
         """Sets a new password; every session of the user ends, the caller's included."""
@@ -164,20 +161,18 @@ class Accounts:
     @retry_on_conflict
     async def _change(self, caller: Caller, user: User, hashed: str, client: Client) -> None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
-                await tx.credentials.set_password(user.id, hashed, now)
-                await tx.attempts.forgive(user.email_key, client.network, now)
-                # The token may have been revoked while the password was hashed.
-                issued = {subject: caller.issued[subject] for subject in subjects}
-                ensure_alive(issued, await tx.token_versions.of(subjects))
-                await tx.one_time_tokens.forget(user.id, ["reset"], now)
-                await tx.email_changes.end(user.id)
-                versions = await self._end_sessions(tx, user.id, subjects, now)
-                await record_own(tx, "password.changed", user.id, caller.tenant_id, client, self.clock.now())
-                await tx.outbox.add(self._notice(user, client, now))
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            await tx.credentials.set_password(user.id, hashed, now)
+            await tx.attempts.forgive(user.email_key, client.network, now)
+            # The token may have been revoked while the password was hashed.
+            issued = {subject: caller.issued[subject] for subject in subjects}
+            ensure_alive(issued, await tx.token_versions.of(subjects))
+            await tx.one_time_tokens.forget(user.id, ["reset"], now)
+            await tx.email_changes.end(user.id)
+            published.update(await self._end_sessions(tx, user.id, subjects, now))
+            await record_own(tx, "password.changed", user.id, caller.tenant_id, client, self.clock.now())
+            await tx.outbox.add(self._notice(user, client, now))
 
     async def _hash_after_verification(self, user: User, current: str, new: str, client: Client) -> str:
         async with self.database.autocommit(EveryTenant()) as tx:
@@ -221,10 +216,10 @@ class Accounts:
 
     async def _end_sessions(
         self, tx: AccountTransaction, user_id: UUID, subjects: Sequence[str], now: datetime
-    ) -> dict[str, int]:
+    ) -> Mapping[str, int]:
         versions = await tx.token_versions.bump(subjects)
         await tx.users.end_sessions(user_id, now)
-        return dict(versions)
+        return versions
 
     async def _ensure_good(self, password: str, state: AccountState) -> None:
         # closed tenants count too: their names are known to whoever guesses

@@ -101,18 +101,16 @@ class EmailChangeRequests:
     async def _finish(self, change: EmailChange, client: Client) -> bool:
         now, user_id = self.clock.now(), change.user_id
         subjects = (grants_subject(user_id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(user_id)
-                state = await tx.users.state(user_id)
-                # The link may have been replaced, or have ended, before the lock was held.
-                found = await tx.email_changes.by_hash(change.hash, now)
-                if found is None or state is None or not state.user.is_active:
-                    return False
-                await self._save(tx, state, found, client, now)
-                # Tokens carry the address: they are stale, and sessions go on.
-                versions = await tx.token_versions.bump(subjects)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user_id)
+            state = await tx.users.state(user_id)
+            # The link may have been replaced, or have ended, before the lock was held.
+            found = await tx.email_changes.by_hash(change.hash, now)
+            if found is None or state is None or not state.user.is_active:
+                return False
+            await self._save(tx, state, found, client, now)
+            # Tokens carry the address: they are stale, and sessions go on.
+            published.update(await tx.token_versions.bump(subjects))
         return True
 
     async def _save(

@@ -79,16 +79,14 @@ class MySessions:
             caller.ensure_recent(now, self.recent)
         await self._ensure_own(caller, session_id)
         subjects = (session_subject(session_id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-                # The session may have ended since it was looked up.
-                if not await tx.sessions.end(session_id, now):
-                    raise NotFound
-                line = event("session.ended", caller.user_id, session_id, client, now)
-                await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # The session may have ended since it was looked up.
+            if not await tx.sessions.end(session_id, now):
+                raise NotFound
+            line = event("session.ended", caller.user_id, session_id, client, now)
+            await tx.audit.add(caller.tenant_id or SYSTEM_TENANT_ID, line)
 
     async def _ensure_own(self, caller: Caller, session_id: UUID) -> None:
         async with self.database.read_only(EveryTenant()) as read:

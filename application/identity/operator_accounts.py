@@ -58,14 +58,12 @@ class OperatorAccounts:
     @retry_on_conflict
     async def _set(self, user: User, hashed: str, client: Client) -> None:
         now, subject = self.clock.now(), user_subject(user.id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
-                await tx.credentials.set_password(user.id, hashed, now)
-                await tx.attempts.unlock(user.email_key)
-                # a link that was mailed before would set yet another password
-                await tx.one_time_tokens.forget(user.id, ["reset"], now)
-                versions = await tx.token_versions.bump([subject])
-                await tx.users.end_sessions(user.id, now)
-                await tx.audit.add(SYSTEM_TENANT_ID, event("password.set-by-operator", None, user.id, client, now))
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            await tx.credentials.set_password(user.id, hashed, now)
+            await tx.attempts.unlock(user.email_key)
+            # a link that was mailed before would set yet another password
+            await tx.one_time_tokens.forget(user.id, ["reset"], now)
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.users.end_sessions(user.id, now)
+            await tx.audit.add(SYSTEM_TENANT_ID, event("password.set-by-operator", None, user.id, client, now))

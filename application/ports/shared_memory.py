@@ -38,8 +38,9 @@ class Revocations(Protocol):
     def publishing(self, subjects: Sequence[str]) -> AbstractAsyncContextManager[dict[str, int]]:
         """Marks the subjects as pending around the transaction that bumps them.
 
-        The caller puts the new versions into the yielded dictionary after the commit; leaving without them means that
-        nothing changed. While subjects are pending, also after a crash, every process asks the database.
+        The caller puts the new versions into the yielded dictionary where it bumps them. They are published once the
+        block is left without an error; left with an error of the domain, or without versions, nothing has changed.
+        While subjects are pending, also after a crash, every process asks the database.
         """
         ...
 

@@ -52,31 +52,27 @@ class MemberSessions:
     @retry_on_conflict
     async def _end_one(self, caller: Caller, session_id: UUID, client: Client) -> None:
         now, subjects = self.clock.now(), [session_subject(session_id)]
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-                # it may have ended by itself since it was looked up
-                await tx.sessions.end(session_id, now)
-                await record(tx, "session.ended", caller, session_id, client, now)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # it may have ended by itself since it was looked up
+            await tx.sessions.end(session_id, now)
+            await record(tx, "session.ended", caller, session_id, client, now)
 
     @retry_on_conflict
     async def _end_all(self, caller: Caller, user_id: UUID, here: Sequence[UUID], client: Client) -> None:
         now, sessions = self.clock.now(), [session_subject(session_id) for session_id in here]
         # Tokens for this tenant of sessions elsewhere end too; with them those of other tenants, until their refresh.
         subjects = [*sessions, grants_subject(user_id)]
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(user_id)
-                state = ensure_visible(caller, await tx.users.state(user_id))
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(sessions, now)
-                for session_id in here:
-                    await tx.sessions.end(session_id, now)
-                await tx.sessions.keep_out(user_id, caller.tenant.id, now)
-                await record_on_member(tx, "user.sessions-ended", caller, state, client, now)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user_id)
+            state = ensure_visible(caller, await tx.users.state(user_id))
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(sessions, now)
+            for session_id in here:
+                await tx.sessions.end(session_id, now)
+            await tx.sessions.keep_out(user_id, caller.tenant.id, now)
+            await record_on_member(tx, "user.sessions-ended", caller, state, client, now)
 
     async def _here(self, tx: SessionTransaction, caller: Caller, user_id: UUID) -> list[Session]:
         living = await tx.sessions.living(user_id, self.clock.now(), self.lifetimes)

@@ -87,34 +87,30 @@ class MembershipAdministration:
         """
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(form.user_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Locked before it is read, so that two administrators who change a user do so one after the other.
-                await tx.memberships.lock(form.user_id)
-                state = await self._state(tx, caller, form.user_id, tenant_id)
-                before = state.membership_in(tenant_id)
-                if before is not None and before.is_default and form.is_default is False:
-                    raise ValidationError.on(
-                        "isDefault", "cannot be false: make another membership the default instead"
-                    )
-                kept: Sequence[Role] = before.roles if before else ()
-                roles = kept
-                if form.roles is not UNSET:
-                    roles = await self._new_roles(tx, caller, state, tenant_id, form.roles)
-                # Raises NotFound when the tenant was deleted meanwhile, and keeps it from then on.
-                await tx.memberships.save(
-                    form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
-                )
-                if before is not None and {role.id for role in roles} != {role.id for role in kept}:
-                    await add_notice(tx, self._notice(state.user, client), state.user, self.clock.now())
-                digests = self.departures.digests(state.user.email_key, tenant_id)
-                await tx.former_members.readmit(tenant_id, form.user_id, digests)
-                versions = await tx.token_versions.bump([subject])
-                await tx.audit.add(
-                    tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
-                )
-                after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Locked before it is read, so that two administrators who change a user do so one after the other.
+            await tx.memberships.lock(form.user_id)
+            state = await self._state(tx, caller, form.user_id, tenant_id)
+            before = state.membership_in(tenant_id)
+            if before is not None and before.is_default and form.is_default is False:
+                raise ValidationError.on("isDefault", "cannot be false: make another membership the default instead")
+            kept: Sequence[Role] = before.roles if before else ()
+            roles = kept
+            if form.roles is not UNSET:
+                roles = await self._new_roles(tx, caller, state, tenant_id, form.roles)
+            # Raises NotFound when the tenant was deleted meanwhile, and keeps it from then on.
+            await tx.memberships.save(
+                form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
+            )
+            if before is not None and {role.id for role in roles} != {role.id for role in kept}:
+                await add_notice(tx, self._notice(state.user, client), state.user, self.clock.now())
+            digests = self.departures.digests(state.user.email_key, tenant_id)
+            await tx.former_members.readmit(tenant_id, form.user_id, digests)
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.audit.add(
+                tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
+            )
+            after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None
         return _item(form.user_id, after), before is None
@@ -123,25 +119,21 @@ class MembershipAdministration:
     async def remove(self, caller: Caller, tenant_id: UUID, user_id: UUID, client: Client) -> None:
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(user_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(user_id)
-                state = await tx.users.state(user_id)
-                if state is None or not await tx.memberships.remove(user_id, tenant_id):
-                    raise NotFound
-                ensure_outranks(caller, state)
-                marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
-                await tx.former_members.mark(marks, self.clock.now())
-                if takes_an_admin(caller, state, tenant_id):
-                    ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
-                if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
-                    ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
-                ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
-                versions = await tx.token_versions.bump([subject])
-                await tx.audit.add(
-                    tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now())
-                )
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user_id)
+            state = await tx.users.state(user_id)
+            if state is None or not await tx.memberships.remove(user_id, tenant_id):
+                raise NotFound
+            ensure_outranks(caller, state)
+            marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
+            await tx.former_members.mark(marks, self.clock.now())
+            if takes_an_admin(caller, state, tenant_id):
+                ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+            if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
+                ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+            ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.audit.add(tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now()))
         await self.cache.drop([profile_key(user_id)])
 
     def _notice(self, user: User, client: Client) -> Mail:

@@ -119,31 +119,30 @@ class RoleAdministration:
         """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
         errors = _errors(form)
         subject = role_subject(role_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Locked: every column is written, and another administrator may change the role at the same time.
-                stored = await tx.roles.lock(role_id)
-                # A name from before the rules for new ones is kept until somebody changes it.
-                is_kept = stored is not None and form.name == stored.name
-                _ensure([error for error in errors if error.field != "name" or not is_kept])
-                before = _seen(caller, stored)
-                ensure_may_change_role(caller, before)
-                role = _changed(before, form)
-                ensure_keeps_name(before, role.name)
-                wanted = before.permissions if form.permissions is UNSET else form.permissions
-                ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
-                if role.name != before.name:
-                    # Whoever gives roles by their name would give what stands behind it.
-                    ensure_may_grant(caller, before.permissions)
-                # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
-                for others in await tx.roles.held_beside(role_id):
-                    ensure_fits_token((role, *others), "permissions")
-                await tx.roles.save(role)
-                # Tokens carry name and permissions: a description makes nobody's token stale.
-                is_carried = (role.name, role.permissions) != (before.name, before.permissions)
-                versions = await tx.token_versions.bump([subject]) if is_carried else {}
-                await record(tx, "role.changed", caller, role_id, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Locked: every column is written, and another administrator may change the role at the same time.
+            stored = await tx.roles.lock(role_id)
+            # A name from before the rules for new ones is kept until somebody changes it.
+            is_kept = stored is not None and form.name == stored.name
+            _ensure([error for error in errors if error.field != "name" or not is_kept])
+            before = _seen(caller, stored)
+            ensure_may_change_role(caller, before)
+            role = _changed(before, form)
+            ensure_keeps_name(before, role.name)
+            wanted = before.permissions if form.permissions is UNSET else form.permissions
+            ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
+            if role.name != before.name:
+                # Whoever gives roles by their name would give what stands behind it.
+                ensure_may_grant(caller, before.permissions)
+            # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
+            for others in await tx.roles.held_beside(role_id):
+                ensure_fits_token((role, *others), "permissions")
+            await tx.roles.save(role)
+            # Tokens carry name and permissions: a description makes nobody's token stale.
+            is_carried = (role.name, role.permissions) != (before.name, before.permissions)
+            if is_carried:
+                published.update(await tx.token_versions.bump([subject]))
+            await record(tx, "role.changed", caller, role_id, client, self.clock.now())
         return _item(role)
 
     @retry_on_conflict

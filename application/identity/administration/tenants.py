@@ -66,39 +66,34 @@ class TenantAdministration:
     async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
         """Changes the tenant; closing it makes its tokens stale at once."""
         subject = tenant_subject(tenant_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Locked: the tenant's own administrators change its settings at the same time.
-                before = await tx.tenants.lock(tenant_id)
-                if before is None:
-                    raise NotFound
-                tenant = changed_tenant(before, form)
-                _ensure_system_stays(before, tenant)
-                await tx.tenants.save(tenant)
-                closed = before.is_active and not tenant.is_active
-                versions = await tx.token_versions.bump([subject]) if closed else {}
-                await tx.audit.add(
-                    tenant_id, event("tenant.changed", caller.user_id, tenant_id, client, self.clock.now())
-                )
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Locked: the tenant's own administrators change its settings at the same time.
+            before = await tx.tenants.lock(tenant_id)
+            if before is None:
+                raise NotFound
+            tenant = changed_tenant(before, form)
+            _ensure_system_stays(before, tenant)
+            await tx.tenants.save(tenant)
+            closed = before.is_active and not tenant.is_active
+            if closed:
+                published.update(await tx.token_versions.bump([subject]))
+            await tx.audit.add(tenant_id, event("tenant.changed", caller.user_id, tenant_id, client, self.clock.now()))
         await self._forget_profiles()
         return tenant
 
     @retry_on_conflict
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
         now, subject = self.clock.now(), tenant_subject(tenant_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Locked, so that of two who delete it the second finds none.
-                tenant = await tx.tenants.lock(tenant_id)
-                if tenant is None:
-                    raise NotFound
-                _ensure_system_stays(tenant, None)
-                await tx.tenants.remove(tenant_id, now)
-                versions = await tx.token_versions.bump([subject])
-                await tx.token_versions.end([subject], now)
-                await tx.audit.add(tenant_id, event("tenant.deleted", caller.user_id, tenant_id, client, now))
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Locked, so that of two who delete it the second finds none.
+            tenant = await tx.tenants.lock(tenant_id)
+            if tenant is None:
+                raise NotFound
+            _ensure_system_stays(tenant, None)
+            await tx.tenants.remove(tenant_id, now)
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.token_versions.end([subject], now)
+            await tx.audit.add(tenant_id, event("tenant.deleted", caller.user_id, tenant_id, client, now))
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:

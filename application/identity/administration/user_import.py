@@ -119,12 +119,11 @@ class UserImport:
         now = self.clock.now()
         joining = [plan.user.id for plan in plans if plan.outcome is Outcome.JOINED]
         subjects = [grants_subject(user_id) for user_id in joining]
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                for plan in plans:
-                    await self._apply_plan(tx, plan, now)
-                versions = await tx.token_versions.bump(subjects) if subjects else {}
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            for plan in plans:
+                await self._apply_plan(tx, plan, now)
+            if subjects:
+                published.update(await tx.token_versions.bump(subjects))
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
     async def _apply_plan(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:

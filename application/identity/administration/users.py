@@ -127,27 +127,28 @@ class UserAdministration:
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
         """Changes the account. Raises ReauthenticationRequired for another address of one's own by an old proof."""
         now = self.clock.now()
-        async with self.revocations.publishing(_subjects(user_id)) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked_state(tx, caller, user_id)
-                if form.roles is not UNSET:
-                    is_changed = await self._replace_roles(tx, caller, state, form.roles, "roles", client)
-                    if is_changed:
-                        await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
-                changed = changed_account(state.user, form, now)
-                if changed is not None:
-                    ensure_may_change_account(caller, state)
-                    # Security: whoever holds a token that is not theirs must not take the account with it.
-                    if changed.email != state.user.email and user_id == caller.user_id:
-                        caller.ensure_recent(now, self.recent)
-                    if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
-                        ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
-                    await tx.users.save(changed, state.user)
-                    await self._mail_new_address(tx, state.user, changed, client)
-                    await record_on_member(tx, "user.changed", caller, state, client, self.clock.now())
-                versions = await self._revoke_tokens(tx, caller, state, form, now)
-                detail = await self._detail(tx, caller, user_id)
-            published.update(versions)
+        async with (
+            self.revocations.publishing(_subjects(user_id)) as published,
+            self.database.transaction(EveryTenant()) as tx,
+        ):
+            state = await self._locked_state(tx, caller, user_id)
+            if form.roles is not UNSET:
+                is_changed = await self._replace_roles(tx, caller, state, form.roles, "roles", client)
+                if is_changed:
+                    await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
+            changed = changed_account(state.user, form, now)
+            if changed is not None:
+                ensure_may_change_account(caller, state)
+                # Security: whoever holds a token that is not theirs must not take the account with it.
+                if changed.email != state.user.email and user_id == caller.user_id:
+                    caller.ensure_recent(now, self.recent)
+                if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
+                    ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+                await tx.users.save(changed, state.user)
+                await self._mail_new_address(tx, state.user, changed, client)
+                await record_on_member(tx, "user.changed", caller, state, client, self.clock.now())
+            published.update(await self._revoke_tokens(tx, caller, state, form, now))
+            detail = await self._detail(tx, caller, user_id)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
@@ -155,14 +156,12 @@ class UserAdministration:
     async def assign_roles(self, caller: Caller, user_id: UUID, form: RolesForm, client: Client) -> UserDetail:
         """Replaces the roles of the membership in the caller's tenant, or, from ``system``, the system roles."""
         subject = grants_subject(user_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked_state(tx, caller, user_id)
-                await self._replace_roles(tx, caller, state, form.role_names, "roleNames", client)
-                versions = await tx.token_versions.bump([subject])
-                await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
-                detail = await self._detail(tx, caller, user_id)
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            state = await self._locked_state(tx, caller, user_id)
+            await self._replace_roles(tx, caller, state, form.role_names, "roleNames", client)
+            published.update(await tx.token_versions.bump([subject]))
+            await record(tx, "user.roles-changed", caller, user_id, client, self.clock.now())
+            detail = await self._detail(tx, caller, user_id)
         await self.cache.drop([profile_key(user_id)])
         return detail
 
@@ -170,16 +169,17 @@ class UserAdministration:
     async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
         """Ends the membership in the caller's tenant, and deletes the account when nothing else belongs to it."""
         now = self.clock.now()
-        async with self.revocations.publishing(_subjects(user_id)) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                state = await self._locked_state(tx, caller, user_id)
-                ensure_outranks(caller, state)
-                subjects = await self._remove(tx, caller, state)
-                versions = await tx.token_versions.bump(subjects)
-                if user_subject(user_id) in subjects:
-                    await tx.token_versions.end(subjects, now)
-                await record_on_member(tx, "user.deleted", caller, state, client, self.clock.now())
-            published.update(versions)
+        async with (
+            self.revocations.publishing(_subjects(user_id)) as published,
+            self.database.transaction(EveryTenant()) as tx,
+        ):
+            state = await self._locked_state(tx, caller, user_id)
+            ensure_outranks(caller, state)
+            subjects = await self._remove(tx, caller, state)
+            published.update(await tx.token_versions.bump(subjects))
+            if user_subject(user_id) in subjects:
+                await tx.token_versions.end(subjects, now)
+            await record_on_member(tx, "user.deleted", caller, state, client, self.clock.now())
         await self.cache.drop([profile_key(user_id)])
 
     async def _remove(self, tx: MemberTransaction, caller: Caller, state: AccountState) -> Sequence[str]:

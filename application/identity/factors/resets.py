@@ -30,26 +30,24 @@ class FactorResets:
         the caller.
         """
         now, subject = self.clock.now(), user_subject(user_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(user_id)
-                state = await tx.users.state(user_id)
-                if state is None or not (
-                    caller.acts_for_all or any(held.tenant_id == caller.tenant_id for held in state.memberships)
-                ):
-                    raise NotFound
-                # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
-                ensure_may_change_account(caller, state)
-                ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
-                removed = await tx.factors.remove(user_id, None)
-                await tx.recovery_codes.replace(user_id, [])
-                # Whoever lost the app has often tried: the next one is set up at once.
-                await tx.attempts.unlock(guesses_of(user_id))
-                versions = await tx.token_versions.bump([subject])
-                await tx.users.end_sessions(user_id, now)
-                line = event("factor.reset", caller.user_id, user_id, client, now)
-                for tenant_id in caller.audited_tenants(membership.tenant_id for membership in state.memberships):
-                    await tx.audit.add(tenant_id, line)
-                if removed:
-                    await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user_id)
+            state = await tx.users.state(user_id)
+            if state is None or not (
+                caller.acts_for_all or any(held.tenant_id == caller.tenant_id for held in state.memberships)
+            ):
+                raise NotFound
+            # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
+            ensure_may_change_account(caller, state)
+            ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+            removed = await tx.factors.remove(user_id, None)
+            await tx.recovery_codes.replace(user_id, [])
+            # Whoever lost the app has often tried: the next one is set up at once.
+            await tx.attempts.unlock(guesses_of(user_id))
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.users.end_sessions(user_id, now)
+            line = event("factor.reset", caller.user_id, user_id, client, now)
+            for tenant_id in caller.audited_tenants(membership.tenant_id for membership in state.memberships):
+                await tx.audit.add(tenant_id, line)
+            if removed:
+                await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))

@@ -73,23 +73,21 @@ class Ownership:
         """Ends the caller's membership. Raises Conflict for the last owner and the last Admin."""
         tenant_id, user_id = caller.tenant.id, caller.user_id
         subject = grants_subject(user_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.memberships.lock(user_id)
-                state = await tx.users.state(user_id)
-                membership = state.membership_in(tenant_id) if state else None
-                if state is None or membership is None:
-                    raise NotFound
-                if takes_an_admin(caller, state, tenant_id):
-                    ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
-                if membership.is_owner:
-                    ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
-                await tx.memberships.remove(user_id, tenant_id)
-                await tx.former_members.mark(self.departures.marks(state.user, [tenant_id], user_id), self.clock.now())
-                versions = await tx.token_versions.bump([subject])
-                line = event("membership.ended", user_id, user_id, client, self.clock.now())
-                await tx.audit.add(tenant_id, line)
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.memberships.lock(user_id)
+            state = await tx.users.state(user_id)
+            membership = state.membership_in(tenant_id) if state else None
+            if state is None or membership is None:
+                raise NotFound
+            if takes_an_admin(caller, state, tenant_id):
+                ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+            if membership.is_owner:
+                ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+            await tx.memberships.remove(user_id, tenant_id)
+            await tx.former_members.mark(self.departures.marks(state.user, [tenant_id], user_id), self.clock.now())
+            published.update(await tx.token_versions.bump([subject]))
+            line = event("membership.ended", user_id, user_id, client, self.clock.now())
+            await tx.audit.add(tenant_id, line)
         await self.cache.drop([profile_key(user_id)])
 
     @retry_on_conflict

@@ -164,11 +164,9 @@ class SignIn:
     @retry_on_conflict
     async def _revoke(self, sessions: Sequence[UUID], now: datetime) -> None:
         subjects = tuple(session_subject(session_id) for session_id in sessions)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
 
     def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
         # Nobody needs to hear of their own first login.
@@ -264,12 +262,10 @@ class SignIn:
         """Ends every session of the user, on every replica at once."""
         now = self.clock.now()
         subjects = (user_subject(caller.user_id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.users.end_sessions(caller.user_id, now)
-                await record_own(tx, "logout", caller.user_id, caller.tenant_id, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.users.end_sessions(caller.user_id, now)
+            await record_own(tx, "logout", caller.user_id, caller.tenant_id, client, self.clock.now())
 
     async def _refreshed(
         self, session: Session, state: AccountState, asked: UUID | None, now: datetime
@@ -314,15 +310,13 @@ class SignIn:
             address=client.address,
             at=now,
         )
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-                # Parallel replays of a stolen token send one mail.
-                if await tx.sessions.end(session.id, now):
-                    await tx.outbox.add(mail)
-                await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # Parallel replays of a stolen token send one mail.
+            if await tx.sessions.end(session.id, now):
+                await tx.outbox.add(mail)
+            await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)
 
     def _new_session(
         self, state: AccountState, membership: Membership | None, app_id: str | None, client: Client, now: datetime

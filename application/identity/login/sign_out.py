@@ -31,12 +31,10 @@ class SignOut:
         if session is None or session.ended_at is not None:
             return
         now, subjects = self.clock.now(), (session_subject(session.id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                versions = await tx.token_versions.bump(subjects)
-                await tx.token_versions.end(subjects, now)
-                # of two requests that end it at once, one writes the line of the audit trail
-                if await tx.sessions.end(session.id, now):
-                    line = event("session.ended", session.user_id, session.id, client, now)
-                    await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # of two requests that end it at once, one writes the line of the audit trail
+            if await tx.sessions.end(session.id, now):
+                line = event("session.ended", session.user_id, session.id, client, now)
+                await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)

@@ -98,14 +98,12 @@ class SocialAccounts:
     @retry_on_conflict
     async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> AccountState | None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # The provider vouches for the owner of the address: the account is theirs alone from now on.
-                versions = await self._clear_credentials(tx, user, client, now)
-                await self._link(tx, identity, user.id, now)
-                await tx.outbox.add(self._notice(user, client, now))
-                state = await tx.users.state(user.id)
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            # The provider vouches for the owner of the address: the account is theirs alone from now on.
+            published.update(await self._clear_credentials(tx, user, client, now))
+            await self._link(tx, identity, user.id, now)
+            await tx.outbox.add(self._notice(user, client, now))
+            state = await tx.users.state(user.id)
         await self.cache.drop([profile_key(user.id)])
         return state
 

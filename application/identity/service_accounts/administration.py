@@ -78,19 +78,20 @@ class ServiceAccountAdministration:
     ) -> ServiceAccountItem:
         """Changes the account. Raises Forbidden unless the caller holds what is given, taken, stopped or started."""
         ensure_valid_account(form)
-        async with self.revocations.publishing(_subjects(account_id)) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                # Locked, so that what is checked of the account still holds when it is changed.
-                await tx.api_keys.lock(caller.tenant.id, account_id, self.clock.now())
-                found = await self._account(tx, caller, account_id)
-                changed = await self._changed(tx, caller, found.account, form)
-                await tx.service_accounts.save(changed)
-                # Tokens and remembered keys carry name and roles, which makes them stale; disabling revokes them.
-                is_stopped = found.account.is_active and not changed.is_active
-                subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
-                versions = await tx.token_versions.bump(subjects)
-                await record(tx, "service-account.changed", caller, account_id, client, self.clock.now())
-            published.update(versions)
+        async with (
+            self.revocations.publishing(_subjects(account_id)) as published,
+            self.database.transaction(EveryTenant()) as tx,
+        ):
+            # Locked, so that what is checked of the account still holds when it is changed.
+            await tx.api_keys.lock(caller.tenant.id, account_id, self.clock.now())
+            found = await self._account(tx, caller, account_id)
+            changed = await self._changed(tx, caller, found.account, form)
+            await tx.service_accounts.save(changed)
+            # Tokens and remembered keys carry name and roles, which makes them stale; disabling revokes them.
+            is_stopped = found.account.is_active and not changed.is_active
+            subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
+            published.update(await tx.token_versions.bump(subjects))
+            await record(tx, "service-account.changed", caller, account_id, client, self.clock.now())
         return account_item(replace(found, account=changed))
 
     async def _changed(
@@ -115,17 +116,15 @@ class ServiceAccountAdministration:
     async def delete(self, caller: Caller, account_id: UUID, client: Client) -> None:
         """Deletes the account; its keys and tokens are dead at once, and its name is free."""
         now, subjects = self.clock.now(), _subjects(account_id)
-        async with self.revocations.publishing(subjects) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.api_keys.lock(caller.tenant.id, account_id, now)
-                found = await self._account(tx, caller, account_id)
-                ensure_may_give(caller, found.account.roles)
-                await tx.service_accounts.remove(caller.tenant.id, account_id, now)
-                versions = await tx.token_versions.bump(subjects)
-                # Ids are never used again: housekeeping may remove the versions once the last token has expired.
-                await tx.token_versions.end(subjects, now)
-                await record(tx, "service-account.deleted", caller, account_id, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.api_keys.lock(caller.tenant.id, account_id, now)
+            found = await self._account(tx, caller, account_id)
+            ensure_may_give(caller, found.account.roles)
+            await tx.service_accounts.remove(caller.tenant.id, account_id, now)
+            published.update(await tx.token_versions.bump(subjects))
+            # Ids are never used again: housekeeping may remove the versions once the last token has expired.
+            await tx.token_versions.end(subjects, now)
+            await record(tx, "service-account.deleted", caller, account_id, client, self.clock.now())
 
     async def _account(self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID) -> ListedServiceAccount:
         # Security: another tenant's account does not exist for the caller.

@@ -101,38 +101,34 @@ class KeyAdministration:
         now, overlap, text = self.clock.now(), timedelta(minutes=form.overlap_minutes), self._text()
         # Without an overlap the old key is revoked. With one, what was issued under it is stale: it learns the end.
         subject = grants_subject(account_id) if overlap else session_subject(key_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                living = await tx.api_keys.lock(caller.tenant.id, account_id, now)
-                old = await self._key(tx, caller, account_id, key_id, now)
-                if old.ended_at is not None:
-                    raise Conflict("The key was rotated already: rotate its successor.")
-                # One key above the quota may live for the time of an overlap.
-                if overlap and living > KEYS_PER_ACCOUNT:
-                    raise QuotaExceeded("Another rotated key lives still: end it, or rotate without an overlap.")
-                key = self._successor(caller, old, text, now)
-                await tx.api_keys.end(old, now + overlap)
-                await tx.api_keys.add(key, key_digest(text))
-                versions = await tx.token_versions.bump([subject])
-                if not overlap:
-                    await tx.token_versions.end([subject], now)
-                await record(tx, "key.rotated", caller, key_id, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            living = await tx.api_keys.lock(caller.tenant.id, account_id, now)
+            old = await self._key(tx, caller, account_id, key_id, now)
+            if old.ended_at is not None:
+                raise Conflict("The key was rotated already: rotate its successor.")
+            # One key above the quota may live for the time of an overlap.
+            if overlap and living > KEYS_PER_ACCOUNT:
+                raise QuotaExceeded("Another rotated key lives still: end it, or rotate without an overlap.")
+            key = self._successor(caller, old, text, now)
+            await tx.api_keys.end(old, now + overlap)
+            await tx.api_keys.add(key, key_digest(text))
+            published.update(await tx.token_versions.bump([subject]))
+            if not overlap:
+                await tx.token_versions.end([subject], now)
+            await record(tx, "key.rotated", caller, key_id, client, self.clock.now())
         return new_key(key, text)
 
     @retry_on_conflict
     async def end(self, caller: Caller, account_id: UUID, key_id: UUID, client: Client) -> None:
         """Ends the key: it and its tokens are dead on the next request everywhere."""
         now, subject = self.clock.now(), session_subject(key_id)
-        async with self.revocations.publishing([subject]) as published:
-            async with self.database.transaction(EveryTenant()) as tx:
-                await tx.api_keys.lock(caller.tenant.id, account_id, now)
-                key = await self._key(tx, caller, account_id, key_id, now)
-                await tx.api_keys.end(key, now)
-                versions = await tx.token_versions.bump([subject])
-                await tx.token_versions.end([subject], now)
-                await record(tx, "key.ended", caller, key_id, client, self.clock.now())
-            published.update(versions)
+        async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            await tx.api_keys.lock(caller.tenant.id, account_id, now)
+            key = await self._key(tx, caller, account_id, key_id, now)
+            await tx.api_keys.end(key, now)
+            published.update(await tx.token_versions.bump([subject]))
+            await tx.token_versions.end([subject], now)
+            await record(tx, "key.ended", caller, key_id, client, self.clock.now())
 
     def _successor(self, caller: Caller, old: ApiKey, text: str, now: datetime) -> ApiKey:
         lifetime = old.expires_at - old.created_at if old.expires_at else None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from application.ports.shared_memory import Admission, Admissions
 from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 from tests.examples import examples
-from tests.shared_memories import Shared, naming
+from tests.shared_memories import Shared, bump_in_vain, naming
 
 names = (f"case-{number}" for number in count())
 
@@ -78,8 +78,8 @@ async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared, e
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(error):
-        async with shared.first.publishing([name]):
-            raise error
+        async with shared.first.publishing([name]) as versions:
+            bump_in_vain(versions, name, error)
     assert (await asked(shared.second, name)).token_versions == {name: 4}
 
 
