@@ -63,12 +63,13 @@ class TokenInvalid(Unauthorized):
 
 
 class TokenExpired(Unauthorized):
-    """``session_id`` is the session of an access token that was issued here; None for every other token."""
+    """A token, session or key that has expired, or a token that is stale and needs a refresh."""
 
     code = "TOKEN_EXPIRED"
     sentence = "The token has expired."
 
     def __init__(self, message: str | None = None, session_id: UUID | None = None) -> None:
+        """``session_id`` is the session of an access token that was issued here; None for every other token."""
         super().__init__(message)
         self.session_id = session_id
 

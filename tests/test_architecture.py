@@ -31,6 +31,13 @@ VAGUE = re.compile(
 )
 """Beginnings of a docstring that name no thing: a pronoun, a preposition, a question word."""
 
+BEGIN_WITH_A_PARAMETER = {
+    "adapters/http/app.py: HttpSettings",
+    "adapters/http/request/pipeline.py: Outgoing",
+    "application/identity/my_sessions.py: MySessions",
+}
+"""Classes whose docstrings begin with a parameter and do not say what the class is: fewer, and never more."""
+
 DIRECTIVE = re.compile(r"#\s*(noqa|type:|pyright)")
 """Comments for tools, which give no reason to a reader."""
 
@@ -111,6 +118,16 @@ def test_docstrings_begin_with_the_thing_or_what_it_does() -> None:
     said = [(named(path), text) for path in sources(*LAYERS) for text in docstrings(path)]
     vague = [f"{name}: {text.splitlines()[0]}" for name, text in said if VAGUE.match(text)]
     assert len(vague) * DOCSTRINGS_PER_VAGUE_ONE < len(said), vague
+
+
+def test_the_docstring_of_a_class_begins_with_what_the_class_is() -> None:
+    found = [
+        f"{named(path)}: {node.name}"
+        for path in SOURCES
+        for node in nodes_of(path)
+        if isinstance(node, ast.ClassDef) and (ast.get_docstring(node) or "").startswith("``")
+    ]
+    assert sorted(set(found) - BEGIN_WITH_A_PARAMETER) == []
 
 
 def docstrings(path: Path) -> Iterator[str]:

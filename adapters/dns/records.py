@@ -18,7 +18,11 @@ MOST_RECORDS = 100
 
 @dataclass(frozen=True)
 class DnspythonRecords:
-    """``servers`` None asks those that the machine is configured with (``/etc/resolv.conf``), else these addresses."""
+    """TXT records of the domain name system, looked up by dnspython.
+
+    ``servers`` are the addresses of the servers to ask; None asks those that the machine is configured with
+    (``/etc/resolv.conf``).
+    """
 
     servers: Sequence[str] | None = None
     port: int = 53

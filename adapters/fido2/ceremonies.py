@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fido2Ceremonies:
-    """``origins`` are compared whole; ``fido2`` alone would also take any subdomain of the RP id."""
+    """Ceremonies of passkeys for one relying party, by the library ``fido2``.
+
+    ``origins`` are compared whole; ``fido2`` alone would also take any subdomain of the RP id.
+    """
 
     rp_id: str
     name: str

@@ -61,10 +61,11 @@ class ServedTwice(Exception):
 
 @dataclass(eq=False)
 class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
-    """``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
+    """Litestar plugin that adds the service's handlers, on use cases that are given, to an application.
 
+    ``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
     ``beside`` are handlers of the service that need no use case, such as its pages. ``answers_everything`` gives our
-    envelope to paths of nobody, too; else only paths under ours get it.
+    envelope to every path that no route matches; without it, only paths under ours get it.
     """
 
     services: UseCases

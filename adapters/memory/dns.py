@@ -8,7 +8,11 @@ from application.ports.identity.domains import DnsUnavailable
 
 @dataclass
 class MemoryDnsRecords:
-    """``records`` by name; ``aliases`` are names that are one of another; while it ``is_away`` nothing is known."""
+    """TXT records that a test sets, in place of the domain name system.
+
+    ``records`` are by name; ``aliases`` are names that lead to other names (CNAME); while it ``is_away`` nothing is
+    known.
+    """
 
     records: dict[str, list[str]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)

@@ -14,10 +14,10 @@ _PORTS: dict[Kind, int] = {"server": 6379, "sentinel": 26379, "cluster": 6379}
 
 
 class RedisAddress(Struct, frozen=True, kw_only=True):
-    """``hosts`` are the sentinels, or some nodes of the cluster; a server is told by ``url`` alone.
+    """The address of one Redis server, of the master that sentinels name, or of a cluster.
 
-    ``user`` and ``password`` are for the servers that keep the data; sentinels have ``sentinel_user`` and
-    ``sentinel_password``.
+    ``hosts`` are the sentinels, or some nodes of the cluster; a server is told by ``url`` alone. ``user`` and
+    ``password`` are for the servers that keep the data; sentinels have ``sentinel_user`` and ``sentinel_password``.
     """
 
     kind: Kind

@@ -15,7 +15,9 @@ EPOCH_SECONDS = 86_400
 
 
 class Commands:
-    """``now`` gives the epoch in microseconds to tests that move time; without it Redis' own clock counts.
+    """The scripts as commands to a server, with their keys and arguments.
+
+    ``now`` gives the epoch in microseconds to tests that move time; without it Redis' own clock counts.
 
     With ``spread``, for a cluster, the limits of each caller lie in a slot of their own, and no command names keys of
     two slots: see spread_admissions.py.

@@ -25,7 +25,10 @@ class RedisRefusal(Enum):
 
 
 class RedisRefuses(Exception):
-    """``reason`` is what the server says, or what it does not have."""
+    """A server's refusal of its client, for a wrong password or for something that the server does not have.
+
+    ``reason`` is what the server says, or what it does not have.
+    """
 
     def __init__(self, refusal: RedisRefusal, reason: str) -> None:
         super().__init__(reason)

@@ -15,7 +15,10 @@ ANSWERS_WITHIN = 5.0
 
 
 class RedisFacts(Struct, frozen=True):
-    """``eviction`` is the policy for full memory; of a cluster that of the first master that drops keys, or of any."""
+    """Facts of a Redis server, or of one master of a cluster, that an operator should know.
+
+    ``eviction`` is the policy for full memory; of a cluster that of the first master that drops keys, or of any.
+    """
 
     eviction: str
 

@@ -11,7 +11,10 @@ from domain.limits import Hit
 
 
 class Counted(NamedTuple):
-    """``numbers`` are four for each hit, as ADMIT answers them: allowed, length, oldest or 0, when one leaves or 0."""
+    """The time of the server, and what became of hits that it counted.
+
+    ``numbers`` are four for each hit, as ADMIT answers them: allowed, length, oldest or 0, when one leaves or 0.
+    """
 
     now: int
     numbers: list[int]

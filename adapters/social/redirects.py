@@ -15,7 +15,10 @@ LEEWAY = 60
 
 
 class Endpoints(Struct, frozen=True, kw_only=True):
-    """``issuers`` are those of the provider's id tokens; empty where the provider has none."""
+    """The addresses of a social provider for logins by redirect, and the form of its answers.
+
+    ``issuers`` are those of the provider's id tokens; empty where the provider has none.
+    """
 
     authorization: str
     token: str

@@ -14,7 +14,10 @@ SHORTEST_WORD = 3
 
 @dataclass(frozen=True)
 class ServicePasswordRules:
-    """``names`` are those of the service, such as its title and its host; ``breaches`` None asks nobody."""
+    """Check of new passwords: the rules of the domain with the words of this service, and a breach service.
+
+    ``names`` are those of the service, such as its title and its host; with ``breaches`` None nobody is asked.
+    """
 
     names: tuple[str, ...]
     breaches: BreachedPasswords | None

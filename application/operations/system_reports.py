@@ -50,14 +50,16 @@ class KeyItem(Struct, rename="camel", kw_only=True):
 
 
 class MailState(Struct, rename="camel", kw_only=True):
-    """``delivery`` is ``files`` where no SMTP server is configured; ``given_up`` are the latest mails of that kind."""
+    """State of the delivery of mails: ``delivery`` is ``files`` where no SMTP server is configured; ``given_up`` are
+    the latest mails that were given up.
+    """
 
     delivery: MailDelivery
     given_up: list[GivenUpMail]
 
 
 class SystemReport(Struct, kw_only=True):
-    """``database`` and ``redis`` tell whether they answer this process."""
+    """State of the service, for super-admins; ``database`` and ``redis`` tell whether these answer this process."""
 
     version: str
     database: bool

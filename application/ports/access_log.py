@@ -7,7 +7,10 @@ from msgspec import Struct
 
 
 class AccessLine(Struct, frozen=True):
-    """``took`` is in seconds, up to the answer's last byte; ``refusal`` is the error code of an answer that is one."""
+    """An answered request, as the access log tells it.
+
+    ``took`` is in seconds, up to the answer's last byte; ``refusal`` is the error code of an answer that is an error.
+    """
 
     method: str
     path: str

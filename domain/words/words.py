@@ -21,7 +21,10 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """``texts`` by key; ``answers`` translate sentences of the API's errors, by their English text."""
+    """The words of one language: texts of pages and mails, and translations of the API's sentences.
+
+    ``texts`` are by key; ``answers`` translate sentences of the API's errors, by their English text.
+    """
 
     language: str
     texts: Mapping[str, str]

@@ -14,7 +14,10 @@ METHOD = "code_challenge_method"
 
 
 class PageQuery(Struct, frozen=True):
-    """``target`` is None where the pages were opened for no application."""
+    """The query parameters of a sign-in page, which name the application that gets the login.
+
+    ``target`` is None where the pages were opened for no application.
+    """
 
     target: Target | None
 

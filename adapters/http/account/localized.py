@@ -32,7 +32,7 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class PageTemplate(Template):
-    """``${login.title}`` is a text by its key, ``$root`` a value."""
+    """The markup of an account page, in which ``${login.title}`` is a text by its key and ``$root`` is a value."""
 
     braceidpattern = r"[a-z]\w*(?:[.-][a-z][\w.-]*)?"
 

@@ -36,7 +36,10 @@ _NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "fac
 
 @dataclass(frozen=True, kw_only=True)
 class SignInPages:
-    """``service`` is its name, ``has_console`` says whether there is a console to end at."""
+    """The pages on which people sign in and make an account, in the branding of the application's tenant.
+
+    ``service`` is the name of the service, ``has_console`` says whether there is a console to end at.
+    """
 
     service: str
     targets: Targets

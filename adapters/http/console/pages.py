@@ -43,8 +43,11 @@ _HASHED = re.compile(r"-[0-9A-Za-z]{8,}\.\w+")
 
 @dataclass(frozen=True, kw_only=True)
 class Console:
-    """``files`` by name are empty where the console is off. ``base_url`` is the service's public address; the cookie
-    of a session is kept by browsers for ``remembered``."""
+    """The built console, and the address at which the service is reached.
+
+    ``files`` are by name, and empty where the console is off. ``base_url`` is the service's public address; browsers
+    keep the cookie of a session for ``remembered``.
+    """
 
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     base_url: str = "http://127.0.0.1:8000"

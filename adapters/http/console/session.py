@@ -32,7 +32,10 @@ Way = Callable[[StrictRequest, Mapping[str, object]], Awaitable[Struct]]
 
 
 class TenantToRefresh(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``tenant_id`` is the tenant of the new tokens; without it the session's own."""
+    """Body of a refresh of the console's session.
+
+    ``tenant_id`` is the tenant of the new tokens; without it they are for the session's own tenant.
+    """
 
     tenant_id: UUID | None = None
 

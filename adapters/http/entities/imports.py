@@ -23,7 +23,7 @@ whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """``errors`` lists the first 1,000 rows that were left out, counted as a person sees them: the header is row 1."""
+    """Result of an import; ``errors`` lists the first 1,000 rows that were left out: the header of a file is row 1."""
 
     imported: int
     skipped: int
@@ -32,7 +32,7 @@ class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
 
 
 class RowErrorShown(Struct):
-    """``message`` has all errors of the row, ``details`` has them apart; it is empty for a row that cannot be read."""
+    """A row that was left out; ``message`` has all of its errors, ``details`` each, none for an unreadable row."""
 
     row: int
     message: str

@@ -15,8 +15,8 @@ class Live(Struct):
 
 
 class Ready(Struct):
-    """``status`` is ``ready``, or ``degraded`` without the shared memory; with a 503 it is ``unavailable`` without the
-    database, or ``draining`` while the service is about to end.
+    """Readiness of the process: ``status`` is ``ready``, or ``degraded`` without the shared memory; with a 503 it is
+    ``unavailable`` without the database, or ``draining`` while the service is about to end.
     """
 
     status: str

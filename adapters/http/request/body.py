@@ -165,10 +165,11 @@ class TooSlow(ClientGone):
 
 
 class BodyReader:
-    """``receive`` for everything behind it: paced while the body comes, and plain once it has come.
+    """An ASGI ``receive`` for everything behind the pipeline: paced while the body comes, and plain once it has come.
 
-    ``left`` counts the bytes that were announced and not read; ``arrived`` is called once the last of them has come.
-    ``late_at`` is the second of the event loop from which on the body is too slow, 0 until somebody asks for it.
+    ``left`` counts the bytes that were announced and not read; ``arrived`` is called once the last of these bytes has
+    come. ``late_at`` is the second of the event loop from which on the body is too slow, 0 until somebody asks for the
+    body.
     """
 
     __slots__ = ("_is_shared", "_receive", "arrived", "late_at", "left")

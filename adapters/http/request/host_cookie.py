@@ -8,9 +8,10 @@ from adapters.http.request.strict_request import StrictRequest
 
 
 class HostCookie:
-    """``__Host-NAME``, which no other host can set and no plain connection carries.
+    """A cookie named ``__Host-NAME``, which no other host can set and no plain connection carries.
 
-    Where the service is reached by http, browsers would refuse it: there it is ``NAME`` and not ``Secure``.
+    Where the service is reached by http, browsers would refuse that name: there the cookie is ``NAME`` and not
+    ``Secure``.
     """
 
     def __init__(self, name: str, base_url: str, same_site: Literal["Lax", "Strict"], lives: timedelta) -> None:

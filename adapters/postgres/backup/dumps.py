@@ -53,7 +53,10 @@ class DumpFailed(Exception):
 
 
 class DumpedDatabase(Struct, frozen=True):
-    """``relations`` are tables and the like; ``services`` are connections of a running service."""
+    """Facts of a database before it is dumped, or a dump is restored into it.
+
+    ``relations`` counts the tables and the like, ``services`` the connections of a running service.
+    """
 
     major: int
     sees_everything: bool

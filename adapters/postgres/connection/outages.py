@@ -14,10 +14,12 @@ _NO_OUTAGE = (PoolBusy, QueryCanceledError, LockNotAvailableError, TooManyConnec
 
 
 class Outages:
-    """``phase`` is even while PostgreSQL answers and odd during an outage; each use of a connection notes it first.
+    """Log of the outages of PostgreSQL: one line when an outage begins, and one when it ends.
 
-    The end of a use tells something about the phase that it began in alone: connections that an outage cut may be
-    noticed long after it, and a statement may end well that was sent before it.
+    ``phase`` is even while PostgreSQL answers and odd during an outage; each use of a connection notes it first.
+
+    The end of a use says nothing about any other phase than that in which the use began: connections that an outage cut
+    may be noticed long after it, and a statement may end well that was sent before it.
     """
 
     __slots__ = ("phase",)

@@ -20,16 +20,20 @@ SELECT pg_is_in_recovery() AS is_standby, current_setting('hot_standby_feedback'
 
 
 class ReplicaFacts(Struct, frozen=True):
-    """``holds_back_cleaning``: the primary keeps rows that a long read here still needs."""
+    """Facts of a read replica that an operator should know.
+
+    ``holds_back_cleaning``: the primary keeps rows that a long read on the replica still needs.
+    """
 
     is_standby: bool
     holds_back_cleaning: bool
 
 
 class DatabaseFacts(Struct, frozen=True):
-    """``most_connections`` is the server's limit, ``now`` the time of its clock.
+    """Facts of a PostgreSQL server that an operator should know.
 
-    A standby, and a server that has stopped in the middle of a recovery, are read-only as well.
+    ``most_connections`` is the server's limit, ``now`` the time of its clock. A standby, and a server that has stopped
+    in the middle of a recovery, are read-only as well.
     """
 
     most_connections: int

@@ -23,7 +23,10 @@ class PoolBusy(TimeoutError):
 
 @dataclass(eq=False, slots=True)
 class Waiter:
-    """``stays`` is false for a transaction, whose session state ends with it."""
+    """A request that waits for a connection whose session has the ``state``.
+
+    ``stays`` is false for a transaction, whose session state ends with it.
+    """
 
     state: str
     stays: bool
@@ -40,7 +43,10 @@ class Waiter:
 
 @dataclass(eq=False, slots=True)
 class WaitingRequests:
-    """``_rows`` holds every waiter, by its session state; ``_order`` those that take a connection of any state."""
+    """The requests that wait for a connection, in a row for each session state and in the order of their arrival.
+
+    ``_rows`` holds every waiter, by its session state; ``_order`` those that take a connection of any state.
+    """
 
     _rows: dict[str, deque[Waiter]] = field(default_factory=dict)
     _order: deque[Waiter] = field(default_factory=deque)

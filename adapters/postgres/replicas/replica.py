@@ -42,8 +42,10 @@ SELECT greatest((SELECT timeline_id FROM pg_control_checkpoint()),
 
 @dataclass(eq=False)
 class Replica:
-    """``name`` is host and port, for logs. ``lag`` is in seconds, None while it is not known; ``answered`` counts
-    reads."""
+    """A standby server that answers reads, sampled while it is in use.
+
+    ``name`` is host and port, for logs. ``lag`` is in seconds, None while it is not known; ``answered`` counts reads.
+    """
 
     name: str
     database: PostgresDatabase

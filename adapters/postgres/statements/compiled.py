@@ -14,7 +14,10 @@ _DIALECT = asyncpg.dialect(label_length=69)  # type: ignore[no-untyped-call]
 
 
 class CompiledStatement(Struct, frozen=True):
-    """``parameters`` are names: the first is that of ``$1``."""
+    """A statement as the text that asyncpg runs.
+
+    ``parameters`` are names: the first is that of ``$1``.
+    """
 
     text: str
     parameters: tuple[str, ...]

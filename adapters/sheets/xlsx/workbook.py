@@ -39,7 +39,10 @@ class SheetPart(Struct, frozen=True):
 
 
 class Workbook(Struct, frozen=True):
-    """``sheets`` are the worksheets in their order; chart sheets, dialogs and macro sheets are left out."""
+    """The worksheets of an xlsx file, and whether its dates count from 1904.
+
+    ``sheets`` are the worksheets in their order; chart sheets, dialogs and macro sheets are left out.
+    """
 
     sheets: tuple[SheetPart, ...]
     is_1904: bool

@@ -25,7 +25,10 @@ class Logo(Struct, frozen=True, kw_only=True):
 
 
 class Appearance(Struct, frozen=True, kw_only=True):
-    """``name`` stands in place of the service's; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting."""
+    """The branding that sign-in pages show for an application of one tenant.
+
+    ``name`` stands in place of the service's; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting.
+    """
 
     name: str
     color: str | None = None

@@ -36,7 +36,7 @@ class BegunLogin(Struct, frozen=True, kw_only=True):
 
 
 class Departure(Struct, frozen=True):
-    """``address`` is at the provider, ``ticket`` for the browser's cookie."""
+    """Start of a login by redirect: an ``address`` at the provider, and a ``ticket`` for the browser's cookie."""
 
     address: str
     ticket: str
@@ -44,7 +44,10 @@ class Departure(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SocialRedirect:
-    """``base_url`` is the service's public address, which providers have registered."""
+    """Logins at social providers by redirect, from the sign-in page until the browser comes back.
+
+    ``base_url`` is the service's public address, which providers have registered.
+    """
 
     database: Database[NonceTransaction]
     providers: SocialProviders

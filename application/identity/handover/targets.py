@@ -12,7 +12,10 @@ from domain.identity.redirects import LONGEST_STATE, is_challenge, redirect_mist
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """``state`` is the application's own text, which it gets back; None where it sent none."""
+    """An application and one of its addresses, which get a login, with the challenge of whoever began the login.
+
+    ``state`` is the application's own text, which the application gets back; None where it sent none.
+    """
 
     app_id: str
     redirect: str

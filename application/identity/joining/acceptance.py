@@ -32,7 +32,9 @@ from domain.scope import Caller, Client, EveryTenant, event, smallest
 
 
 class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """``token`` alone, with an account's bearer token; with the other fields it makes an account."""
+    """Body that accepts an invitation: ``token`` alone, with an account's bearer token; with the other fields it makes
+    an account.
+    """
 
     token: str
     full_name: str | UnsetType = UNSET

@@ -38,7 +38,10 @@ class OwnTenantTransaction(IdentityTransaction, TenantTransaction, Protocol):
 
 @dataclass(frozen=True)
 class OwnTenants:
-    """``is_open`` False answers as if there were no such path."""
+    """Use case of people who make a tenant for themselves.
+
+    With ``is_open`` False the answer is the same as if there were no such path.
+    """
 
     database: Database[OwnTenantTransaction]
     cache: Cache

@@ -7,7 +7,10 @@ from entrypoints.cli.terminal.answers import is_json_asked, show_data
 
 
 class Finding(Struct, frozen=True):
-    """``subject`` is ``wrong`` for what has to be mended, ``note`` for a warning, else what was looked at."""
+    """A line of the report of ``tenantry check`` or ``tenantry doctor``.
+
+    ``subject`` is ``wrong`` for what has to be mended, ``note`` for a warning, else what was looked at.
+    """
 
     subject: str
     message: str

@@ -15,7 +15,10 @@ HIDDEN = "(hidden)"
 
 
 class Setting(Struct, rename="camel"):
-    """``source`` is ``default``, ``environment``, or the name of a file; ``value`` is None for one without a value."""
+    """A setting with its value and its source.
+
+    ``source`` is ``default``, ``environment``, or the name of a file; ``value`` is None for a setting without a value.
+    """
 
     name: str
     value: str | None

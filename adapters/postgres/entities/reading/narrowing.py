@@ -32,8 +32,9 @@ LEAST_LETTERS = 3
 
 
 class SearchLimits(Struct, frozen=True):
-    """``sampled`` newest rows are read; from ``frequent`` hits among them on, or above ``most`` ids, no index is asked.
+    """Limits within which a search asks an index.
 
+    ``sampled`` newest rows are read; from ``frequent`` hits among them on, or above ``most`` ids, no index is asked.
     One hit in a hundred fills a page of 20 within 2,000 rows in their order, which take as long as the ids of 1,000.
     """
 

@@ -54,7 +54,10 @@ _SET_SCOPE = "SELECT set_config('tenantry.scope', $1, false)"
 
 @dataclass(frozen=True)
 class Planned:
-    """``steps`` is the plan in words; ``scans`` says what is read where no index finds it, else None."""
+    """A usual query of an entity, and the plan by which the server would answer it.
+
+    ``steps`` is the plan in words; ``scans`` says what is read where no index finds it, else None.
+    """
 
     asked: str
     steps: tuple[str, ...]

@@ -22,7 +22,10 @@ class Reach(Struct, frozen=True):
 
 
 class Related(NamedTuple):
-    """``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``."""
+    """The rows at the end of a relation, for a statement that joins or selects them.
+
+    ``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``.
+    """
 
     model: EntityModel
     rows: NamedFromClause
