@@ -8,9 +8,10 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Least recently stored entries are dropped first; the caller chooses the units of ``size`` and ``until``.
+    """A cache that drops the least recently stored entries first, once their sizes together exceed its bound.
 
-    Example: ``BoundedCache(most=1_000)`` with sizes in bytes holds at most 1,000 bytes.
+    The caller chooses the units of ``size`` and ``until``. Example: ``BoundedCache(most=1_000)`` with sizes in bytes
+    holds at most 1,000 bytes.
     """
 
     def __init__(self, most: int) -> None:

@@ -28,7 +28,7 @@ from entrypoints.settings.settings import Settings
 
 
 class JoiningUseCases(TypedDict):
-    """Named as in ``UseCases``."""
+    """Use cases of the ways into a tenant and of one's own account, named as in ``UseCases``."""
 
     invitations: InvitationAdministration
     acceptance: InvitationAcceptance

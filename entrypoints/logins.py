@@ -33,7 +33,7 @@ from entrypoints.settings.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class LoginUseCases:
-    """Fields of ``Services`` under their names there."""
+    """Use cases of logins and of their second half, named as in ``Services``."""
 
     sign_in: SignIn
     reauthentication: Reauthentication

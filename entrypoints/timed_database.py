@@ -15,7 +15,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class TimedDatabase:
-    """Times from asking for a connection until it is given back."""
+    """The database, with the time of each use from asking for a connection until the connection is given back."""
 
     # Inside nothing else is awaited: an architecture test checks it.
 
@@ -36,7 +36,7 @@ class TimedDatabase:
 
 @dataclass(frozen=True)
 class TimedReads:
-    """Times reads by replicas and by the primary alike."""
+    """Reads of rows with the time of each, by replicas and by the primary alike."""
 
     reads: RowReads[Transaction]
 

@@ -304,7 +304,7 @@ def _named_by_file(mistake: str) -> str:
 
 
 class SocialUseCases(TypedDict):
-    """Named as in ``UseCases``."""
+    """Use cases of logins at social providers, named as in ``UseCases``."""
 
     social_sign_in: SocialSignIn
     social_redirect: SocialRedirect

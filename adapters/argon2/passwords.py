@@ -32,7 +32,7 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class HashQueue:
-    """Room for hashes: ``at_once`` are computed, ``waiting`` more may wait. Threads of the pool leave it."""
+    """A bounded queue of hashes: ``at_once`` are computed, ``waiting`` more may wait. Threads of the pool leave it."""
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._at_once, self._waiting = at_once, waiting

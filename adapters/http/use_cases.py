@@ -125,7 +125,7 @@ class IdentityUseCases:
 
 @dataclass(frozen=True, kw_only=True)
 class UseCases(IdentityUseCases):
-    """Filled in by ``entrypoints.use_cases``."""
+    """All use cases and ports that handlers use; filled in by ``entrypoints.use_cases``."""
 
     sign_out: SignOut
     related_origins: RelatedOrigins

@@ -10,7 +10,7 @@ KEPT = timedelta(seconds=60)
 
 
 class MemoryLastWrites:
-    """With ``down`` set it behaves like a shared memory that is away."""
+    """Positions of last writes in one process; with ``down`` set, like a shared memory that is away."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

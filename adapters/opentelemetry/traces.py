@@ -25,7 +25,7 @@ LEFT_OUT = {"http.url", "http.target", "url.full", "url.path", "url.query"}
 
 
 class RequestsAlone(Sampler):
-    """Traces begin with a request: statements of background work would each be a trace of its own."""
+    """A sampler whose traces begin with a request: statements of background work would each be a trace of its own."""
 
     def __init__(self, chosen: Sampler) -> None:
         self._chosen = chosen

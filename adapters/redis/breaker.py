@@ -8,7 +8,7 @@ LONGEST_PAUSE = 2.0
 
 
 class Breaker:
-    """Closed while all goes well; each failure doubles the pause before the next attempt, up to a bound.
+    """A circuit breaker: closed while all goes well; each failure doubles the pause before an attempt, up to a bound.
 
     A server that answers an attempt is on trial: calls go through, and the outage ends with the first that works.
     """

@@ -15,7 +15,12 @@ DIGITS = 8, 16
 
 
 class RedisLastWrites:
-    """A server that lost its memory, or took over from another, answers once whatever it does not know is too old."""
+    """Positions of the sessions' last writes, for all processes.
+
+    A server that lost its memory, or took over from another, does not know every write. For ``on_all_after`` seconds it
+    cannot tell for a session that it does not know; after that, such a session's write is on every replica that is read
+    from.
+    """
 
     def __init__(self, pipeline: SharedPipeline, *, prefix: str = "tenantry", on_all_after: int = ON_ALL_AFTER) -> None:
         self._pipeline = pipeline

@@ -15,7 +15,10 @@ log = logging.getLogger(__name__)
 
 
 class Times(NamedTuple):
-    """Seconds. ``due`` is how long a bumped version is left to whoever bumped it, before others take it over."""
+    """Times of a lease, in seconds.
+
+    ``due`` is how long a bumped version is left to whoever bumped it, before others take it over.
+    """
 
     lifetime: float = 2.0
     due: float = 0.5

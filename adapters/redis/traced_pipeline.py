@@ -8,7 +8,10 @@ from adapters.redis.shared_pipeline import Command, SharedPipeline
 
 
 class TracedPipeline(SharedPipeline):
-    """Calls of several requests share a round trip: a span of that one would be in the trace of one of them alone."""
+    """A shared pipeline with a span for each call.
+
+    Calls of several requests share a round trip: a span of the round trip would be in the trace of one request alone.
+    """
 
     async def call(self, command: Command, *, alone: bool = False) -> Any:
         if not get_current_span().is_recording():

@@ -108,7 +108,7 @@ class ProviderClient:
 
 
 class _Refusal(Struct, frozen=True):
-    """Facebook's errors are objects."""
+    """Body of a provider's refusal: the error is a text, or an object where Facebook refuses."""
 
     error: "str | _FacebookError" = ""
 

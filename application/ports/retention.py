@@ -7,7 +7,7 @@ from domain.retention import RetentionRule
 
 
 class Retention(Protocol):
-    """Both methods are called in one transaction with the scope of every tenant."""
+    """Removal of data by age; both methods are called in one transaction with the scope of every tenant."""
 
     async def claim(self) -> bool:
         """Whether this transaction may remove data; False, without waiting, while another one does."""

@@ -9,9 +9,9 @@ from domain.retention import DatedRecords
 
 
 class Upkeep(Protocol):
-    """Done outside any transaction, on tables that are in use: no reader or writer waits for it.
+    """Care of tables that are in use, outside any transaction: no reader or writer waits for it.
 
-    All raise ServiceUnavailable while the database is away.
+    All methods raise ServiceUnavailable while the database is away.
     """
 
     async def tend(self) -> Sequence[str]:

@@ -39,14 +39,14 @@ def nothing() -> None:
 
 @dataclass(eq=False, slots=True)
 class TenantPool:
-    """At most ``pool.get_max_size()`` connections.
+    """A pool of at most ``pool.get_max_size()`` connections, which prefers one in the session state that is wanted.
 
     ``patience`` is in seconds, for a free connection and for a new one; ``mended_within`` is the time in which one that
     was cut off in the middle of a statement has to be of use again.
 
     ``pool`` is used by nobody else, so that acquiring from it never waits for a place. ``_held`` counts what is
-    acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is
-    back, ``_lent_at`` the time of the last such loan. ``_resting`` stands in the order of its return.
+    acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is back,
+    ``_lent_at`` the time of the last such loan. ``_resting`` stands in the order of its return.
     """
 
     pool: AsyncpgPool

@@ -13,7 +13,7 @@ MOST_DAYS = 3_650
 
 
 class SecurityForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields sent change, fields left out stay; null leaves the service's days of a session."""
+    """Security settings to change; fields left out stay, null leaves the service's days of a session."""
 
     require_mfa: bool | UnsetType = UNSET
     mfa_methods: list[Method] | UnsetType = UNSET

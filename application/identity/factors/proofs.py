@@ -71,7 +71,10 @@ class PasskeyChecks(Protocol):
 
 @dataclass(frozen=True)
 class FactorProofs:
-    """Guesses of all networks are counted together: only who passed the first factor gets here."""
+    """Check of the second factor that somebody shows.
+
+    Guesses of all networks are counted together: only who passed the first factor gets here.
+    """
 
     database: Database[FactorTransaction]
     secrets: FactorSecrets

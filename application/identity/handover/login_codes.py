@@ -56,7 +56,7 @@ class CodeTransaction(SessionTransaction, NonceTransaction, Protocol):
 
 
 class SessionsHandedOver(Protocol):
-    """Implemented by SessionResumption."""
+    """Sessions that an application takes over by a code; implemented by SessionResumption."""
 
     async def resume(self, session_id: UUID, client: Client) -> LoginResult:
         """The session's new tokens, as the result of a login; the tokens of before are used up.
@@ -68,7 +68,7 @@ class SessionsHandedOver(Protocol):
 
 
 class StolenSessions(Protocol):
-    """Implemented by SignIn."""
+    """End of a session whose code was used twice; implemented by SignIn."""
 
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:
         """Ends the session at once and tells its user by mail."""

@@ -37,7 +37,7 @@ class RegisteredApplication(Protocol):
 
 
 class ApplicationsById(Protocol):
-    """Implemented by application/identity/login/applications.py."""
+    """Registered applications by their ids; implemented by application/identity/login/applications.py."""
 
     async def by_id(self, app_id: str) -> RegisteredApplication | None:
         """The registered application, closed ones too; None for an unknown one."""

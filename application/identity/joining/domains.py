@@ -29,7 +29,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class DomainForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """For a domain that is there already, mode and roles are replaced."""
+    """Body that adds a domain, or replaces mode and roles of a domain that is there already."""
 
     domain: str
     mode: DomainMode = "off"

@@ -21,7 +21,7 @@ from domain.scope import Caller, Client, EveryTenant, event
 
 
 class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Without ``roles`` those of the domain are given, or ``Member`` where the domain is gone."""
+    """Body of an approval; without ``roles`` it gives those of the domain, or ``Member`` where the domain is gone."""
 
     roles: list[str] | UnsetType = UNSET
 

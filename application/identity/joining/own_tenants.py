@@ -26,7 +26,7 @@ TENANTS_A_DAY = 3
 
 
 class OwnTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Without ``identifier`` one is made of the name."""
+    """Body that makes a tenant; without ``identifier`` one is made of the name."""
 
     name: str
     identifier: str | UnsetType = UNSET

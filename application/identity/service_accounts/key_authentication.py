@@ -48,7 +48,7 @@ class KnownKey(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class KeyAuthentication:
-    """Callers by the digests of their keys.
+    """Authentication by API keys, which remembers callers by the digests of their keys.
 
     ``counts_limits`` False looks every key up, as benchmarks do; with ``enforced`` False limits never refuse.
     """

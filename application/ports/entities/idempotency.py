@@ -29,7 +29,7 @@ class StoredResponse(Struct, frozen=True):
 
 
 class IdempotencyStore(Protocol):
-    """Both methods are called in one transaction whose scope is the claim's tenant."""
+    """Store of responses by idempotency keys; both methods are called in one transaction in the claim's tenant."""
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
         """The response stored under this key within KEPT_FOR; None reserves the key for the caller.

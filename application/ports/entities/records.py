@@ -81,7 +81,7 @@ class Act(Struct, frozen=True):
 
 
 class Records(Protocol):
-    """Every method works within the transaction's scope: rows of other tenants are absent.
+    """Rows of entities within the transaction's scope, for every method: rows of other tenants are absent.
 
     JSON is camelCase, decimals are numbers with their scale, times are UTC with ``Z``. Under EveryTenant each row has a
     ``tenantId``, and writing rows that tenants own raises BadRequest.

@@ -23,10 +23,11 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class PasskeyCeremonies(Protocol):
-    """Challenges are random bytes of the caller's, which keeps them; every check but those of stored state is here.
+    """Ceremonies of passkeys: options for browsers, and every check of a browser's answer but those of stored state.
 
-    Checked are type, challenge, origin (exactly, against the list), cross-origin use, RP id, user presence, algorithm
-    and signature. Left to the caller: counter, backup eligibility, user handle, and whether verification is needed.
+    Challenges are random bytes of the caller's, which keeps them. Checked are type, challenge, origin (exactly, against
+    the list), cross-origin use, RP id, user presence, algorithm and signature. Left to the caller: counter, backup
+    eligibility, user handle, and whether verification is needed.
     """
 
     async def creation(

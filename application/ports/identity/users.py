@@ -264,7 +264,7 @@ class Departures(Protocol):
 
 
 class FormerMembers(Protocol):
-    """The end of a membership leaves a mark on the account; marks on mailboxes are set here."""
+    """Marks of former members: on an account by the end of a membership, on a mailbox by ``mark``."""
 
     async def mark(self, marks: Sequence[AddressMark], at: datetime) -> None:
         """Stores the marks; those that are there count from ``at`` on."""

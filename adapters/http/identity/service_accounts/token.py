@@ -52,7 +52,10 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
 
 
 class TokenOperation(Operation):
-    """The handler reads the form from the wire, so that Litestar sees no body to describe."""
+    """Description of a token request in the document.
+
+    The handler reads the form from the wire, so that Litestar sees no body to describe.
+    """
 
     def to_schema(self) -> dict[str, Any]:
         body = {"required": True, "content": {FORM: {"schema": FORM_SCHEMA}}}
