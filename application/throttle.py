@@ -27,7 +27,7 @@ class AboutAccount(Struct, frozen=True, kw_only=True):
 
 
 class Judged(NamedTuple):
-    """What the shared memory and the database say of a request: its limits, and whether its token lives."""
+    """Judgement of the shared memory and the database on a request: its limits, and whether its token lives."""
 
     verdicts: Sequence[Verdict]
     refusal: Error | None = None

@@ -1,4 +1,4 @@
-"""From the names in ENTITIES to what is served: the registry, routes beside it, and where migrations are kept."""
+"""Modules that ENTITIES names: the registry of their entities, their routes, and the folders of their migrations."""
 
 import importlib
 import importlib.util

@@ -40,7 +40,7 @@ class HashQueue:
         self._lock = Lock()
 
     def enter(self) -> bool:
-        """Whether there was room."""
+        """Takes a place in the queue; False where there was none."""
         with self._lock:
             if self._inside >= self._at_once + self._waiting:
                 self._refused += 1

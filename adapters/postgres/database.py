@@ -149,7 +149,7 @@ class PostgresDatabase:
         return self._is_current
 
     def lent(self, state: str, *, stays: bool = True) -> "_Lent":
-        """``stays``: the session state that it is given outlives the loan; a transaction's own ends with it."""
+        """A connection in the session ``state``; without ``stays`` that ends with the loan, as a transaction's does."""
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
         # Where nothing stays in a session, no connection is worth waiting for.

@@ -61,7 +61,7 @@ class Commands:
         return _script(LOOK, self._copy[:1], self._at())
 
     def renew(self, ends: int, server: str) -> Command:
-        """The time of one server says nothing about the lease of another: there, nothing is renewed."""
+        """Renews the lease on ``server``, by whose clock it ``ends``; any other server renews nothing."""
         return _script(RENEW, self._copy, self._at(), ends, self.nonce(), EPOCH_SECONDS, server)
 
     def version_key(self, subject: str) -> str:

@@ -27,7 +27,7 @@ class Times(NamedTuple):
 
     @property
     def until_known(self) -> float:
-        """After a commit, how long a lease can live whose renewal did not see it."""
+        """The longest time, counted from a commit, that a lease lives whose renewal did not see the commit."""
         return self.lifetime + self.due + self.slack
 
 

@@ -26,7 +26,7 @@ def guesses_of(user_id: UUID) -> str:
 
 
 class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a tenant asks of its members beyond the service's settings.
+    """Security settings of a tenant, beyond those of the service, for logins of its members.
 
     No ``mfa_methods`` means that every one counts. ``required_since`` is when ``require_mfa`` was turned on: the days
     of grace begin then, or when somebody joins. ``session_days`` and ``idle_days`` only shorten the service's.
@@ -68,7 +68,7 @@ class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Demand(Struct, frozen=True, kw_only=True):
-    """What is required of a login; ``methods`` empty means that every one counts, ``deadline`` ends the grace."""
+    """Requirement of a second factor; ``methods`` empty means that every one counts, ``deadline`` ends the grace."""
 
     required: bool = False
     methods: tuple[Method, ...] = ()
@@ -87,7 +87,7 @@ def demand_of(security: TenantSecurity | None, joined_at: datetime, *, service_r
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """What a login comes to; ``methods`` are those to show or to enrol, ``deadline`` ends the grace."""
+    """Decision of the gate on a login; ``methods`` are those to show or to enrol, ``deadline`` ends the grace."""
 
     outcome: Literal["in", "challenge", "enrolment"]
     methods: tuple[Method, ...] = ()
@@ -113,7 +113,7 @@ def combined(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
 def further(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
     """``amr`` of a login or session that had shown ``shown``, once a factor was ``added``.
 
-    Where it is not known how it was proved, as in sessions of before that was kept, it was proved all the same.
+    Where ``shown`` is empty, as in sessions from before ``amr`` was kept, a first factor counts as shown all the same.
     """
     before = tuple(shown)
     methods = combined(before, added)
@@ -122,7 +122,7 @@ def further(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
 
 
 def step_needed(own: OwnFactors, demand: Demand, shown: tuple[str, ...], now: datetime) -> Step:
-    """What is still needed of a login that has shown ``shown`` (the claim ``amr``): the truth table of the gate."""
+    """The step that a login still needs after the proofs ``shown`` (claim ``amr``): the truth table of the gate."""
     allowed = demand.methods if demand.required else ()
     is_double = "mfa" in shown
     if is_double and (not allowed or any(_METHOD_OF.get(method) in allowed for method in shown)):

@@ -82,7 +82,7 @@ def _is_super_admin(role: Role) -> bool:
 
 
 def ensure_proved(user: User) -> None:
-    """Raises Forbidden while anybody could have entered the account's address."""
+    """Raises Forbidden for an account whose address is not proved: anybody could have typed it in."""
     if not user.email_proved:
         raise Forbidden("Prove that the address is yours first: confirm it, or use the link in the mail.")
 

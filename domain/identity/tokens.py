@@ -130,7 +130,7 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
 
 
 def refreshed_once_more() -> TokenInvalid:
-    """Refusal of a refresh token whose successor is spent too; the session lives."""
+    """Refusal of a refresh token whose successor was used too; the session lives on."""
     return TokenInvalid("The session was refreshed once more meanwhile: use its newest refresh token.")
 
 

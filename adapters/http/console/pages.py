@@ -68,7 +68,10 @@ Variants = Mapping[str | None, File]
 
 
 def page_handlers(console: Console) -> list[HTTPRouteHandler]:
-    """Addresses of nothing are the application's own to explain where a browser asks, and 404 for everybody else."""
+    """Handlers of the console's page and files.
+
+    A path without a file gets the page where a browser asks, and the application explains it; others get 404.
+    """
     found = dict(_served({**console.files, PAGE: _behind(console)}))
 
     def file(request: StrictRequest) -> File:
@@ -84,7 +87,7 @@ def page_handlers(console: Console) -> list[HTTPRouteHandler]:
 
 
 def front_handler(leads_to: str) -> HTTPRouteHandler:
-    """`/`: leads a browser on; for programs there is nothing."""
+    """Handler of `/`, which sends a browser on to ``leads_to`` and answers 404 to programs."""
 
     @get("/", **unlisted("front"), status_code=302)
     async def front(request: StrictRequest) -> Response[Any]:

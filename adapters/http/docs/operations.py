@@ -119,7 +119,7 @@ def _security(rules: Rules) -> list[Json]:
 
 
 def without_flags(described: Json) -> Json:
-    """Litestar writes ``deprecated: false`` into everything."""
+    """The description without members that are False: Litestar writes ``deprecated: false`` into everything."""
     return {name: value for name, value in described.items() if value is not False}
 
 

@@ -57,7 +57,7 @@ def may_read(model: EntityModel) -> Policy:
 
 
 def may_write(model: EntityModel, action: str) -> Policy:
-    """Rows that all tenants share are written by super-admins only."""
+    """Policy of a handler that writes; rows that all tenants share are written by super-admins only."""
     permission = model.permission(action)
     return needs(permission) if model.tenant_owned else super_admin(permission)
 

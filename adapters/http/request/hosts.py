@@ -18,7 +18,7 @@ class AllowedHosts:
         self._allowed = re.compile("|".join(patterns), re.IGNORECASE)
 
     def refusal(self, host: bytes | None) -> BadRequest | None:
-        """Error for a name that is not allowed, and for none; None for one that is."""
+        """The error for a host that is missing or not allowed; None for an allowed one."""
         name = _PORT.sub("", (host or b"").decode("latin-1"))
         if self._allowed.fullmatch(name) is not None:
             return None

@@ -21,7 +21,10 @@ _GOOD: dict[str, Host] = {}
 
 
 async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Connection:
-    """Behind a pooler, settings are made by statements: it would refuse them at the start, or leave them out."""
+    """Opens a connection with the settings of the options.
+
+    Behind a pooler they are set by statements: it would refuse them at the start, or leave them out.
+    """
     if pooler == "none":
         return await _connected(url, options)
     settings: dict[str, str] = options.pop("server_settings", {})

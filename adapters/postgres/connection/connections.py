@@ -83,7 +83,7 @@ class ServiceConnection(Connection):
         await self.narrow(scope)
 
     async def commit(self) -> None:
-        """A failure that somebody swallowed makes the server roll back where a commit was asked for."""
+        """Commits; raises InternalError where the server rolls back, as after a failure that was caught and ignored."""
         if await self._settle("COMMIT") != "COMMIT":
             raise InternalError
 
@@ -121,7 +121,7 @@ def session_key(scope: Scope, *, read_only: bool = False) -> str:
 
 
 def scope_text(scope: Scope) -> str:
-    """The id is a UUID and nothing else, so it can stand in a statement's text."""
+    """The scope as text of a statement, which is safe there: a tenant's id is a UUID and nothing else."""
     return _id_text(scope.id) if isinstance(scope, OneTenant) else EVERY
 
 

@@ -56,7 +56,7 @@ def without_case(text: ColumnElement[str]) -> ColumnElement[str]:
 
 
 def ordering(table: FromClause, sort_by: str, *, descending: bool) -> list[ColumnElement[Any]]:
-    """Nulls count as the largest; ties are broken by id, which ascends in either direction."""
+    """The order of a list: nulls count as the largest; ties are broken by id, which ascends in either direction."""
     key = table.c[sort_by]
     return [key.desc() if descending else key.asc(), table.c.id]
 

@@ -34,7 +34,10 @@ _NEXT_ROUND = (asyncpg.LockNotAvailableError, asyncpg.UndefinedColumnError, asyn
 
 
 def statistics_name(table: str, field: str) -> str:
-    """Two underscores, so that ``order`` and ``line_item_id`` are not ``order_line`` and ``item_id``."""
+    """Name of the statistics of a reference.
+
+    Two underscores keep ``order`` and ``line_item_id`` apart from ``order_line`` and ``item_id``.
+    """
     return short_name("st", table, "", field)
 
 

@@ -44,7 +44,7 @@ class _Table(Struct, frozen=True):
 
 
 class Gap(Struct, frozen=True):
-    """What shows or loses rows of other tenants, and the SQL with which the owner of the table ends it."""
+    """A gap by which rows of other tenants are shown or lost, and the SQL with which the table's owner ends it."""
 
     told: str
     mend: str

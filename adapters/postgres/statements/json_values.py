@@ -42,7 +42,7 @@ def json_columns(
 
 
 def json_value(field: FieldModel, column: Value) -> Value:
-    """The same bytes whether the server writes the value into an object or the row encoder does."""
+    """The JSON of a value: the same bytes whether the server writes it into an object or the row encoder does."""
     if field.kind is Kind.TIMESTAMP:
         return moment(column)
     if field.kind is Kind.DATE:

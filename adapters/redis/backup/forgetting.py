@@ -8,7 +8,7 @@ AT_ONCE = 500
 
 
 async def forget_everything(url: str, prefix: str) -> bool:
-    """Whether Redis answered. Keys of other services that share the server stay."""
+    """Deletes the keys of this service, not those of others on the same server; False where Redis did not answer."""
     client = redis_client(url)
     try:
         # token versions have a hash tag, limits too, with their caller in a cluster, and the cache has none

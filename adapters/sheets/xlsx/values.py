@@ -1,4 +1,4 @@
-"""What a cell becomes for the kind of its field: the table of docs/files.md.
+"""Values of cells by the kind of their field, as the table of docs/files.md has them.
 
 Numbers have the fifteen digits that a spreadsheet shows; dates are numbers whose style shows a date.
 """

@@ -1,4 +1,4 @@
-"""What a tenant's administrators ask of logins into it."""
+"""Security settings of a tenant as its administrators change them, for logins into the tenant."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -27,7 +27,7 @@ WRONG_CODE = "is wrong or was used before"
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """What somebody shows as a second factor."""
+    """A second factor as somebody shows it: a code, or the state and response of a passkey."""
 
     method: Method
     code: str | UnsetType = UNSET

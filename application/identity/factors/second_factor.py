@@ -36,7 +36,7 @@ Completed = LoginResult | SwitchResult | RefreshResult
 
 
 class LoginEntrance(Protocol):
-    """What a login ends in; implemented by SignIn."""
+    """Completion of a login or of a switch of the tenant; implemented by SignIn."""
 
     async def complete_login(
         self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client

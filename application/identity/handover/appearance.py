@@ -1,4 +1,4 @@
-"""How the sign-in pages show themselves: in the branding of the tenant that an application is for."""
+"""Appearance of the sign-in pages: the branding of the tenant that an application is for."""
 
 import re
 from dataclasses import dataclass

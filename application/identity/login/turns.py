@@ -25,7 +25,7 @@ class TurnsByKey:
 
     @asynccontextmanager
     async def taken(self, key: Hashable) -> AsyncIterator[None]:
-        """Raises TooBusy when MOST_IN_A_ROW callers are there already."""
+        """Keeps the key's turn for the block. Raises TooBusy when MOST_IN_A_ROW callers are there already."""
         row = self._rows.setdefault(key, _Row())
         if row.callers >= MOST_IN_A_ROW:
             raise TooBusy

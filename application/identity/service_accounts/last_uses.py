@@ -18,7 +18,7 @@ class LastUses:
     _uses: dict[UUID, KeyUse] = field(default_factory=dict, repr=False)
 
     def note(self, key_id: UUID, at: datetime, address: str) -> None:
-        """Costs a request no round trip."""
+        """Notes a use in memory, which costs the request no round trip."""
         # Later uses replace earlier ones: one write tells of a key's last use, however many there were.
         self._uses[key_id] = KeyUse(key_id, at, address)
 

@@ -24,7 +24,7 @@ class SocialIdentity(Struct, frozen=True, kw_only=True):
 
 
 class Authorization(Struct, frozen=True, kw_only=True):
-    """What a browser is sent to a provider with; ``challenge`` is the S256 challenge of our own verifier."""
+    """Parameters of a browser's way to a provider; ``challenge`` is the S256 challenge of our own verifier."""
 
     redirect_uri: str
     state: str
@@ -33,7 +33,7 @@ class Authorization(Struct, frozen=True, kw_only=True):
 
 
 class ProviderCode(Struct, frozen=True, kw_only=True):
-    """What a browser brings back from a provider, with what it was sent there with."""
+    """A provider's code that a browser brings back, with the parameters with which the browser was sent there."""
 
     code: str
     redirect_uri: str

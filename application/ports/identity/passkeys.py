@@ -13,7 +13,7 @@ Response = Mapping[str, Any]
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What an assertion says, once its signature verified; ``user_handle`` is None where the browser left it out."""
+    """Content of an assertion whose signature verified; ``user_handle`` is None where the browser left it out."""
 
     counter: int
     is_user_verified: bool

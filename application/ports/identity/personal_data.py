@@ -182,7 +182,7 @@ class EventRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class PersonalData(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """What is stored about a person; lists have the oldest first, events the latest.
+    """Everything that is stored about a person; lists have the oldest first, events the latest.
 
     ``has_more_events``: the trail holds more lines than the latest EVENTS. Rows of entities are not part of it: they
     belong to the tenants, and say in ``createdBy`` and ``updatedBy`` who wrote them.

@@ -95,7 +95,7 @@ async def list_users(services: Services, identifier: str | None) -> Answer:
 async def create_user(
     services: Services, email: str, name: str | None, tenant: str, roles: Sequence[str], password: str | None
 ) -> str:
-    """``password`` is generated and printed where it is None; the user has to change it at the first login."""
+    """Makes a user, who has to change the password at the first login; without ``password`` one is made and printed."""
     made = password or secrets.token_urlsafe(15)
     caller = await operator_in(services, tenant)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))

@@ -47,7 +47,7 @@ USUAL_LIMITS = SearchLimits()
 
 
 class Searches(Struct, frozen=True):
-    """What a database has for searches: tables with the fields of theirs that an index finds, and the limits."""
+    """Searches that indexes answer: tables with the fields of theirs that an index finds, and the limits."""
 
     indexed: frozenset[tuple[str, str]] = frozenset()
     limits: SearchLimits = USUAL_LIMITS
@@ -110,7 +110,10 @@ def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value
 
 
 def among(rows: FromClause, ids: Value) -> Truth:
-    """Whether a row's id is among the ids, told by the whole key: so it is looked up, whatever else may seem cheap."""
+    """The condition that a row's id is among the ids.
+
+    It compares the whole key, so that rows are looked up by it, whatever else may seem cheap to the planner.
+    """
     return sa.tuple_(rows.c.tenant_id, rows.c.id).in_(sa.select(TENANT, func.unnest(ids)))
 
 
