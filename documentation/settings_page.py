@@ -1,8 +1,8 @@
 """Every setting with what it takes and its default."""
 
 from documentation.markdown import code, sections, table
+from entrypoints.settings.as_text import value_of
 from entrypoints.settings.settings import PREFIX, VARIABLES, Settings
-from entrypoints.settings.shown import value_of
 
 INTRODUCTION = f"""\
 Every variable begins with `{PREFIX}`. [Settings](../settings.md) says what each is for. A *secret* may stand in a

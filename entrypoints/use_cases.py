@@ -67,8 +67,8 @@ from entrypoints.joining import JoiningUseCases, departures_of, email_changes_of
 from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
+from entrypoints.settings.as_text import shown_settings
 from entrypoints.settings.settings import Settings
-from entrypoints.settings.shown import shown_settings
 from entrypoints.timed_database import TimedDatabase, TimedReads
 
 

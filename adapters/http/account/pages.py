@@ -8,8 +8,8 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.account.asked import PageQuery, read_asked
 from adapters.http.account.localized import filled, language_for
+from adapters.http.account.page_query import PageQuery, read_asked
 from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE, account_policy
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules

@@ -8,7 +8,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from adapters.http.account.asked import PageQuery, read_asked
+from adapters.http.account.page_query import PageQuery, read_asked
 from adapters.http.account.pages import SignInPages
 from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
 from adapters.http.request.errors import error_body
