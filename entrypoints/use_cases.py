@@ -67,7 +67,7 @@ from entrypoints.joining import JoiningUseCases, departures_of, email_changes_of
 from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
 from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
-from entrypoints.settings.as_text import shown_settings
+from entrypoints.settings.as_text import settings_as_text
 from entrypoints.settings.settings import Settings
 from entrypoints.timed_database import TimedDatabase, TimedReads
 
@@ -222,7 +222,7 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
         adapters.clock,
         version("tenantry"),
         "smtp" if settings.smtp_url else "files",
-        shown_settings(settings),
+        settings_as_text(settings),
     )
 
 

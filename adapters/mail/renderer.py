@@ -67,8 +67,8 @@ class JinjaMailRenderer:
             "lifetime": words.lifetime(letter.lifetime),
             "at": words.moment(letter.at),
             "address": letter.address,
-            "tenant": shown(letter.tenant),
-            "person": shown(letter.person),
+            "tenant": name_in_mail(letter.tenant),
+            "person": name_in_mail(letter.person),
             "button": BUTTON,
         }
         # The text is cut before it is filled in: no value makes a paragraph or a link of its own.
@@ -85,7 +85,7 @@ def greeted(name: str) -> str | None:
     return plain if plain and len(plain) <= LONGEST_NAME and is_plain else None
 
 
-def shown(name: str) -> str:
+def name_in_mail(name: str) -> str:
     """Name in the text of a mail, cut to 60 characters: ``"Acme https://evil.example"`` is ``"Acme https: / / evil. \
 example"``."""
     # A mail program makes links of addresses by itself: none is left whole.

@@ -51,8 +51,8 @@ class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
             return f"<t>{text}</t>"
         # the library passes over an escape that begins with the end of another: _x0041_x0042_
         literal = _LOOKS_ESCAPED.sub("_x005F_", text)
-        shown = _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", literal)
-        return f'<t xml:space="preserve">{self._escape_data(shown)}</t>'
+        escaped = _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", literal)
+        return f'<t xml:space="preserve">{self._escape_data(escaped)}</t>'
 
 
 _PLAIN = re.compile(r"[!-%'-;=?-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?")

@@ -55,7 +55,7 @@ class GuardedFields:
         access = self.access(caller)
         return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 
-    def shown(self, caller: Caller, body: Raw) -> bytes:
+    def readable(self, caller: Caller, body: Raw) -> bytes:
         """JSON of a row that was written, without the fields that its writer may not read."""
         hidden = self.hidden_from(caller)
         if not hidden:
@@ -63,8 +63,8 @@ class GuardedFields:
         members = msgspec.json.decode(body, type=dict[str, Raw])
         return msgspec.json.encode({name: value for name, value in members.items() if name not in hidden})
 
-    def shown_all(self, caller: Caller, bodies: Sequence[Raw]) -> bytes:
-        return b"[" + b",".join(self.shown(caller, body) for body in bodies) + b"]"
+    def all_readable(self, caller: Caller, bodies: Sequence[Raw]) -> bytes:
+        return b"[" + b",".join(self.readable(caller, body) for body in bodies) + b"]"
 
     @contextmanager
     def concealing(self, caller: Caller) -> Iterator[None]:

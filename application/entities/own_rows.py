@@ -125,9 +125,9 @@ class Rows(Generic[E]):
         query = Query(where=conditions, sort=self._sort(sort), page=page, page_size=page_size)
         found = await self.access.crud.page(self.request.tenant_scope, self.access.model, query)
         rows = tuple(self._row(_stored(body)) for body in msgspec.json.decode(found.items, type=list[Raw]))
-        shown = b"[" + b",".join(row.body for row in rows) + b"]"
+        body = b"[" + b",".join(row.body for row in rows) + b"]"
         return RowsPage(
-            rows, found.total, found.has_next, query, msgspec.structs.replace(found, items=Raw(shown), last=None)
+            rows, found.total, found.has_next, query, msgspec.structs.replace(found, items=Raw(body), last=None)
         )
 
     async def create(self, values: E | Mapping[str, object]) -> StoredRow[E]:
@@ -180,7 +180,7 @@ class Rows(Generic[E]):
 
     def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:
         value = made_of_json(self.access.model, stored.body)
-        body = self.access.fields.shown(self.request.caller, stored.body)
+        body = self.access.fields.readable(self.request.caller, stored.body)
         return StoredRow(stored.id, stored.version, cast(E, value), body, is_replayed)
 
     def _read_new(self, body: Body) -> Values:

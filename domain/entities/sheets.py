@@ -12,7 +12,7 @@ from msgspec import Struct
 from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.exact_values import whole_number
-from domain.entities.query.query import View, at_end, shown
+from domain.entities.query.query import View, at_end, response_fields
 from domain.entities.server_fields import SERVER_OWNED, VERSION
 from domain.errors import FieldError, UnprocessableEntity, ValidationError, unknown_name
 from domain.forms import read_form
@@ -79,7 +79,7 @@ def exported_columns(registry: Registry, model: EntityModel, view: View, *, show
     found: list[Column] = []
     for steps in ((), *view.include):
         target = at_end(registry, model, steps)
-        names = shown(target, view, steps)
+        names = response_fields(target, view, steps)
         fields = [target.by_name[name] for name in names]
         found += [Column(".".join((*steps, field.wire)), steps, field) for field in fields]
         # Rows of several tenants can have the same values: the tenant stands right behind the id.

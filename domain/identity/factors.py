@@ -99,33 +99,33 @@ _METHOD_OF: dict[str, Method] = {"otp": "totp", "rec": "recovery", "hwk": "passk
 _FIRST = frozenset({"pwd", "social", "sso"})
 
 
-def combined(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
+def combined(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
     """``amr`` of both, in order and each once; with ``mfa`` as soon as two kinds were shown.
 
     A passkey whose user was verified (``user``) is two factors by itself.
     """
-    methods = tuple(dict.fromkeys((*shown, *added)))
+    methods = tuple(dict.fromkeys((*before, *added)))
     has_second = any(method in _METHOD_OF for method in methods)
     is_double = has_second and ("user" in methods or not _FIRST.isdisjoint(methods))
     return (*methods, "mfa") if is_double and "mfa" not in methods else methods
 
 
-def further(shown: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
-    """``amr`` of a login or session that had shown ``shown``, once a factor was ``added``.
+def further(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
+    """``amr`` of a login or session that had ``before``, once a factor was ``added``.
 
-    Where ``shown`` is empty, as in sessions from before ``amr`` was kept, a first factor counts as shown all the same.
+    Where ``before`` is empty, as in sessions from before ``amr`` was kept, a first factor counts as shown all the same.
     """
-    before = tuple(shown)
-    methods = combined(before, added)
-    is_second = not before and "mfa" not in methods and any(method in _METHOD_OF for method in methods)
+    former = tuple(before)
+    methods = combined(former, added)
+    is_second = not former and "mfa" not in methods and any(method in _METHOD_OF for method in methods)
     return (*methods, "mfa") if is_second else methods
 
 
-def step_needed(own: OwnFactors, demand: Demand, shown: tuple[str, ...], now: datetime) -> Step:
-    """The step that a login still needs after the proofs ``shown`` (claim ``amr``): the truth table of the gate."""
+def step_needed(own: OwnFactors, demand: Demand, proofs: tuple[str, ...], now: datetime) -> Step:
+    """The step that a login still needs after ``proofs`` (the claim ``amr``): the truth table of the gate."""
     allowed = demand.methods if demand.required else ()
-    is_double = "mfa" in shown
-    if is_double and (not allowed or any(_METHOD_OF.get(method) in allowed for method in shown)):
+    is_double = "mfa" in proofs
+    if is_double and (not allowed or any(_METHOD_OF.get(method) in allowed for method in proofs)):
         return _IN
     if not own.kinds:
         return _without_factors(demand, now)

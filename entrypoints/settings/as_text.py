@@ -4,7 +4,7 @@ from application.operations.system_reports import SettingItem
 from entrypoints.settings.settings import PREFIX, VARIABLES, Settings
 
 
-def shown_settings(settings: Settings) -> tuple[SettingItem, ...]:
+def settings_as_text(settings: Settings) -> tuple[SettingItem, ...]:
     """Settings of a running service, in the order of their declaration."""
     defaults = Settings()
     return tuple(

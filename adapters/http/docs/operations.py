@@ -147,9 +147,9 @@ def _text(given: str | None, rules: Rules) -> str:
 
 
 def _parameter(parameter: Parameter) -> Json:
-    shown: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
-    shown |= {"description": parameter.description} if parameter.description else {}
-    return shown | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
+    described: Json = {"name": parameter.name, "in": parameter.place, "schema": parameter.schema}
+    described |= {"description": parameter.description} if parameter.description else {}
+    return described | ({"style": parameter.style, "explode": True, "example": {}} if parameter.style else {})
 
 
 def _with_headers(given: Json, handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> Json:

@@ -129,10 +129,10 @@ def _page(name: str, headers: Mapping[str, str], **values: str) -> File:
 def file_handler(path: str, name: str, chosen: Callable[[StrictRequest], File]) -> HTTPRouteHandler:
     """Serves files to anybody, beside the document: ``chosen`` tells which, or raises NotFound."""
 
-    async def shown(request: StrictRequest) -> Response[Any]:
+    async def serve(request: StrictRequest) -> Response[Any]:
         return chosen(request).response(request)
 
-    return get(path, **unlisted(name))(shown)
+    return get(path, **unlisted(name))(serve)
 
 
 def _asset(request: StrictRequest) -> File:

@@ -55,7 +55,7 @@ def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
         caller, items = request.caller, fields.read_new_items(request.caller, data)
         with fields.concealing(caller):
             written = await batches.create(write_of(request, await request.body()), model, items)
-        rows = fields.shown_all(caller, [stored.body for stored in written.answer])
+        rows = fields.all_readable(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
         return entity_data(request, body, headers=replayed(written.is_replayed))
 
@@ -86,7 +86,7 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller):
             stored = await batches.update(write_of(request), model, changes)
-        rows = fields.shown_all(caller, [row.body for row in stored])
+        rows = fields.all_readable(caller, [row.body for row in stored])
         return entity_data(request, b'{"updated":%d,"items":%b}' % (len(stored), rows))
 
     return put(

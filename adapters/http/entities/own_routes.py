@@ -180,8 +180,8 @@ class DataResponse(Json):
     """
 
     def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:
-        shown = {"etag": etag(value.version), **replayed(value.is_replayed)} if isinstance(value, StoredRow) else {}
-        super().__init__(_encoded(value), status, {**shown, **(headers or {})})
+        of_row = {"etag": etag(value.version), **replayed(value.is_replayed)} if isinstance(value, StoredRow) else {}
+        super().__init__(_encoded(value), status, {**of_row, **(headers or {})})
 
     def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
         enveloped = entity_data(cast(StrictRequest, request), self.content, self.status_code, self.headers)

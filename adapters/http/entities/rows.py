@@ -104,7 +104,9 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
             written = await crud.create(write_of(request, await request.body()), model, values)
         stored = written.answer
         headers = {"location": f"/api/{model.plural}/{stored.id}", "etag": etag(stored.version)}
-        return entity_data(request, fields.shown(caller, stored.body), headers=headers | replayed(written.is_replayed))
+        return entity_data(
+            request, fields.readable(caller, stored.body), headers=headers | replayed(written.is_replayed)
+        )
 
     return post(
         "/",
@@ -126,7 +128,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with fields.concealing(caller):
             stored = await crud.update(write_of(request), model, change)
-        return entity_data(request, fields.shown(caller, stored.body), headers={"etag": etag(stored.version)})
+        return entity_data(request, fields.readable(caller, stored.body), headers={"etag": etag(stored.version)})
 
     return method(
         "/{id:str}",
@@ -180,7 +182,7 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
             written = await crud.restore(write_of(request), model, read_id(id), request.wanted_versions())
         stored = written.answer
         headers = {"etag": etag(stored.version)} | replayed(written.is_replayed)
-        return entity_data(request, entity.fields.shown(caller, stored.body), headers=headers)
+        return entity_data(request, entity.fields.readable(caller, stored.body), headers=headers)
 
     return post(
         "/{id:str}/restore",

@@ -24,8 +24,8 @@ from domain.entities.query.query import (
     View,
     default_sort,
     included,
+    response_fields,
     searched,
-    shown,
     split_by_step,
     too_large_page,
     too_much_included,
@@ -126,7 +126,7 @@ class RowReader:
 
     def _row_json(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
         is_every = isinstance(self.rows.scope, EveryTenant)
-        body = json_object(model, row, shown(model, view, steps), shows_tenant=is_every)
+        body = json_object(model, row, response_fields(model, view, steps), shows_tenant=is_every)
         for step in included(view, steps):
             body |= self._included(model, row, view, (*steps, step))
         return body

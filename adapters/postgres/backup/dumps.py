@@ -158,5 +158,5 @@ def without_password(url: str) -> tuple[str, str]:
     name, _, password = user.partition(":")
     kept = urlencode([(key, value) for key, value in query if key != "password"], safe="/")
     # urlunsplit() leaves out the slashes of a URL without a host, which libpq asks for
-    shown = f"{parts.scheme}://{name}{at}{host}{parts.path}{'?' if kept else ''}{kept}"
-    return shown, unquote(password) or given
+    url_without = f"{parts.scheme}://{name}{at}{host}{parts.path}{'?' if kept else ''}{kept}"
+    return url_without, unquote(password) or given

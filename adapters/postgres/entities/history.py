@@ -142,8 +142,8 @@ def page_statement(owner: Owner) -> CompiledStatement:
     line = found.subquery("found").c
     sizes = [func.octet_length(sa.cast(line.changes, sa.Text()))]
     version = within_bound(line.version, line.version, sizes, every=True)
-    shown = sa.select(version.label("version"), line.action, line.at, line.by, line.changes)
-    return compiled(shown.order_by(line.version.desc()))
+    page = sa.select(version.label("version"), line.action, line.at, line.by, line.changes)
+    return compiled(page.order_by(line.version.desc()))
 
 
 def _of_row(owner: Owner) -> list[Truth]:

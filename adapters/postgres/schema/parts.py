@@ -113,8 +113,8 @@ def making(parted: InParts) -> sa.ExecutableDDLElement:
 
 def bound(parted: InParts, moment: str) -> str:
     """SQL of a bound of parts, for SQL of a timestamp in UTC."""
-    shown = _ID_OF if parted.is_id else "%(moment)s AT TIME ZONE 'UTC'"
-    return shown % {"moment": moment}
+    sql = _ID_OF if parted.is_id else "%(moment)s AT TIME ZONE 'UTC'"
+    return sql % {"moment": moment}
 
 
 def on_table(

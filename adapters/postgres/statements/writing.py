@@ -95,6 +95,6 @@ def held_rows(registry: Registry, field: FieldModel, ids: Select[Any], *, shares
 
 def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
     """The whole row as it is shown, and behind that its id and version: what ``row_encoder.stored`` reads."""
-    shown = [value.label(name) for name, value in json_columns(model, rows)]
+    fields = [value.label(name) for name, value in json_columns(model, rows)]
     # no field has a blank in its name
-    return [*shown, rows.c.id.label("row id"), rows.c.version.label("row version")]
+    return [*fields, rows.c.id.label("row id"), rows.c.version.label("row version")]

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from application.identity.factors.forms import Assertion, Begun
 from application.identity.factors.passkeys import Passkeys
-from application.identity.factors.proofs import ShownPasskey
+from application.identity.factors.proofs import VerifiedPasskey
 from application.identity.factors.second_factor import LoginEntrance
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
@@ -42,24 +42,24 @@ class PasskeyLogin:
     async def finish(self, form: PasskeyLoginForm, client: Client) -> LoginResult:
         """Raises ValidationError on ``state`` or ``response``, and what every login raises."""
         try:
-            shown = await self.passkeys.logged_in(form.state, form.response, client)
-            state = await self._used(shown, client)
+            passkey = await self.passkeys.logged_in(form.state, form.response, client)
+            state = await self._used(passkey, client)
         except ValidationError:
             self.outcomes.count("passkey", "refused")
             await self._note_refusal(client)
             raise
         self.outcomes.count("passkey", "accepted")
         # The gate is passed like by every login: a tenant may ask for more than this passkey.
-        verified = VerifiedIdentity(state, by_password=False, methods=combined((), shown.methods))
+        verified = VerifiedIdentity(state, by_password=False, methods=combined((), passkey.methods))
         return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
     @retry_on_conflict
-    async def _used(self, shown: ShownPasskey, client: Client) -> AccountState:
-        factor, now = shown.factor, self.clock.now()
+    async def _used(self, passkey: VerifiedPasskey, client: Client) -> AccountState:
+        factor, now = passkey.factor, self.clock.now()
         assert factor.credential is not None
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state(factor.user_id)
-            if state is None or not await tx.factors.use_credential(factor.id, shown.seen, factor.credential, now):
+            if state is None or not await tx.factors.use_credential(factor.id, passkey.seen, factor.credential, now):
                 raise ValidationError.on("response", "was used at the same time elsewhere: try again")
             await tx.audit.add(SYSTEM_TENANT_ID, event("factor.used", factor.user_id, factor.id, client, now))
         return state

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.identity.factors.forms import Assertion, Begun
-from application.identity.factors.proofs import ShownPasskey, notice, wrong_ticket
+from application.identity.factors.proofs import VerifiedPasskey, notice, wrong_ticket
 from application.identity.factors.registering import NewPasskey
 from application.ports.database import Database
 from application.ports.identity.factors import Credential, Factor, FactorTransaction
@@ -59,7 +59,7 @@ class Passkeys:
 
     async def made(self, user_id: UUID, state: str, response: Assertion) -> NewPasskey:
         """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
-        challenge = await self._spent(state, "make", user_id)
+        challenge = await self._consumed(state, "make", user_id)
         credential = await self.ceremonies.created(response, challenge)
         if credential is None:
             raise _wrong_response()
@@ -76,17 +76,17 @@ class Passkeys:
         options = await self.ceremonies.request(known, challenge, is_login=False)
         return Begun(state=self._sealed(challenge, "show", user_id), options=options)
 
-    async def shown(
+    async def verified(
         self, user_id: UUID, state: str, response: Assertion, factors: Sequence[Factor], client: Client
-    ) -> ShownPasskey:
+    ) -> VerifiedPasskey:
         """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
-        challenge = await self._spent(state, "show", user_id)
+        challenge = await self._consumed(state, "show", user_id)
         credential_id = await self.ceremonies.credential_id(response)
         own = {factor.credential.id: factor for factor in factors if factor.credential is not None}
         # Security: a passkey of somebody else's is no factor of this account, however well it verifies.
         if credential_id is None or credential_id not in own:
             raise _wrong_response()
-        return await self._verified(own[credential_id], response, challenge, client)
+        return await self._verify(own[credential_id], response, challenge, client)
 
     async def begin_login(self) -> Begun:
         """Asks for any passkey of this service; nobody is named, so nothing is told about accounts."""
@@ -94,9 +94,9 @@ class Passkeys:
         options = await self.ceremonies.request([], challenge, is_login=True)
         return Begun(state=self._sealed(challenge, "login", None), options=options)
 
-    async def logged_in(self, state: str, response: Assertion, client: Client) -> ShownPasskey:
+    async def logged_in(self, state: str, response: Assertion, client: Client) -> VerifiedPasskey:
         """The passkey of a login. Raises ValidationError on ``state`` or ``response``, for any fault the same."""
-        challenge = await self._spent(state, "login", None)
+        challenge = await self._consumed(state, "login", None)
         credential_id = await self.ceremonies.credential_id(response)
         if credential_id is None:
             raise _wrong_response()
@@ -104,15 +104,15 @@ class Passkeys:
             factor = await read.factors.by_credential(credential_id)
         if factor is None:
             raise _wrong_response()
-        shown = await self._verified(factor, response, challenge, client, is_login=True)
+        passkey = await self._verify(factor, response, challenge, client, is_login=True)
         # Without verification it proves possession alone (WebAuthn Level 3, uvInitialized): a second factor at most.
-        if "user" not in shown.methods:
+        if "user" not in passkey.methods:
             raise _wrong_response()
-        return shown
+        return passkey
 
-    async def _verified(
+    async def _verify(
         self, factor: Factor, response: Assertion, challenge: bytes, client: Client, *, is_login: bool = False
-    ) -> ShownPasskey:
+    ) -> VerifiedPasskey:
         stored = factor.credential
         assert stored is not None
         seen = await self.ceremonies.asserted(response, challenge, stored)
@@ -129,7 +129,7 @@ class Passkeys:
             raise _wrong_response()
         credential = replace(stored, counter=seen.counter, backed_up=seen.backed_up)
         verified = seen.is_user_verified and stored.uv_initialized
-        return ShownPasskey(
+        return VerifiedPasskey(
             factor=replace(factor, credential=credential),
             seen=stored.counter,
             methods=methods_of(credential, is_user_verified=verified),
@@ -147,7 +147,7 @@ class Passkeys:
     def _sealed(self, challenge: bytes, ceremony: Ceremony, user_id: UUID | None) -> str:
         return self.tickets.seal("passkey", PasskeyState(challenge, ceremony, user_id), self.clock.now() + LIFETIME)
 
-    async def _spent(self, text: str, ceremony: Ceremony, user_id: UUID | None) -> bytes:
+    async def _consumed(self, text: str, ceremony: Ceremony, user_id: UUID | None) -> bytes:
         """The challenge of a state, which serves once, whatever comes of it."""
         now = self.clock.now()
         opened = self.tickets.open("passkey", text, PasskeyState, now)

@@ -43,7 +43,7 @@ class UsedNonce(Struct, frozen=True):
     field: str = "ticket"
 
 
-class ShownPasskey(Struct, frozen=True, kw_only=True):
+class VerifiedPasskey(Struct, frozen=True, kw_only=True):
     """An assertion that verified: the factor with its new state, and the ``amr`` that it stands for."""
 
     factor: Factor
@@ -62,9 +62,9 @@ class MatchedStep(Struct, frozen=True):
 class PasskeyChecks(Protocol):
     """Verification of assertions; implemented by application/identity/factors/passkeys.py."""
 
-    async def shown(
+    async def verified(
         self, user_id: UUID, state: str, response: Assertion, factors: Sequence[Factor], client: Client
-    ) -> ShownPasskey:
+    ) -> VerifiedPasskey:
         """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
         ...
 
@@ -91,7 +91,7 @@ class FactorProofs:
         _ensure_complete(proof)
         factors = await self._reserved(user, proof)
         try:
-            methods = await self._shown(user, factors, proof, client, ticket)
+            methods = await self._check(user, factors, proof, client, ticket)
         except ValidationError:
             # The guess stays counted; only a proof that is right takes the count back.
             self.outcomes.count(proof.method, "refused")
@@ -109,13 +109,13 @@ class FactorProofs:
         self.outcomes.count(proof.method, "locked")
         raise AccountLocked("Too many wrong codes: second factors are locked for a while.")
 
-    async def _shown(
+    async def _check(
         self, user: User, factors: list[Factor], proof: Proof, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         if proof.method == "passkey":
             assert proof.state is not UNSET
             assert proof.response is not UNSET
-            passkey = await self.passkeys.shown(user.id, proof.state, proof.response, factors, client)
+            passkey = await self.passkeys.verified(user.id, proof.state, proof.response, factors, client)
             return await self._use_passkey(user, passkey, client, ticket)
         assert proof.code is not UNSET
         code = proof.code
@@ -161,15 +161,15 @@ class FactorProofs:
 
     @retry_on_conflict
     async def _use_passkey(
-        self, user: User, shown: ShownPasskey, client: Client, ticket: UsedNonce | None
+        self, user: User, passkey: VerifiedPasskey, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
-        credential = shown.factor.credential
+        credential = passkey.factor.credential
         assert credential is not None
         async with self.database.transaction(EveryTenant()) as tx:
-            if not await tx.factors.use_credential(shown.factor.id, shown.seen, credential, self.clock.now()):
+            if not await tx.factors.use_credential(passkey.factor.id, passkey.seen, credential, self.clock.now()):
                 raise ValidationError.on("response", "was used at the same time elsewhere: try again")
-            await self._accept(tx, user, shown.factor.id, client, ticket)
-        return shown.methods
+            await self._accept(tx, user, passkey.factor.id, client, ticket)
+        return passkey.methods
 
     async def _accept(
         self, tx: FactorTransaction, user: User, factor_id: UUID, client: Client, ticket: UsedNonce | None

@@ -114,9 +114,9 @@ class FactorRegistration:
 
     def _factor(self, kind: FactorKind, user_id: UUID, name: str | UnsetType, **more: Any) -> Factor:
         now = self.clock.now()
-        shown = NAMES[kind] if name is UNSET else name
+        chosen = NAMES[kind] if name is UNSET else name
         return Factor(
-            id=self.ids.new(), user_id=user_id, kind=kind, name=shown, created_at=now, last_used_at=now, **more
+            id=self.ids.new(), user_id=user_id, kind=kind, name=chosen, created_at=now, last_used_at=now, **more
         )
 
     async def add(self, tx: FactorTransaction, user: User, new: NewFactor, client: Client) -> list[str]:

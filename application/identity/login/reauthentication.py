@@ -79,8 +79,8 @@ class Reauthentication:
         # The password may have been changed since it was verified: what was shown is no proof any more.
         if user.password_set_at != verified.password_set_at:
             raise TokenInvalid("The session has ended.")
-        shown = further(session.methods, methods)
-        renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), shown, now)
+        proofs = further(session.methods, methods)
+        renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), proofs, now)
         claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
             # Guesses of a second factor have a count of their own, and were forgiven with its proof.

@@ -172,7 +172,7 @@ def included(view: View, steps: tuple[str, ...]) -> list[str]:
     return [path[-1] for path in view.include if path[:-1] == steps]
 
 
-def shown(model: EntityModel, view: View, steps: tuple[str, ...] = ()) -> list[str]:
+def response_fields(model: EntityModel, view: View, steps: tuple[str, ...] = ()) -> list[str]:
     """Python names of the fields to show in the rows at the end of ``steps``; ``View.fields`` narrows the first row."""
     wanted = view.fields if not steps else None
     names = (field.name for field in model.fields if wanted is None or field.name in wanted or field.name == "id")

@@ -18,10 +18,10 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
     # Nobody else will ever see a generated password. That of the settings is the first super-admin's too.
-    shown = "" if password else f", with the password {made}"
+    addition = "" if password else f", with the password {made}"
     if settings.admin_password is not None and password == settings.admin_password.reveal():
-        shown = ", with the password of TENANTRY_ADMIN_PASSWORD"
-    text = f"{email} is a super-admin now{shown}."
+        addition = ", with the password of TENANTRY_ADMIN_PASSWORD"
+    text = f"{email} is a super-admin now{addition}."
     return Answer(text, {"email": email, "generatedPassword": None if password else made})
 
 

@@ -100,16 +100,16 @@ async def create_user(
     caller = await operator_in(services, tenant)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
     user = await services.users.create(caller, form, CLIENT)
-    shown = "" if password else f", with the password {made}"
-    text = f"{email} is a member of {tenant} now{shown}. The password has to be changed at the first login."
+    addition = "" if password else f", with the password {made}"
+    text = f"{email} is a member of {tenant} now{addition}. The password has to be changed at the first login."
     return Answer(text, {"user": user, "tenant": tenant, "generatedPassword": None if password else made})
 
 
 async def set_password(services: Services, email: str, password: str | None) -> str:
     made = password or secrets.token_urlsafe(15)
     await services.operator_accounts.set_password(email, made, CLIENT)
-    shown = "" if password else f" It is {made}"
-    text = f"{email} has a new password, and all of its sessions have ended.{shown}"
+    addition = "" if password else f" It is {made}"
+    text = f"{email} has a new password, and all of its sessions have ended.{addition}"
     return Answer(text, {"email": email, "generatedPassword": None if password else made})
 
 

@@ -62,13 +62,13 @@ async def _import(users: UserImport, path: Path, form: Form) -> Counter[Outcome]
     counts: Counter[Outcome] = Counter()
     columns = (TaskProgressColumn(), TimeRemainingColumn())
     with path.open("rb") as file, progress_bar("Importing", _size(file), *columns) as advance:
-        shown = 0
+        position = 0
         lines = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")  # -sig: Excel writes a byte order mark
         for rows in _pieces(_readable(read_rows(lines, form), counts)):
             results = await users.store(rows)
             _name_refused(results, counts)
-            advance(file.tell() - shown)
-            shown = file.tell()
+            advance(file.tell() - position)
+            position = file.tell()
     return counts
 
 

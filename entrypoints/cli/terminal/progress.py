@@ -25,8 +25,8 @@ COUNT = TextColumn("{task.completed:.0f} {task.fields[unit]}")
 @contextmanager
 def progress_bar(title: str, total: int | None, *columns: ProgressColumn) -> Iterator[Advance]:
     """Shows a bar, and yields the function that advances it; a bar without a total moves to and fro."""
-    shown = columns or (TaskProgressColumn(),)
-    with _progress(*shown) as progress:
+    chosen = columns or (TaskProgressColumn(),)
+    with _progress(*chosen) as progress:
         task = progress.add_task(title, total=total)
         yield lambda count: progress.advance(task, count)
 
@@ -57,6 +57,6 @@ def counter(title: str, unit: str) -> Iterator[Name]:
 
 def _progress(*columns: ProgressColumn) -> Progress:
     console = Console(stderr=True)  # standard output carries the command's answer alone
-    shown = (TextColumn("{task.description}", markup=False), BarColumn(), *columns, TimeElapsedColumn())
+    every = (TextColumn("{task.description}", markup=False), BarColumn(), *columns, TimeElapsedColumn())
     # The last state goes too: the answer stands alone.
-    return Progress(*shown, console=console, disable=not is_watched(), transient=True)
+    return Progress(*every, console=console, disable=not is_watched(), transient=True)

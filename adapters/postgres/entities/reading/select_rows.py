@@ -32,8 +32,8 @@ from domain.entities.query.query import (
     View,
     default_sort,
     included,
+    response_fields,
     searched,
-    shown,
     split_by_step,
 )
 
@@ -262,7 +262,7 @@ class SelectRows:
     def _parts(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...], joins: list[Related]) -> list[Part]:
         """A row's own fields, then what is included in it. ``joins`` grows by the single rows among that."""
         parts: list[Part] = [*self._own(model, rows, steps)]
-        self.sizes += sizes_of(model, rows, shown(model, self.shape.view, steps))
+        self.sizes += sizes_of(model, rows, response_fields(model, self.shape.view, steps))
         for relation in self._included(model, steps):
             way = (*steps, relation.name)
             if relation.is_many or self._is_wide:
@@ -289,7 +289,7 @@ class SelectRows:
         return self._width(self.model, ()) > MOST_COLUMNS
 
     def _width(self, model: EntityModel, steps: tuple[str, ...]) -> int:
-        width = len(shown(model, self.shape.view, steps)) + 1
+        width = len(response_fields(model, self.shape.view, steps)) + 1
         for relation in self._included(model, steps):
             target = self.registry.target(relation)
             width += 2 if relation.is_many else self._width(target, (*steps, relation.name))
@@ -302,7 +302,7 @@ class SelectRows:
             yield from self._written(relation, rows, (*steps, relation.name))
 
     def _own(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> list[Column]:
-        fields = shown(model, self.shape.view, steps)
+        fields = response_fields(model, self.shape.view, steps)
         return json_columns(model, rows, fields, shows_tenant=self.shape.reach.is_every)
 
     def _included(self, model: EntityModel, steps: tuple[str, ...]) -> list[Relation]:
@@ -311,7 +311,7 @@ class SelectRows:
     def _carried(self, model: EntityModel, steps: tuple[str, ...]) -> list[str]:
         """The columns of a row that its answer and the rows included in it are made of."""
         # as few as possible: each subquery on the way costs time and memory for every column, here and in the server
-        names = {"id", *shown(model, self.shape.view, steps)}
+        names = {"id", *response_fields(model, self.shape.view, steps)}
         names |= {relation.by for relation in self._included(model, steps) if not relation.is_many}
         if self.shape.reach.is_every:
             names.add("tenant_id")
