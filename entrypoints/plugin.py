@@ -37,7 +37,7 @@ from entrypoints.http_settings import http_settings
 from entrypoints.server.background import background
 from entrypoints.server.telling_load import telling_load
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
-from entrypoints.use_cases import Services, assemble, told_as_mistakes
+from entrypoints.use_cases import Services, assemble, routes_checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +106,7 @@ class Service(TenantryPlugin):
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Raises EntitiesError for routes that cannot be served."""
-        with told_as_mistakes():
+        with routes_checked():
             return empty_application(self, self.http, [self._telling_load, *lifespan], **options)
 
     @asynccontextmanager

@@ -276,13 +276,13 @@ def ensure_routes_served(services: Services, settings: Settings) -> list[str]:
     routes = load_routes(settings.entities)
     if not routes:
         return []
-    with told_as_mistakes():
+    with routes_checked():
         build_app(services, http_settings(settings, routes), PrometheusMetrics())
         return methods_and_paths(own_router(services, routes))
 
 
 @contextmanager
-def told_as_mistakes() -> Iterator[None]:
+def routes_checked() -> Iterator[None]:
     """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
     try:
         yield

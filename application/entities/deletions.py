@@ -89,7 +89,7 @@ def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
         raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
 
 
-def told_to(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:
+def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:
     """Conflict that names every id that is still referred to, and by what: such as ``ids[2]`` with "products (3)".
 
     Entities that the caller may not read, and fields that do not exist for the caller, are not told of.
@@ -104,7 +104,7 @@ def told_to(caller: Caller, registry: Registry, ids: Sequence[UUID], error: Stil
     return Conflict(_sentence([]) if len(fields) > 1 else fields[0].message, fields)
 
 
-def broken_told_to(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
+def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
     """Fields that a rule of ``model`` refuses to have cleared, named by the entity: such as ``volumes.genreId``.
 
     Nothing is told of an entity that the caller may not read, nor of a field that does not exist for the caller.

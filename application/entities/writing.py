@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from application.entities.conditional_changes import is_conditional, settled
-from application.entities.deletions import ClearedReferences, ClearedRows, broken_told_to, ensure_found, told_to
+from application.entities.deletions import ClearedReferences, ClearedRows, ensure_found, refused_clearing, restricted
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
 from application.ports.entities.records import Act, Change, Current, NewRow, Records, Restored, Stored, Values, Versions
@@ -170,7 +170,7 @@ class RowWriter:
                 removed = await tx.records.remove(model, ids, write.act(self.clock.now()), version)
             except StillReferredTo as error:
                 ensure_found(ids, error.found)
-                raise told_to(write.caller, self.registry, ids, error) from None
+                raise restricted(write.caller, self.registry, ids, error) from None
             await self._ensure_cleared(tx, write.caller, cleared)
             # The exception rolls the deletion of the others back.
             ensure_found(ids, removed)
@@ -192,7 +192,7 @@ class RowWriter:
                 if not await tx.records.purge(model, [row_id], write.act(self.clock.now()), version):
                     raise NotFound
             except StillReferredTo as error:
-                raise told_to(write.caller, self.registry, [row_id], error) from None
+                raise restricted(write.caller, self.registry, [row_id], error) from None
             await self._ensure_cleared(tx, write.caller, cleared)
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
@@ -238,7 +238,7 @@ class RowWriter:
         try:
             await self._ensure_rules(tx, model, inputs)
         except UnprocessableEntity as error:
-            raise UnprocessableEntity(fields=broken_told_to(caller, self.registry, model, error)) from None
+            raise UnprocessableEntity(fields=refused_clearing(caller, self.registry, model, error)) from None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from domain.entities.field_reading import read_field
 from domain.entities.markers import Declaration, Reference
 from domain.entities.mistakes.arguments import right_arguments
 from domain.entities.mistakes.entities import duplicates, mistakes_of, oddities
-from domain.entities.mistakes.places import Mistake, told
+from domain.entities.mistakes.places import Mistake, report_line
 
 
 class DeclarationError(Exception):
@@ -31,13 +31,13 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
     """The registry of the declared structs. Raises DeclarationError with all mistakes of all entities."""
     readings = [_read(kind) for kind in kinds]
     models = [reading.model for reading in readings if reading.model is not None]
-    mistakes = [told(reading.kind, mistake) for reading in readings for mistake in reading.mistakes]
+    mistakes = [report_line(reading.kind, mistake) for reading in readings for mistake in reading.mistakes]
     # Checked even where an entity could not be read: one start reports everything that is wrong.
     broken = {reading.plural: reading.broken for reading in readings if reading.model is None or reading.broken}
     mistakes += duplicates(models)
     registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
     mistakes += [
-        told(model.struct, mistake)
+        report_line(model.struct, mistake)
         for model in models
         for mistake in mistakes_of(model, registry, _RESERVED_NAMES, broken)
     ]
@@ -50,7 +50,7 @@ def read_entity(kind: type[Struct]) -> EntityModel:
     """The model of one declared struct, not yet checked against the other entities. Raises DeclarationError."""
     reading = _read(kind)
     if reading.model is None or reading.mistakes:
-        raise DeclarationError([told(kind, mistake) for mistake in reading.mistakes])
+        raise DeclarationError([report_line(kind, mistake) for mistake in reading.mistakes])
     return reading.model
 
 

@@ -32,7 +32,7 @@ class PageQuery(Struct, frozen=True):
         return f"?{urlencode(pairs)}"
 
 
-def read_asked(request: StrictRequest) -> PageQuery:
+def read_page_query(request: StrictRequest) -> PageQuery:
     """Raises ValidationError for a parameter that is given twice or left out, and for a method other than S256.
 
     Parameters of other names are left alone: links collect some on their way.

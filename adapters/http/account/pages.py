@@ -9,7 +9,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.localized import filled, language_for
-from adapters.http.account.page_query import PageQuery, read_asked
+from adapters.http.account.page_query import PageQuery, read_page_query
 from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE, account_policy
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
@@ -49,18 +49,18 @@ class SignInPages:
     has_console: bool
 
     async def login(
-        self, request: StrictRequest, asked: PageQuery, ends_at: str, root: str = ROOT, outcome: str = ""
+        self, request: StrictRequest, query: PageQuery, ends_at: str, root: str = ROOT, outcome: str = ""
     ) -> Bytes:
         """The page to sign in on; ``outcome`` is JSON of a login that has begun elsewhere and goes on here."""
-        values, look = await self._values(asked, root)
+        values, look = await self._values(query, root)
         words = words_of(language_for(request, look.language))
         values |= {"ends_at": ends_at, "outcome": outcome, "no_register": "" if self.is_open else "hidden"}
-        links = _links(words, self.social.providers.redirecting, asked, root)
+        links = _links(words, self.social.providers.redirecting, query, root)
         return _branded("account-login.html", words, values, look, {"providers": links})
 
-    async def register(self, request: StrictRequest, asked: PageQuery) -> Bytes:
+    async def register(self, request: StrictRequest, query: PageQuery) -> Bytes:
         shortest, longest = map(str, PASSWORD_LENGTH)
-        values, look = await self._values(asked, ROOT)
+        values, look = await self._values(query, ROOT)
         words = words_of(language_for(request, look.language))
         values |= {"shortest": shortest, "longest": longest, "ends_at": self.home}
         values |= {"closed": "hidden" if self.is_open else "", "open": "" if self.is_open else "hidden"}
@@ -87,12 +87,12 @@ class SignInPages:
         """Path, from the root, at which a login for no application ends."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
-    async def _values(self, asked: PageQuery, root: str) -> tuple[dict[str, str], Appearance]:
+    async def _values(self, query: PageQuery, root: str) -> tuple[dict[str, str], Appearance]:
         """Values that fill every page, and its appearance.
 
         Raises ValidationError for an application or an address that is none.
         """
-        look, application, target = Appearance(name=self.service), "", asked.target
+        look, application, target = Appearance(name=self.service), "", query.target
         if target is not None:
             registered = await self.targets.ensure(target)
             application, look = registered.name, await self.appearances.of(registered) or look
@@ -105,7 +105,7 @@ class SignInPages:
             "challenge": target.challenge if target else "",
             "has_state": "yes" if target and target.state is not None else "",
             "state": (target.state or "") if target else "",
-            "query": asked.query,
+            "query": query.query,
             "color": look.color or "",
             "text_color": look.text_color if look.color else "",
             "support": look.support_email or "",
@@ -123,14 +123,14 @@ def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
         wanted = [page for page in (SECURITY, INVITATION) if ("then", page) in request.parameters()]
         ends_at = f"account/{wanted[0]}" if wanted else pages.home
         try:
-            return await pages.login(request, read_asked(request), ends_at)
+            return await pages.login(request, read_page_query(request), ends_at)
         except ValidationError as error:
             return pages.refused(request, error)
 
     @get("/account/register", name="account.register", include_in_schema=False, opt=opt)
     async def register(request: StrictRequest) -> Response[Any]:
         try:
-            return await pages.register(request, read_asked(request))
+            return await pages.register(request, read_page_query(request))
         except ValidationError as error:
             return pages.refused(request, error)
 
@@ -181,10 +181,10 @@ def _told(words: Words, error: Error) -> str:
     return " ".join(wrong) or words.answer(error.message) or words.text("say.failed")
 
 
-def _links(words: Words, providers: Collection[str], asked: PageQuery, root: str) -> str:
+def _links(words: Words, providers: Collection[str], query: PageQuery, root: str) -> str:
     """A link to each provider, as markup."""
     links = (
-        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{asked.query}")}">'
+        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{query.query}")}">'
         f"{html.escape(words.text('login.provider', {'provider': _NAMES.get(name, name)}))}</a>"
         for name in providers
     )

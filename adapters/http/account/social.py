@@ -8,7 +8,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from adapters.http.account.page_query import PageQuery, read_asked
+from adapters.http.account.page_query import PageQuery, read_page_query
 from adapters.http.account.pages import SignInPages
 from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
 from adapters.http.request.errors import error_body
@@ -45,7 +45,7 @@ class SocialPages:
 
     async def start(self, request: StrictRequest, provider: str) -> Response[Any]:
         try:
-            departure = await self.redirect.begin(provider, read_asked(request).target)
+            departure = await self.redirect.begin(provider, read_page_query(request).target)
         except ValidationError as error:
             return self.pages.refused(request, error, ROOT)
         return NoBody(302, {**NO_STORE, "location": departure.address, "set-cookie": self.state.kept(departure.ticket)})

@@ -30,7 +30,7 @@ def traffic_handler(traffic: Traffic) -> HTTPRouteHandler:
         description=TEXT,
         tags=["system"],
     )
-    async def told(request: StrictRequest) -> Response[EntityData[TrafficReport]]:
+    async def traffic_report(request: StrictRequest) -> Response[EntityData[TrafficReport]]:
         return entity_data(request, msgspec.json.encode(traffic.report()), headers=NO_STORE)
 
-    return told
+    return traffic_report

@@ -17,7 +17,7 @@ class Mistake(NamedTuple):
     member: str | None = None
 
 
-def told(kind: type[Struct], mistake: Mistake) -> str:
+def report_line(kind: type[Struct], mistake: Mistake) -> str:
     """The line of the report: ``Book: field 'pages' has … (shop/books.py:12)``."""
     return f"{kind.__name__}: {mistake.text}{place_of(kind, mistake.member)}"
 

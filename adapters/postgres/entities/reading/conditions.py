@@ -17,8 +17,8 @@ from domain.entities.query.operators import PARTS
 from domain.entities.query.query import Operator, Path
 
 
-class Asked(Struct, frozen=True):
-    """A condition without its value, which is the parameter of this name."""
+class Filter(Struct, frozen=True):
+    """A filter of a query without its value, which is the parameter of this name."""
 
     path: Path
     operator: Operator
@@ -42,18 +42,18 @@ _EXPRESSIONS: Mapping[Operator, Callable[[Value, Value], Truth]] = {
 _SAME = frozenset({Operator.EQ, Operator.NE, Operator.IN})
 
 
-def condition(model: EntityModel, rows: FromClause, asked: Asked) -> Truth:
+def condition(model: EntityModel, rows: FromClause, given: Filter) -> Truth:
     """The condition on ``rows`` themselves: the relations of its path lead to them."""
-    field = model.by_name[asked.path.field]
-    column, value = rows.c[field.name], parameter(asked.parameter, _value_type(asked.operator, field))
+    field = model.by_name[given.path.field]
+    column, value = rows.c[field.name], parameter(given.parameter, _value_type(given.operator, field))
     # a difference is nothing that an index finds
-    if is_scaled(model, field) and asked.operator is not Operator.NE:
-        return scaled_condition(field, rows.c[scaled_name(field)], asked.operator, value)
-    if is_lowered(model, field) and asked.operator in _SAME:
-        return _EXPRESSIONS[asked.operator](rows.c[lowered_name(field)], _lowered(asked.operator, value))
-    if asked.operator in PARTS:
-        return _EXPRESSIONS[asked.operator](without_case(column), without_case(value))
-    return _EXPRESSIONS[asked.operator](column, value)
+    if is_scaled(model, field) and given.operator is not Operator.NE:
+        return scaled_condition(field, rows.c[scaled_name(field)], given.operator, value)
+    if is_lowered(model, field) and given.operator in _SAME:
+        return _EXPRESSIONS[given.operator](rows.c[lowered_name(field)], _lowered(given.operator, value))
+    if given.operator in PARTS:
+        return _EXPRESSIONS[given.operator](without_case(column), without_case(value))
+    return _EXPRESSIONS[given.operator](column, value)
 
 
 def _value_type(operator: Operator, field: FieldModel) -> sa.types.TypeEngine[Any]:

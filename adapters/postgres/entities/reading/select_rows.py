@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import CompoundSelect, FromClause, Select, func
 
-from adapters.postgres.entities.reading.conditions import Asked, Ordered, after, condition, has_word, ordered_by
+from adapters.postgres.entities.reading.conditions import Filter, Ordered, after, condition, has_word, ordered_by
 from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
 from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
@@ -196,33 +196,33 @@ class SelectRows:
     @cached_property
     def where(self) -> list[Truth]:
         """The conditions of the query, without where the page begins."""
-        return [*self.reached(), *self._hold(self.model, self.rows, self._asked(), 0), *self._words()]
+        return [*self.reached(), *self._hold(self.model, self.rows, self._filters(), 0), *self._words()]
 
     def _where_in_order(self) -> list[Truth]:
         """``where``, told so that the planner follows the page's order where no index finds the conditions."""
-        asked = self._asked()
+        filters = self._filters()
         order = next((key.path for key in self.shape.sort), None)
-        further = [each for each in asked if each.path.steps or each.path != order]
+        further = [each for each in filters if each.path.steps or each.path != order]
         is_left_to_planner = self.shape.reach.is_every or not self.model.tenant_owned
         if is_left_to_planner or any(may_be_found_by_index(self.model, each.path, each.operator) for each in further):
             return self.where
         unfound = [*(condition(self.model, self.rows, each) for each in further), *self._words()]
-        ordering = (condition(self.model, self.rows, each) for each in asked if each not in further)
+        ordering = (condition(self.model, self.rows, each) for each in filters if each not in further)
         return [*self.reached(), *ordering, *([as_if_most_fulfil(unfound)] if unfound else [])]
 
-    def _asked(self) -> list[Asked]:
-        return [Asked(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
+    def _filters(self) -> list[Filter]:
+        return [Filter(path, operator, f"where_{n}") for n, (path, operator) in enumerate(self.shape.where)]
 
     def _words(self) -> list[Truth]:
         fields = searched(self.model, self.shape.view.hidden)
         return [has_word(self.rows, fields, f"word_{n}") for n in range(self.shape.words)]
 
-    def _hold(self, model: EntityModel, rows: FromClause, asked: list[Asked], depth: int) -> Iterator[Truth]:
+    def _hold(self, model: EntityModel, rows: FromClause, filters: list[Filter], depth: int) -> Iterator[Truth]:
         """Conditions on ``rows``, and on rows related to them.
 
         ``reviews.rating.gte=4&reviews.author=Ann`` asks for a review that fulfils both.
         """
-        here, beyond = split_by_step(asked, depth)
+        here, beyond = split_by_step(filters, depth)
         yield from (condition(model, rows, each) for each in here)
         for step, further in beyond.items():
             target, far, on = self.related(model.relations[step], rows)
