@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -122,16 +122,16 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
-        await database.open()
-        await replicas.open()
-        try:
+        # Each part is closed, also where another one could not be opened or closed.
+        async with AsyncExitStack() as parts:
+            parts.callback(passwords.close)
+            # The lease is kept by the pipeline and the pending versions: they are closed first, and after it.
+            for part in (social, database, replicas, pending_versions, pipeline):
+                parts.push_async_callback(part.close)
+            await database.open()
+            await replicas.open()
             async with admissions.kept():
                 yield
-        finally:
-            # The lease was kept by the pipeline and the pending versions: they end after it.
-            for part in (pipeline, pending_versions, replicas, database, social):
-                await part.close()
-            passwords.close()
 
     return Adapters(
         registry=registry,

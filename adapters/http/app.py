@@ -51,7 +51,9 @@ REFUSED = "refused preflight"  # key of its body in the state of a request
 
 @dataclass(frozen=True, kw_only=True)
 class HttpSettings:
-    """``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
+    """Settings of the HTTP interface.
+
+    ``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
 
     ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
     handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and

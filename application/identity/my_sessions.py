@@ -51,7 +51,10 @@ def shown_sessions(sessions: Iterable[Session], caller: Caller) -> SessionList:
 
 @dataclass(frozen=True)
 class MySessions:
-    """``recent`` is the greatest age of a proof with which other sessions than the caller's own are ended."""
+    """Sessions of the caller: listed, and ended one by one or all together.
+
+    ``recent`` is the greatest age of a proof with which other sessions than the caller's own are ended.
+    """
 
     database: Database[SessionTransaction]
     revocations: Revocations

@@ -14,6 +14,7 @@ from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPScope, Receive, Scope, Send
 
 from adapters.http.request.body import ClientGone
+from domain.scope import Client
 
 T = TypeVar("T")
 
@@ -68,9 +69,10 @@ async def _export(response: ASGIStreamingResponse, pace: Pace, scope: Scope, rec
 
 
 async def _send(
-    pieces: AsyncGenerator[bytes, None], response: ASGIStreamingResponse, pace: Pace, client: tuple[HTTPScope, Send]
+    pieces: AsyncGenerator[bytes, None], response: ASGIStreamingResponse, pace: Pace, recipient: tuple[HTTPScope, Send]
 ) -> None:
-    scope, send = client
+    scope, send = recipient
+    client: Client | None = scope["state"].get("client")  # None outside the pipeline
     now = asyncio.get_running_loop().time
     piece = b"" if scope["method"] == "HEAD" else await anext(pieces, b"")
     await response.start_response(send)
@@ -83,7 +85,11 @@ async def _send(
             piece = await anext(pieces, b"")
     except Exception as error:
         # without the last chunk no client takes the part that it has for the whole
-        log.exception("answer broken off", extra={"path": scope["path"]}, exc_info=error)
+        log.exception(
+            "answer broken off",
+            extra={"path": scope["path"], "request_id": client and client.request_id},
+            exc_info=error,
+        )
         raise
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 

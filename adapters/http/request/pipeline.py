@@ -21,7 +21,7 @@ from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
-from adapters.http.request.strict_request import PARSED, StrictRequest, read_id
+from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -33,7 +33,7 @@ from domain.errors import (
     Error,
     FieldError,
     Forbidden,
-    NotFound,
+    InternalError,
     RateLimited,
     TokenExpired,
     Unauthorized,
@@ -43,8 +43,7 @@ from domain.errors import (
 from domain.identity.service_accounts import without_keys
 from domain.identity.users import email_key
 from domain.limits import REAUTHENTICATED, Hit, Limit, Verdict
-from domain.scope import Caller, Client, EveryTenant, OneTenant
-from domain.scope import Scope as TenantScope
+from domain.scope import Caller, Client, EveryTenant
 
 AUDITED = frozenset({403, 429})  # of administration
 TENANT_SCOPE = b"x-tenant-scope"
@@ -56,7 +55,7 @@ NO_STORE = (b"cache-control", b"no-store")  # where a private response says noth
 
 
 class Outgoing:
-    """``send`` for everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
+    """The ``send`` of everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
     __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "is_private", "status", "verdict")
 
@@ -138,6 +137,11 @@ class Pipeline(ASGIMiddleware):
                 # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
                 if outgoing.status == 429 and outgoing.counted:
                     await self.throttle.take_back(outgoing.counted)
+        except Exception as error:
+            # The status was sent before the answer broke off: the line of the log tells what became of it.
+            if not isinstance(error, ClientGone):
+                http["state"].setdefault("refusal", InternalError.code)
+            raise
         finally:
             if outgoing.status:  # nothing was answered to a client that left before
                 self._note(rules.operation, http, outgoing.status, perf_counter() - started)
@@ -272,7 +276,7 @@ class Pipeline(ASGIMiddleware):
             raise Forbidden
         if not rules.takes_scope:
             raise BadRequest("X-Tenant-Scope is not taken here.")
-        named = _read_scope(given.strip())
+        named = read_scope(given.strip())
         if rules.is_write and isinstance(named, EveryTenant):
             raise BadRequest("Rows are written in one tenant at a time: name it in X-Tenant-Scope.")
         await self.cross_tenant_access.open(caller, named, rules.operation, scope["state"]["client"])
@@ -333,15 +337,6 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
     scope["state"][PARSED] = value  # the handler's request finds it, and parses nothing again
     email = value.get("email")
     return (email_key(email) if isinstance(email, str) else None), None
-
-
-def _read_scope(given: bytes) -> TenantScope:
-    if given == b"all":
-        return EveryTenant()
-    try:
-        return OneTenant(read_id(given.decode("latin-1")))
-    except NotFound:
-        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
 
 
 def _ensure_known(known: frozenset[str], query: bytes) -> None:

@@ -10,9 +10,9 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, ensure_plain, read_object, read_parameters
-from domain.errors import Forbidden, NotFound, Unauthorized
+from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
 from domain.forms import read_form
-from domain.scope import Caller, Client, OneTenant, Scope
+from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
 
 NO_VERSION = -1
 """The version of no row: one that has no versions is read as version 0."""
@@ -167,6 +167,16 @@ def read_id(text: str) -> UUID:
     if _CANONICAL.fullmatch(text) is None:
         raise NotFound
     return UUID(text)
+
+
+def read_scope(given: bytes) -> Scope:
+    """The tenants of X-Tenant-Scope: ``all``, or a tenant's id. Raises BadRequest."""
+    if given == b"all":
+        return EveryTenant()
+    try:
+        return OneTenant(read_id(given.decode("latin-1")))
+    except NotFound:
+        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
 
 
 def _tags(given: bytes) -> list[bytes]:

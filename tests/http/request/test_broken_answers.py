@@ -25,4 +25,4 @@ async def test_an_answer_that_breaks_off_is_logged(app: TestApp) -> None:
     async with client_of(app.services, HttpSettings(log=lines.append, routes=(broken,))) as client:
         with suppress(Exception):  # the connection ends without the rest
             await client.get("/own/broken")
-    assert [(line.path, line.status) for line in lines] == [("/own/broken", 200)]
+    assert [(line.path, line.status, line.refusal) for line in lines] == [("/own/broken", 200, "INTERNAL_ERROR")]
