@@ -1,6 +1,7 @@
-"""Reads untyped JSON into structs, naming every invalid field at once."""
+"""Forms: untyped JSON becomes structs, every invalid field is named at once, and texts are fit to be shown."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
@@ -32,6 +33,11 @@ _WORDS = {
     "array": "a list",
     "object": "an object",
 }
+
+_BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Their categories are those of letters and symbols: fillers of Hangul, Braille without a dot, a note without a head.
+_WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
+_WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
 def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = True) -> F:
@@ -140,3 +146,40 @@ def _plain(sentence: str) -> str:
 def _json_words(code: str) -> str:
     # "int | str" becomes "a whole number or text".
     return " or ".join(_WORDS.get(part, part) for part in code.split(" | "))
+
+
+def plain(text: str) -> str:
+    """The text without control characters and marks of writing direction, which show names as what they are not."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        char for char in text if char not in _BIDIRECTIONAL and unicodedata.category(char) not in ("Cc", "Zl", "Zp")
+    )
+
+
+def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
+    if text is not None and not shortest <= len(text) <= longest:
+        return [FieldError(field, f"takes {shortest} to {longest} characters")]
+    if text is not None and plain(text) != text:
+        return [FieldError(field, "takes no control characters and no marks of writing direction")]
+    # A name of blanks, or of characters without width, leaves a gap wherever it is shown.
+    if text and shortest and not any(map(_is_seen, text)):
+        return [FieldError(field, "takes at least one character that can be seen")]
+    return []
+
+
+def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
+    """Errors of an address of the web; empty text is none."""
+    errors = text_errors(field, text, 0, longest)
+    # Security: pages show it as a picture or a link, where `javascript:` and `data:` would be run.
+    if not errors and text and not _WEB_ADDRESS.fullmatch(text):
+        errors = [FieldError(field, "takes an address that begins with https:// or http://")]
+    return errors
+
+
+def is_blank(char: str) -> bool:
+    return char.isspace() or unicodedata.category(char).startswith("C")
+
+
+def _is_seen(char: str) -> bool:
+    return not is_blank(char) and not unicodedata.category(char).startswith("M") and char not in _WITHOUT_SHAPE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from application.ports.mail_delivery import MailContent, Message
-from domain.identity.users import plain
+from domain.forms import plain
 from domain.words.words import Words, words_of
 
 if TYPE_CHECKING:

@@ -11,19 +11,9 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
+from domain.forms import is_blank, text_errors
 from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID, role_subject
-
-_BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-
-
-def plain(text: str) -> str:
-    """The text without control characters and marks of writing direction, which show names as what they are not."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        char for char in text if char not in _BIDIRECTIONAL and unicodedata.category(char) not in ("Cc", "Zl", "Zp")
-    )
 
 
 class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -273,7 +263,7 @@ def _parts(text: str) -> tuple[str, str] | None:
     """The local part in NFC and the domain in ASCII."""
     address = unicodedata.normalize("NFC", text.strip())
     local, at, domain = address.rpartition("@")
-    if not at or not local or len(address) > EMAIL_LENGTH or any(_is_blank(char) for char in address):
+    if not at or not local or len(address) > EMAIL_LENGTH or any(is_blank(char) for char in address):
         return None
     # Security: unquoted, these characters could name another recipient in a mail header.
     if not _PUNCTUATION.isdisjoint(local):
@@ -294,44 +284,9 @@ def _ascii_host(domain: str) -> str | None:
         return None
 
 
-def _is_blank(char: str) -> bool:
-    return char.isspace() or unicodedata.category(char).startswith("C")
-
-
-# Their categories are those of letters and symbols: fillers of Hangul, Braille without a dot, a note without a head.
-_WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
-
-
-def _is_seen(char: str) -> bool:
-    return not _is_blank(char) and not unicodedata.category(char).startswith("M") and char not in _WITHOUT_SHAPE
-
-
 def normal_password(text: str) -> str:
     """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B)."""
     return unicodedata.normalize("NFKC", text)
-
-
-def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
-    if text is not None and not shortest <= len(text) <= longest:
-        return [FieldError(field, f"takes {shortest} to {longest} characters")]
-    if text is not None and plain(text) != text:
-        return [FieldError(field, "takes no control characters and no marks of writing direction")]
-    # A name of blanks, or of characters without width, leaves a gap wherever it is shown.
-    if text and shortest and not any(map(_is_seen, text)):
-        return [FieldError(field, "takes at least one character that can be seen")]
-    return []
-
-
-def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
-    """Errors of an address of the web; empty text is none."""
-    errors = text_errors(field, text, 0, longest)
-    # Security: pages show it as a picture or a link, where `javascript:` and `data:` would be run.
-    if not errors and text and not _WEB_ADDRESS.fullmatch(text):
-        errors = [FieldError(field, "takes an address that begins with https:// or http://")]
-    return errors
-
-
-_WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
 def new_account_errors(email: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:

@@ -7,8 +7,9 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
+from domain.forms import text_errors
 from domain.identity.identifiers import is_free_identifier
-from domain.identity.users import Tenant, TenantSettings, text_errors
+from domain.identity.users import Tenant, TenantSettings
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253

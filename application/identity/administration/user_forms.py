@@ -9,16 +9,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.identity.users import (
-    NAME_LENGTH,
-    PHONE_LENGTH,
-    TenantName,
-    User,
-    email_key,
-    new_account_errors,
-    text_errors,
-    url_errors,
-)
+from domain.forms import text_errors, url_errors
+from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, TenantName, User, email_key, new_account_errors
 
 URL_LENGTH = 2_000
 

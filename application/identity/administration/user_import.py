@@ -18,18 +18,9 @@ from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
+from domain.forms import text_errors, url_errors
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
-from domain.identity.users import (
-    NAME_LENGTH,
-    PHONE_LENGTH,
-    AccountState,
-    Role,
-    User,
-    email_key,
-    profile_key,
-    text_errors,
-    url_errors,
-)
+from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, AccountState, Role, User, email_key, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, grants_subject
 
 

@@ -18,7 +18,8 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict
-from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, plain, profile_key
+from domain.forms import plain
+from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, profile_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subject
 
 

@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from application.ports.identity.service_accounts import ListedServiceAccount
 from domain.errors import FieldError, ValidationError
+from domain.forms import text_errors
 from domain.identity.service_accounts import NETWORKS_PER_KEY, PERMISSIONS_PER_KEY, ApiKey
-from domain.identity.users import text_errors
 from domain.scope import PERMISSION_HINT, is_permission
 
 NAME_LENGTH = 100

@@ -2,9 +2,9 @@
 
 import pytest
 
+from domain.forms import text_errors, url_errors
 from domain.identity.administration import role_name_errors
 from domain.identity.identifiers import RESERVED_IDENTIFIERS, is_free_identifier, is_identifier
-from domain.identity.users import text_errors, url_errors
 
 
 @pytest.mark.parametrize(
