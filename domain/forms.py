@@ -40,6 +40,16 @@ _WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
+def documented(least: int | None = None, most: int | None = None, **more: str) -> msgspec.Meta:
+    """Bounds of a text for the OpenAPI document alone: ``Annotated[str, documented(1, 200)]``.
+
+    The use case checks them, some of them after it has trimmed the text, and names every failing field in its own
+    words. ``more`` are further keys of the schema, such as ``format`` and ``pattern``.
+    """
+    bounds = {key: value for key, value in (("minLength", least), ("maxLength", most)) if value is not None}
+    return msgspec.Meta(extra_json_schema={**bounds, **more})
+
+
 def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = True) -> F:
     """The body as a ``kind``. Raises ValidationError with every invalid and every unknown field.
 

@@ -16,7 +16,7 @@ from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.users import AccountState, User, email_key, normal_password, profile_key, token_hash
+from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password, profile_key, token_hash
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
@@ -33,7 +33,7 @@ class ConfirmForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
 class ResetForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     email: str
     token: str
-    new_password: str
+    new_password: NewPassword
     is_password_encrypted: bool | UnsetType = UNSET
 
 
@@ -41,7 +41,7 @@ class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     """Body of a password change; ``isPasswordEncrypted`` applies to both passwords."""
 
     current_password: str
-    new_password: str
+    new_password: NewPassword
     is_password_encrypted: bool | UnsetType = UNSET
 
 

@@ -13,7 +13,7 @@ from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import RateLimited, TokenInvalid, ValidationError
-from domain.identity.users import AccountState, User, email_key, profile_key, token_hash
+from domain.identity.users import AccountEmail, AccountState, User, email_key, profile_key, token_hash
 from domain.limits import LINKS_APART
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject
 
@@ -24,7 +24,7 @@ CHANGES_A_DAY = 5
 
 
 class NewEmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    email: str
+    email: AccountEmail
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
-from domain.identity.users import profile_key
+from domain.identity.users import FullName, PhoneNumber, profile_key
 from domain.scope import Caller, Client, EveryTenant
 
 
@@ -20,8 +20,8 @@ class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only
     """Body of a change; missing fields keep their value. The address is changed by a link in a mail, and roles by
     administrators."""
 
-    full_name: str | UnsetType = UNSET
-    phone_number: str | None | UnsetType = UNSET
+    full_name: FullName | UnsetType = UNSET
+    phone_number: PhoneNumber | None | UnsetType = UNSET
     profile_picture_url: str | None | UnsetType = UNSET
 
 

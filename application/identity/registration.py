@@ -14,15 +14,25 @@ from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from domain.errors import Forbidden, NotFound, ValidationError
-from domain.identity.users import MEMBER, User, email_key, new_account_errors, normal_password
+from domain.identity.users import (
+    MEMBER,
+    AccountEmail,
+    FullName,
+    NewPassword,
+    PhoneNumber,
+    User,
+    email_key,
+    new_account_errors,
+    normal_password,
+)
 from domain.scope import Client, EveryTenant
 
 
 class RegisterForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    email: str
-    password: str
-    full_name: str
-    phone_number: str | None = None
+    email: AccountEmail
+    password: NewPassword
+    full_name: FullName
+    phone_number: PhoneNumber | None = None
     is_password_encrypted: bool | UnsetType = UNSET
 
 

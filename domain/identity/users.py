@@ -5,13 +5,14 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import Annotated
 from uuid import UUID, uuid5
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
-from domain.forms import is_blank, text_errors
+from domain.forms import documented, is_blank, text_errors
 from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID, role_subject
 
@@ -68,6 +69,12 @@ PASSWORD_LENGTH = (8, 128)
 EMAIL_LENGTH = 254
 NAME_LENGTH = 200
 PHONE_LENGTH = 50
+
+AccountEmail = Annotated[str, documented(most=EMAIL_LENGTH, format="idn-email")]
+FullName = Annotated[str, documented(1, NAME_LENGTH)]
+NewPassword = Annotated[str, documented(PASSWORD_LENGTH[0], format="password")]
+"""Plain or encrypted, so that the document has no upper bound: an encrypted one is longer."""
+PhoneNumber = Annotated[str, documented(most=PHONE_LENGTH)]
 
 _HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*")
 _PUNCTUATION = frozenset('()<>[]:;@\\,"')

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -15,6 +16,7 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
+from domain.forms import documented
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_keeps_name,
@@ -41,20 +43,23 @@ from domain.scope import (
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000
 CATEGORY_LENGTH = 100
+
+RoleName = Annotated[str, documented(1, NAME_LENGTH)]
+Description = Annotated[str, documented(most=DESCRIPTION_LENGTH)]
 MAX_PERMISSIONS = 500
 
 
 class RoleForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    name: str
-    description: str = ""
+    name: RoleName
+    description: Description = ""
     permissions: list[str] = []
 
 
 class RoleChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a change; missing fields keep their value."""
 
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
+    name: RoleName | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
     permissions: list[str] | UnsetType = UNSET
 
 
@@ -76,8 +81,8 @@ class RoleList(Struct, rename="camel", kw_only=True):
 
 class PermissionForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     name: str
-    description: str = ""
-    category: str = ""
+    description: Description = ""
+    category: Annotated[str, documented(most=CATEGORY_LENGTH)] = ""
 
 
 class PermissionList(Struct, rename="camel", kw_only=True):

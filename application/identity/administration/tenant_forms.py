@@ -1,19 +1,23 @@
 """Bodies and responses of the tenant endpoints, and the checks of their fields."""
 
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.forms import text_errors
+from domain.forms import documented, text_errors
 from domain.identity.identifiers import is_free_identifier
 from domain.identity.users import Tenant, TenantSettings
 
 NAME_LENGTH = 200
 DOMAIN_LENGTH = 253
 SETTING_LENGTH = 100
+
+TenantTitle = Annotated[str, documented(1, NAME_LENGTH)]
+Identifier = Annotated[str, documented(2, 63, pattern="^[a-z0-9][a-z0-9-]*[a-z0-9]$")]
+SettingText = Annotated[str, documented(1, SETTING_LENGTH)]
 IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -, no - at its ends, and no name of the service such as api or admin"
 
 
@@ -23,27 +27,27 @@ class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
     In a change, missing fields keep their value; in a new tenant they get their default.
     """
 
-    timezone: str | UnsetType = UNSET
-    language: str | UnsetType = UNSET
-    currency: str | UnsetType = UNSET
+    timezone: SettingText | UnsetType = UNSET
+    language: SettingText | UnsetType = UNSET
+    currency: SettingText | UnsetType = UNSET
     features: list[str] | UnsetType = UNSET
     enabled_features: list[str] | UnsetType = UNSET
     custom_settings: dict[str, Any] | UnsetType = UNSET
 
 
 class NewTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    name: str
-    identifier: str
-    domain: str | None = None
+    name: TenantTitle
+    identifier: Identifier
+    domain: Annotated[str, documented(1, DOMAIN_LENGTH)] | None = None
     settings: SettingsForm | None = None
 
 
 class TenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a change; missing fields keep their value."""
 
-    name: str | UnsetType = UNSET
-    identifier: str | UnsetType = UNSET
-    domain: str | None | UnsetType = UNSET
+    name: TenantTitle | UnsetType = UNSET
+    identifier: Identifier | UnsetType = UNSET
+    domain: Annotated[str, documented(1, DOMAIN_LENGTH)] | None | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
     settings: SettingsForm | UnsetType = UNSET
 

@@ -4,20 +4,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from application.identity.administration.security_forms import SecurityForm, asked_security, security_errors
-from application.identity.administration.tenant_forms import SettingsForm, settings_errors
+from application.identity.administration.tenant_forms import SettingsForm, SettingText, settings_errors
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, ValidationError
-from domain.forms import text_errors, url_errors
+from domain.forms import documented, text_errors, url_errors
 from domain.identity.factors import NO_SECURITY, TenantSecurity
 from domain.identity.users import Branding, Tenant, TenantSettings, is_address
 from domain.scope import Caller, Client, EveryTenant, event, tenant_subject
@@ -29,18 +29,18 @@ _COLOR = re.compile("#[0-9a-fA-F]{6}")
 class BrandingForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Fields sent change, fields left out stay; null takes a value away."""
 
-    name: str | None | UnsetType = UNSET
-    logo_url: str | None | UnsetType = UNSET
+    name: Annotated[str, documented(most=BRAND_LENGTH)] | None | UnsetType = UNSET
+    logo_url: Annotated[str, documented(most=LOGO_LENGTH)] | None | UnsetType = UNSET
     primary_color: str | None | UnsetType = UNSET
-    support_email: str | None | UnsetType = UNSET
+    support_email: Annotated[str, documented(most=EMAIL_LENGTH)] | None | UnsetType = UNSET
 
 
 class OwnSettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Fields sent change, fields left out stay."""
 
-    timezone: str | UnsetType = UNSET
-    language: str | UnsetType = UNSET
-    currency: str | UnsetType = UNSET
+    timezone: SettingText | UnsetType = UNSET
+    language: SettingText | UnsetType = UNSET
+    currency: SettingText | UnsetType = UNSET
     custom_settings: dict[str, Any] | UnsetType = UNSET
     branding: BrandingForm | UnsetType = UNSET
     security: SecurityForm | UnsetType = UNSET

@@ -2,23 +2,34 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TypedDict
+from typing import Annotated, TypedDict
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
-from domain.forms import text_errors, url_errors
-from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, TenantName, User, email_key, new_account_errors
+from domain.forms import documented, text_errors, url_errors
+from domain.identity.users import (
+    NAME_LENGTH,
+    PHONE_LENGTH,
+    AccountEmail,
+    FullName,
+    NewPassword,
+    PhoneNumber,
+    TenantName,
+    User,
+    email_key,
+    new_account_errors,
+)
 
 URL_LENGTH = 2_000
 
 
 class NewUserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    email: str
-    password: str
-    full_name: str
+    email: AccountEmail
+    password: NewPassword
+    full_name: FullName
     roles: list[str] = []
     send_welcome_email: bool = False
 
@@ -26,12 +37,12 @@ class NewUserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
 class UserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a change; missing fields keep their value."""
 
-    full_name: str | UnsetType = UNSET
-    phone_number: str | None | UnsetType = UNSET
-    profile_picture_url: str | None | UnsetType = UNSET
+    full_name: FullName | UnsetType = UNSET
+    phone_number: PhoneNumber | None | UnsetType = UNSET
+    profile_picture_url: Annotated[str, documented(most=URL_LENGTH)] | None | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
     roles: list[str] | UnsetType = UNSET
-    email: str | UnsetType = UNSET
+    email: AccountEmail | UnsetType = UNSET
 
 
 class RolesForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -20,7 +20,10 @@ from domain.identity.administration import ensure_fits_token
 from domain.identity.invitations import INVITE, Invitation, ensure_proved, may_give_by, may_still_invite, wrong_link
 from domain.identity.users import (
     AccountState,
+    FullName,
     Membership,
+    NewPassword,
+    PhoneNumber,
     Role,
     User,
     new_account_errors,
@@ -37,10 +40,10 @@ class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     """
 
     token: str
-    full_name: str | UnsetType = UNSET
-    password: str | UnsetType = UNSET
+    full_name: FullName | UnsetType = UNSET
+    password: NewPassword | UnsetType = UNSET
     is_password_encrypted: bool | UnsetType = UNSET
-    phone_number: str | None = None
+    phone_number: PhoneNumber | None = None
 
 
 class JoinedTenant(Struct, rename="camel", kw_only=True):

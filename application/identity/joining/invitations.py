@@ -29,7 +29,7 @@ from domain.errors import (
 )
 from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give
 from domain.identity.invitations import BATCH, DAY, INVITATIONS_A_DAY, MAILS_A_DAY, Invitation, InvitationStatus
-from domain.identity.users import MEMBER, Role, email_key, token_hash
+from domain.identity.users import MEMBER, AccountEmail, Role, email_key, token_hash
 from domain.scope import Caller, Client, EveryTenant, event
 
 STATUSES: tuple[InvitationStatus, ...] = ("pending", "accepted", "declined", "revoked", "expired")
@@ -37,7 +37,7 @@ WAITS = "has a pending invitation already: send it again, or revoke it"
 
 
 class InvitationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    email: str
+    email: AccountEmail
     roles: list[str] = field(default_factory=lambda: [MEMBER])
 
 

@@ -9,12 +9,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from application.ports.identity.service_accounts import ListedServiceAccount
 from domain.errors import FieldError, ValidationError
-from domain.forms import text_errors
+from domain.forms import documented, text_errors
 from domain.identity.service_accounts import NETWORKS_PER_KEY, PERMISSIONS_PER_KEY, ApiKey
 from domain.scope import PERMISSION_HINT, is_permission
 
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000
+
+AccountName = Annotated[str, documented(1, NAME_LENGTH)]
+Description = Annotated[str, documented(most=DESCRIPTION_LENGTH)]
 DAY_MINUTES = 1_440
 LONGEST_OVERLAP = 7 * DAY_MINUTES
 
@@ -25,16 +28,16 @@ SORTABLE_ACCOUNTS = {"createdAt": "created_at", "name": "name", "isActive": "is_
 
 
 class ServiceAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    name: str
-    description: str = ""
+    name: AccountName
+    description: Description = ""
     roles: list[str]
 
 
 class ServiceAccountChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a change; missing fields keep their value."""
 
-    name: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
+    name: AccountName | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
     roles: list[str] | UnsetType = UNSET
     is_active: bool | UnsetType = UNSET
 
@@ -66,7 +69,7 @@ class ServiceAccountPage(Struct, rename="camel", kw_only=True):
 class KeyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a new key. Without ``permissions`` it may what its account may, without ``networks`` from anywhere."""
 
-    name: str
+    name: AccountName
     permissions: list[str] | None = None
     networks: list[str] | None = None
     expires_at: Annotated[datetime, Meta(tz=True)] | None = None
