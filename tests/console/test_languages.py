@@ -16,6 +16,34 @@ async def in_german(visitor: Visitor, path: str, email: str = "admin@acme.exampl
     await expect(visitor.page.locator("html")).to_have_attribute("lang", "de")
 
 
+async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "rows/products")
+    await expect(page).to_have_title("Products · Acme · Tenantry")
+    await page.get_by_role("link", name="Lamp 249").click()
+    await expect(page).to_have_title("Lamp 249 · Products · Acme · Tenantry")
+    await visitor.go("rows/products/new")
+    await expect(page).to_have_title("Neu · Products · Acme · Tenantry")
+    for path, title in {
+        "": "Übersicht",
+        "rows/products?includeDeleted=true": "Gelöscht · Products",
+        "rows/products/import": "Importieren · Products",
+        "people": "Mitglieder",
+        "audit": "Protokoll",
+        "nowhere": "",
+    }.items():
+        await visitor.go(path)
+        await expect(page).to_have_title(" · ".join(filter(None, [title, "Acme", "Tenantry"])))
+    await visitor.go("people")
+    await page.locator("main").get_by_role("link", name="Somebody Else").first.click()
+    await expect(page).to_have_title("Somebody Else · Mitglieder · Acme · Tenantry")
+    await visitor.go("account")
+    await page.get_by_label("Sprache").select_option("en")
+    await expect(page).to_have_title("My account · Acme · Tenantry")
+    await page.get_by_role("button", name="Sign out", exact=True).click()
+    await expect(page).to_have_title("Sign in · Tenantry")
+
+
 async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products/new")

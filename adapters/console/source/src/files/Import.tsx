@@ -84,7 +84,7 @@ function Import({ entity }: { entity: Entity }) {
         <bdi>{entity.title}</bdi>
       </a>
       <div class="head">
-        <Title>{t("import.title", { name: entity.title })}</Title>
+        <Title name={t("import")}>{t("import.title", { name: entity.title })}</Title>
       </div>
       <FilePicker file={file} choose={setFile} />
       {file && (

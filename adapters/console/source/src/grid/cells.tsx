@@ -4,7 +4,7 @@ import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/me
 import { Icon } from "../parts/Icon";
 import { PersonName, TenantName } from "../screens/names";
 import { href } from "../session/routes";
-import { date, exactTime, number, t, time } from "../words/words";
+import { date, exactTime, type Key, number, t, time } from "../words/words";
 
 const NUMBERS = new Set(["integer", "bigInteger", "decimal", "float"]);
 const WIDTHS: Partial<Record<string, number>> = {
@@ -34,6 +34,18 @@ export function widthOf(field: Field, isDisplay: boolean): number {
 
 /** The title of a column; the service's own fields are called by name where nobody gave a title. */
 export const titleOf = (field: Field) => (field.kind === "tenant" ? t("tenant") : field.title || field.name);
+
+/** Entities of the service, which the console names in its own language. */
+const OWN = new Map<string, Key>([
+  ["audit-events", "audit"],
+  ["applications", "applications"],
+]);
+
+/** The title of an entity as it was declared; empty without one. */
+export function entityTitle(entity: Entity | undefined): string {
+  const own = OWN.get(entity?.plural ?? "");
+  return own ? t(own) : (entity?.title ?? "");
+}
 
 export function Cell({ field, row }: { entity: Entity; field: Field; row: Row }) {
   const value = row[field.name];

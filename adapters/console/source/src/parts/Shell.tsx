@@ -26,6 +26,7 @@ import { Icon } from "./Icon";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
 import { Proof } from "./Proof";
+import { pageTitle } from "./pageTitle";
 import { Failure, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
@@ -83,9 +84,10 @@ function Screen() {
 const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
 
 export function Shell() {
+  const title = pageTitle.value;
   useEffect(() => {
-    document.title = [parts.value[1] ?? parts.value[0], tenant.value?.name, "Tenantry"].filter(Boolean).join(" · ");
-  }, [current.value, tenant.value]);
+    document.title = title;
+  }, [title]);
   if (state.value === "offline")
     return (
       <main class="alone">

@@ -3,31 +3,47 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { arrival, href } from "../session/routes";
 import { Icon } from "./Icon";
+import { openName } from "./pageTitle";
 
-export function Title({ children }: { children: ComponentChildren }) {
+interface TitleProps {
+  /** What the screen shows, such as a row: the title of the page begins with it. */
+  name?: string;
+  /** The heading; without it, the name. */
+  children?: ComponentChildren;
+}
+
+export function Title({ name, children }: TitleProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    openName.value = name ?? null;
+    return () => {
+      openName.value = null;
+    };
+  }, [name]);
   useEffect(() => {
     if (arrival.isNew) heading.current?.focus({ preventScroll: true });
     arrival.isNew = false;
   }, []);
   return (
     <h1 ref={heading} tabIndex={-1}>
-      {children}
+      {children ?? <bdi>{name}</bdi>}
     </h1>
   );
 }
 
 interface HeadProps {
-  title: ComponentChildren;
+  /** The heading of a list or a form; a thing that has a name of its own has `name` instead. */
+  title?: string;
+  name?: string;
   /** Stands beside the title: the state of the thing. */
   state?: ComponentChildren;
   children?: ComponentChildren;
 }
 
 /** The top of a screen: its heading, and at the other end what one can do. */
-export const Head = ({ title, state, children }: HeadProps) => (
+export const Head = ({ title, name, state, children }: HeadProps) => (
   <div class="head">
-    <Title>{title}</Title>
+    <Title name={name}>{title}</Title>
     {state}
     <span class="space" />
     {children}

@@ -134,7 +134,7 @@ export function ServiceAccountScreen({ id }: { id: string }) {
         {(account) => (
           <>
             <Head
-              title={<bdi>{account.name}</bdi>}
+              name={account.name}
               state={!account.isActive && <span class="badge bad">{t("members.disabled")}</span>}
             >
               {may("update:service-accounts") && (

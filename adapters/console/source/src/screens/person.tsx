@@ -26,7 +26,7 @@ export function Person({ id }: { id: string }) {
         {(user) => (
           <>
             <Head
-              title={<bdi>{user.fullName || user.email}</bdi>}
+              name={user.fullName || user.email}
               state={
                 <>
                   {!user.isActive && <span class="badge bad">{t("members.disabled")}</span>}

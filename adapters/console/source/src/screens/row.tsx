@@ -4,7 +4,7 @@ import { ApiError, call } from "../api/api";
 import { type Entity, entityOf, type Relation, type Row, rowLabel } from "../api/meta";
 import { Form } from "../forms/Form";
 import { ApiDrawer } from "../grid/ApiDrawer";
-import { titleOf, Value } from "../grid/cells";
+import { entityTitle, titleOf, Value } from "../grid/cells";
 import { Grid } from "../grid/Grid";
 import { Pages } from "../grid/pages";
 import { readView, type View } from "../grid/view";
@@ -38,7 +38,7 @@ function Back({ entity }: { entity: Entity }) {
   return (
     <a class="crumb row" href={listOf(entity)}>
       <Icon name="arrow-left" />
-      <bdi>{entity.title}</bdi>
+      <bdi>{entityTitle(entity)}</bdi>
     </a>
   );
 }
@@ -49,7 +49,7 @@ function NewRow({ entity }: { entity: Entity }) {
     <>
       <Back entity={entity} />
       <div class="head">
-        <Title>{t("row.new.title", { name: entity.name })}</Title>
+        <Title name={t("row.new")}>{t("row.new.title", { name: entity.name })}</Title>
       </div>
       <Form
         entity={entity}
@@ -84,9 +84,7 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
         {({ row, etag }) => (
           <>
             <div class="head">
-              <Title>
-                <bdi>{rowLabel(entity, row)}</bdi>
-              </Title>
+              <Title name={rowLabel(entity, row)} />
               {row.isDeleted === true && <span class="badge bad">{t("deleted")}</span>}
               <span class="space" />
               <button type="button" class="plain" onClick={() => showApi(true)}>

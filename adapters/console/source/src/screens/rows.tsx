@@ -5,6 +5,7 @@ import { type Entity, entityOf, type Field, scope } from "../api/meta";
 import { ExportDialog } from "../files/Export";
 import { ApiDrawer } from "../grid/ApiDrawer";
 import { Bulk } from "../grid/bulk";
+import { entityTitle } from "../grid/cells";
 import { ColumnsMenu } from "../grid/columns";
 import { AddFilter, Chips, RawQuery } from "../grid/filters";
 import { Grid } from "../grid/Grid";
@@ -54,8 +55,8 @@ function Rows({ entity }: { entity: Entity }) {
   return (
     <>
       <div class="head">
-        <Title>
-          <bdi>{entity.plural === "audit-events" ? t("audit") : entity.title}</bdi>
+        <Title name={view.deleted ? t("deleted") : undefined}>
+          <bdi>{entityTitle(entity)}</bdi>
           {view.deleted && <span class="muted"> · {t("deleted")}</span>}
         </Title>
         <span class="space" />

@@ -230,10 +230,7 @@ export function TenantScreen({ id }: { id: string }) {
       <Ready loaded={loaded}>
         {(of) => (
           <>
-            <Head
-              title={<bdi>{of.name}</bdi>}
-              state={!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}
-            >
+            <Head name={of.name} state={!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}>
               <ScopeButton of={of} />
               {profile.value?.tenants.some((other) => other.id === of.id) && of.id !== tenant.value?.id && (
                 <button type="button" onClick={() => switchTo(of.id).catch(failed)}>
