@@ -61,6 +61,17 @@ async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: 
     await expect(page.locator(".problem")).to_have_text(["ist schon vergeben"])
 
 
+async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "rows/products?price.gte=teuer&nope=1")
+    reasons = "Die Anfrage ist ungültig. Price ≥: muss eine Zahl sein; nope: ist unbekannt"
+    await expect(page.get_by_role("alert").locator("p")).to_have_text(reasons)
+    await page.get_by_role("button", name="Mehr").click()
+    await page.get_by_role("button", name="Ausführen").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Ausführen").click()
+    await expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(reasons)
+
+
 async def test_what_is_wrong_with_settings_stands_at_their_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "settings")

@@ -2,9 +2,10 @@
 import { useState } from "preact/hooks";
 import { send } from "../api/api";
 import type { Entity } from "../api/meta";
+import { filterName } from "../grid/filters";
 import { apiQuery, askedColumns, type View } from "../grid/view";
 import { Dialog } from "../parts/Dialog";
-import { errorText } from "../parts/Toast";
+import { reasonText } from "../parts/Toast";
 import { t } from "../words/words";
 
 const FORMATS = ["csv", "xlsx", "json", "parquet"];
@@ -29,7 +30,7 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
       download(await response.blob(), `${entity.plural}.${format}`);
       onClose();
     } catch (error) {
-      setProblem(errorText(error));
+      setProblem(reasonText(error, (key) => filterName(entity, key)));
     }
     setBusy(false);
   }

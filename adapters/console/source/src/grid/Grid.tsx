@@ -5,11 +5,12 @@ import type { Entity, Field, Row } from "../api/meta";
 import { rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice } from "../parts/States";
-import { errorText, say } from "../parts/Toast";
+import { reasonText, say } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
 import { Cell, isNumber, titleOf, widthOf } from "./cells";
+import { filterName } from "./filters";
 import { useKeys } from "./keys";
 import type { Pages } from "./pages";
 import type { Selection } from "./selection";
@@ -79,8 +80,9 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
     if (total !== null) say(t("rows", { count: total }));
   });
 
+  const called = (key: string) => filterName(entity, key);
   if (pages.error.value && pages.total.value === null)
-    return <Failure error={pages.error.value} retry={() => pages.retry()} />;
+    return <Failure error={pages.error.value} retry={() => pages.retry()} name={called} />;
   if (pages.total.value === 0) return <>{empty ?? <Notice icon="inbox" title={t("grid.empty")} />}</>;
 
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
@@ -94,7 +96,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
       {pages.error.value ? (
         <div class="summary row" role="alert">
           <Icon name="circle-alert" />
-          <span>{errorText(pages.error.value)}</span>
+          <span>{reasonText(pages.error.value, called)}</span>
           <button type="button" onClick={() => pages.retry()}>
             {t("again")}
           </button>

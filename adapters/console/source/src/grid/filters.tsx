@@ -18,13 +18,19 @@ interface Props {
 
 export const operatorName = (operator: string) => t(`operator.${operator}` as Key);
 
+/** A filter by the title of its field; by its key where no field of the entity has that name. */
+export function filterName(entity: Entity, key: string): string {
+  const { field, operator } = readFilter(entity, key);
+  return field ? `${titleOf(field)} ${operatorName(operator)}` : key;
+}
+
 export function Chips({ entity, view, change }: Props) {
   const without = (index: number) => change({ filters: view.filters.filter((_, at) => at !== index) });
   return (
     <>
       {view.filters.map(([key, value], index) => {
         const { field, operator } = readFilter(entity, key);
-        const name = field ? `${titleOf(field)} ${operatorName(operator)}` : `${key} =`;
+        const name = field ? filterName(entity, key) : `${key} =`;
         const shown = operator === "isNull" ? t(value === "false" ? "no" : "yes") : value;
         return (
           <span class="chip" key={`${key}=${value}`}>

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
 import { Icon } from "./Icon";
-import { errorText } from "./Toast";
+import { reasonText } from "./Toast";
 
 interface Props {
   icon: string;
@@ -24,7 +24,14 @@ export function Notice({ icon, title, text, children }: Props) {
   );
 }
 
-export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
+interface FailureProps {
+  error: unknown;
+  retry?: () => void;
+  /** How the screen calls a field that the error names. */
+  name?: (field: string) => string;
+}
+
+export function Failure({ error, retry, name }: FailureProps) {
   const status = error instanceof ApiError ? error.status : -1;
   const again = retry && (
     <button type="button" onClick={retry}>
@@ -42,7 +49,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   if (status === 404) return <Notice icon="inbox" title={t("missing.title")} text={t("missing.text")} />;
   return (
     <div role="alert">
-      <Notice icon="circle-alert" title={t("failed.title")} text={errorText(error)}>
+      <Notice icon="circle-alert" title={t("failed.title")} text={reasonText(error, name)}>
         {again}
       </Notice>
     </div>

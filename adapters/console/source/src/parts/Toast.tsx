@@ -38,6 +38,13 @@ export function errorText(error: unknown): string {
   return error.message || t("error.unknown");
 }
 
+/** The same with what is wrong with each field; `name` says how the screen calls the field. */
+export function reasonText(error: unknown, name = (field: string) => field): string {
+  const fields = error instanceof ApiError ? error.fields : [];
+  const reasons = fields.map(({ field, message }) => `${name(field)}: ${message}`);
+  return [errorText(error), reasons.join("; ")].filter(Boolean).join(" ");
+}
+
 export const failed = (error: unknown) => {
   if (!(error instanceof DOMException && error.name === "AbortError")) toast(errorText(error), true);
 };
