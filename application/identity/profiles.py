@@ -28,12 +28,19 @@ class BasicProfile(Struct, rename="camel", kw_only=True):
 
 
 class Profile(Struct, rename="camel", kw_only=True):
+    """The complete profile.
+
+    ``email_proved``: the address counts as the account's own, as for invitations to it; one that an administrator
+    entered is confirmed and not proved.
+    """
+
     id: UUID
     email: str
     full_name: str
     phone_number: str | None
     profile_picture_url: str | None
     email_confirmed: bool
+    email_proved: bool
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     tenants: list[TenantName]
@@ -110,6 +117,7 @@ class Profiles:
             phone_number=None,
             profile_picture_url=None,
             email_confirmed=False,
+            email_proved=False,
             roles=caller.roles,
             permissions=caller.permissions,
             identities=[],
@@ -120,7 +128,11 @@ class Profiles:
 
 
 def _decoded(found: bytes | None) -> CachedProfile | None:
-    return msgspec.json.decode(found, type=CachedProfile) if found else None
+    """The cached profile; None as well for one that another version of the service stored in another form."""
+    try:
+        return msgspec.json.decode(found, type=CachedProfile) if found else None
+    except msgspec.ValidationError:
+        return None
 
 
 def _profile(caller: Caller, state: AccountState, linked: list[LinkedProvider]) -> Profile:
@@ -132,6 +144,7 @@ def _profile(caller: Caller, state: AccountState, linked: list[LinkedProvider]) 
         phone_number=user.phone_number,
         profile_picture_url=user.profile_picture_url,
         email_confirmed=user.email_confirmed,
+        email_proved=user.email_proved,
         roles=caller.roles,
         permissions=caller.permissions,
         tenants=[tenant_name(membership) for membership in state.memberships],

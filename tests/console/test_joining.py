@@ -22,8 +22,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 DOMAIN, DOMAIN_OF_MANY = "club.example", "society.example"
 
 
-async def ask_to_join(service: Service, email: str) -> None:
-    """Somebody of another tenant, whose address was proved, logs in."""
+async def make_proved(service: Service, email: str) -> None:
+    """Somebody of the tenant ``other``, whose address was proved."""
     app = service.app
     key = email_key(email)
     assert key is not None
@@ -32,6 +32,12 @@ async def ask_to_join(service: Service, email: str) -> None:
         state = await tx.users.state_by_email(key)
         assert state is not None
         assert await tx.credentials.confirm_email(state.user.id, key, app.adapters.clock.now())
+
+
+async def ask_to_join(service: Service, email: str) -> None:
+    """Somebody of another tenant, whose address was proved, logs in."""
+    app = service.app
+    await make_proved(service, email)
     body = {"email": email, "password": PASSWORD, "isPasswordEncrypted": False}
     answer = await app.call("POST", "/api/auth/login", json=body)
     assert answer.status_code == 200, answer.text
@@ -107,6 +113,24 @@ async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
     await row.get_by_role("button", name="Delete").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     await expect(panel).to_contain_text("No domains")
+
+
+async def test_the_account_asks_for_invitations_to_a_proved_address_alone(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    email, refused = "guest@other.example", list[str]()
+    page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
+    await make_proved(visitor.service, email)
+    invited = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": email})
+    assert invited.status_code == 201, invited.text
+    await visitor.enter("account", "admin@other.example")
+    await expect(page.get_by_text("this one")).to_be_visible()
+    await page.wait_for_load_state("networkidle")
+    assert [request.url for request in visitor.requests if "/api/auth/invitations" in request.url] == []
+    await visitor.enter("account", email)
+    await page.get_by_role("button", name="Accept").click()
+    await visitor.said("You are a member of Acme now.")
+    await expect(page.get_by_role("heading", name="Invitations to you")).to_have_count(0)
+    assert refused == []
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])

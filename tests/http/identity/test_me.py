@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from application.ports.shared_memory import TOMBSTONE
-from domain.identity.users import profile_key
+from domain.identity.users import PROFILES_KEPT, profile_key
 from domain.scope import EveryTenant
 from tests.http.identity.steps import join, move
 from tests.http.two_tenants import TwoTenants, email_of
@@ -29,8 +29,8 @@ async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(ten
     first, second = [(await tenants.call("clerk", "GET", path)).json()["data"] for path in paths]
     assert first == second
     assert first.keys() == {
-        "id", "email", "fullName", "phoneNumber", "profilePictureUrl", "emailConfirmed", "roles", "permissions",
-        "tenants", "identities", "createdAt", "lastLoginAt",
+        "id", "email", "fullName", "phoneNumber", "profilePictureUrl", "emailConfirmed", "emailProved", "roles",
+        "permissions", "tenants", "identities", "createdAt", "lastLoginAt",
     }  # fmt: skip
     assert first["tenants"] == [{"id": tenants.tenants["acme"], "name": "Acme", "isDefault": True}]
     await tenants.call("admin", "PUT", f"/api/users/{tenants.users['clerk']}", {"fullName": "Renamed"})
@@ -91,6 +91,19 @@ async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) 
         assert state is not None
         await tx.users.save(replace(state.user, full_name="Unseen"), state.user)
     assert (await tenants.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()
+
+
+async def test_a_profile_that_another_version_stored_is_read_anew(tenants: TwoTenants) -> None:
+    key = profile_key(UUID(tenants.users["clerk"]))
+    move(tenants, TOMBSTONE)
+    first = await tenants.call("clerk", "GET", "/api/auth/me/complete")
+    stored = await tenants.app.adapters.cache.get(key)
+    assert stored is not None
+    other = stored.replace(b'"emailProved":false,', b"")
+    assert other != stored
+    await tenants.app.adapters.cache.put(key, other, PROFILES_KEPT)
+    assert (await tenants.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()
+    assert await tenants.app.adapters.cache.get(key) == stored
 
 
 async def test_everybody_changes_their_own_name_and_nothing_more(tenants: TwoTenants) -> None:

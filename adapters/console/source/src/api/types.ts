@@ -300,6 +300,7 @@ export interface Profile {
   phoneNumber: string | null;
   profilePictureUrl: string | null;
   emailConfirmed: boolean;
+  emailProved: boolean;
   roles: string[];
   permissions: string[];
   tenants: TenantName[];

@@ -63,7 +63,7 @@ export function Account() {
               <dd>{date(mine.createdAt)}</dd>
             </dl>
           </section>
-          <MyInvitations joined={reloadProfile} />
+          {mine.emailProved && <MyInvitations joined={reloadProfile} />}
           <Sessions path="/api/auth/sessions" mayEnd endAll={everywhere} />
         </div>
         <div class="section">

@@ -133,7 +133,7 @@ function Invite({ roles, onClose, done }: { roles: string[]; onClose: () => void
   );
 }
 
-/** Invitations to the caller's own address, in the account. */
+/** Invitations to the caller's own address, in the account; the API refuses them while the address is not proved. */
 export function MyInvitations({ joined }: { joined: () => Promise<void> }) {
   const loaded = useLoaded(async () => (await call<ReceivedInvitation[]>("GET", "/api/auth/invitations")).data, []);
   const accept = ({ id, tenant }: ReceivedInvitation) =>
