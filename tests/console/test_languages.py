@@ -72,6 +72,17 @@ async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> 
     await expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(reasons)
 
 
+async def test_permissions_stand_under_headings_in_german(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    body = {"name": "count:shelves", "category": "Lager"}
+    made = await app.call("POST", "/api/permissions", as_whom="root", json=body)
+    assert made.status_code == 201, made.text
+    listed = (await app.call("GET", "/api/permissions", as_whom="acme")).json()["items"]
+    await in_german(visitor, "roles")
+    await expect(page.locator(".matrix .category th")).to_have_text(["Alles", "Daten", "Lager", "Verwaltung"])
+    assert {permission["category"] for permission in listed} == {"administration", "entities", "Lager"}
+
+
 async def test_what_is_wrong_with_settings_stands_at_their_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "settings")

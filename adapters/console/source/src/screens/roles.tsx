@@ -12,7 +12,7 @@ import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
-import { t } from "../words/words";
+import { type Key, t } from "../words/words";
 import { holds, permissionsOf, rolesOf } from "./identity";
 
 interface Both {
@@ -42,6 +42,19 @@ export function Roles() {
   );
 }
 
+/** Categories that the service gives to permissions, and `*`, which is in none. */
+const OWN = new Map<string, Key>([
+  ["*", "roles.everything"],
+  ["administration", "administration"],
+  ["entities", "data"],
+]);
+
+/** What a group of permissions is called; a category that somebody made keeps its name. */
+function groupName(group: string): string {
+  const own = OWN.get(group);
+  return own ? t(own) : group;
+}
+
 /** Permissions by what they are about: the category where one is given, else the resource behind the colon. */
 function grouped(roles: Role[], permissions: Permission[]): [category: string, names: string[]][] {
   const categories = new Map<string, string>(permissions.map((known) => [known.name, known.category]));
@@ -52,7 +65,7 @@ function grouped(roles: Role[], permissions: Permission[]): [category: string, n
     groups.set(group, [...(groups.get(group) ?? []), name]);
   }
   return [...groups]
-    .sort(([a], [b]) => (a === "*" ? -1 : a.localeCompare(b)))
+    .sort(([a], [b]) => Number(b === "*") - Number(a === "*") || groupName(a).localeCompare(groupName(b)))
     .map(([group, names]) => [group, names.sort()]);
 }
 
@@ -126,7 +139,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
             <tbody key={group}>
               <tr class="category">
                 <th colSpan={roles.length + 1} scope="colgroup">
-                  {group === "*" ? t("roles.everything") : group}
+                  {groupName(group)}
                 </th>
               </tr>
               {names.map((name) => (
