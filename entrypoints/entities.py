@@ -6,6 +6,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
@@ -56,9 +57,13 @@ def load_registry(names: Sequence[str]) -> Registry:
 def registry_of(declared: Sequence[type[Struct]]) -> Registry:
     """Raises EntitiesError."""
     try:
-        return build_registry(declared)
+        return _built(tuple(declared))
     except DeclarationError as error:
         raise EntitiesError(error.mistakes) from None
+
+
+# The same structs have the same registry: a worker finds the statements that were compiled before it was forked.
+_built = lru_cache(maxsize=8)(build_registry)
 
 
 def load_routes(names: Sequence[str]) -> "tuple[ControllerRouterHandler, ...]":

@@ -14,12 +14,13 @@ T = TypeVar("T")
 _Said = tuple[T | None, tuple[str, int] | None]
 
 
-def run_in_child(work: Callable[[], T]) -> T:
+def run_in_child(work: Callable[[], T], beside: Callable[[], None] = lambda: None) -> T:
     """Answers what ``work`` answers in a child process, or in this one where processes are not forked.
 
-    Raises the CommandError that it raises.
+    ``beside`` runs here meanwhile. Raises the CommandError that ``work`` raises.
     """
     if sys.platform != "linux":
+        beside()
         return work()
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)
@@ -27,6 +28,7 @@ def run_in_child(work: Callable[[], T]) -> T:
     process.start()
     there.close()  # or recv() would wait for ever for a child that died
     try:
+        beside()
         answer, refusal = here.recv()
     except EOFError:
         raise CommandError("The start was broken off: the lines above say why.") from None

@@ -38,6 +38,8 @@ from entrypoints.settings.settings import Settings, host_and_port
 if TYPE_CHECKING:
     from litestar import Litestar
 
+    from domain.entities.declaration import Registry
+
 PORT_FREE_WITHIN = 2.0  # the workers of a killed service are on their way out
 STOPS_WITHIN = 30
 """Seconds that requests under way are given to finish."""
@@ -58,9 +60,9 @@ def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     configure_logs(settings)
     warn(setting_warnings(settings))
     ensure_port_free(settings)
-    load_registry(settings.entities)
+    registry = load_registry(settings.entities)
     with own_servers(settings) as ready, _greeting(ready, is_embedded=settings.database_url is None) as greeting:
-        greeting.password = _prepare(ready, allows_superuser=allows_superuser)
+        greeting.password = _prepare(ready, registry, allows_superuser=allows_superuser)
         _run(ready, greeting)
 
 
@@ -74,9 +76,15 @@ def warn(sentences: Iterable[str]) -> None:
         click.echo(f"Warning: {sentence}", err=True)
 
 
-def _prepare(settings: Settings, *, allows_superuser: bool) -> str | None:
-    """In a child process: what migrations and the first start take in memory would stay in all that is forked here."""
-    from entrypoints.cli.failures import explained  # noqa: PLC0415  # only now, when all else is right
+def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool) -> str | None:
+    """In a child process: what migrations and the first start take in memory would stay in all that is forked here.
+
+    Meanwhile this process imports and compiles what every worker needs.
+    """
+    from adapters.postgres.entities.usual_statements import (  # noqa: PLC0415  # only now, when all else is right
+        compile_usual_statements,
+    )
+    from entrypoints.cli.failures import explained  # noqa: PLC0415
     from entrypoints.preparation import ensure_fit_login, prepare  # noqa: PLC0415
 
     async def explaining() -> str | None:
@@ -84,7 +92,12 @@ def _prepare(settings: Settings, *, allows_superuser: bool) -> str | None:
             warn(await ensure_fit_login(settings, allows_superuser=allows_superuser))
             return await prepare(settings)
 
-    return run_in_child(lambda: asyncio.run(explaining()))
+    def get_ready() -> None:
+        importlib.import_module("granian")
+        importlib.import_module(WORKER)
+        compile_usual_statements(registry)
+
+    return run_in_child(lambda: asyncio.run(explaining()), get_ready)
 
 
 def ensure_port_free(settings: Settings) -> None:
@@ -125,9 +138,6 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
     from granian.http import HTTP1Settings  # noqa: PLC0415
     from granian.log import LogLevels  # noqa: PLC0415
 
-    if settings.workers > 1:
-        # shared by all of them; a single one would only take a second copy of what it writes to
-        importlib.import_module(WORKER)
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
         os.register_at_fork(after_in_child=_drop_signal_handlers)
@@ -154,7 +164,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
             server.on_startup(drain.install)
         flag = drain.flag if drain else None
         # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
-        gc.collect()
+        # None runs before: it would take a quarter of a second, and find one object of garbage in five hundred.
         gc.freeze()
         gc.enable()
         server.serve(target_loader=partial(_worker, settings, os.getpid(), flag), wrap_loader=False)

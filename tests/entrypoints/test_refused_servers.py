@@ -1,5 +1,6 @@
 """Servers that answer and refuse what the settings name: the start stops with a sentence, not with a traceback."""
 
+import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -97,7 +98,12 @@ def test_an_unknown_role_and_one_that_may_not_log_in(tenantry: Tenantry, shared:
         (barred, f'role "{barred}" is not permitted to log in'),
     ):
         said = told(tenantry, "migrate", 2, shared, DATABASE_URL=as_role(shared["DATABASE_URL"], name))
-        assert f"PostgreSQL refuses the role or its password ({reason}): correct" in said
+        assert re.search(rf"PostgreSQL refuses the role or its password \((?:{refusal(name, reason)})\): correct", said)
+
+
+def refusal(name: str, reason: str) -> str:
+    """Pattern of PostgreSQL's reason; a server that asks for passwords, as the embedded one does, gives no other."""
+    return f'{reason}|password authentication failed for user "{name}"'
 
 
 @pytest.mark.parametrize("command", ["check", "doctor"])
@@ -105,7 +111,8 @@ def test_a_role_of_the_service_that_is_not_made_yet(tenantry: Tenantry, migrated
     """As after a restore on a new server: the tables are there, and their owner."""
     url = migrated["DATABASE_URL"]
     said = told(tenantry, command, 1, migrated, DATABASE_OWNER_URL=url, DATABASE_URL=as_role(url, "tenantry_nobody"))
-    assert 'PostgreSQL refuses the role or its password (role "tenantry_nobody" does not exist)' in said
+    reason = refusal("tenantry_nobody", 'role "tenantry_nobody" does not exist')
+    assert re.search(rf"PostgreSQL refuses the role or its password \((?:{reason})\)", said)
     assert "is made by `tenantry migrate`" in said
 
 

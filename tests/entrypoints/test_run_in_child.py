@@ -20,8 +20,9 @@ def take_memory():
     import decimal
     return "decimal" in sys.modules
 
-kept = run_in_child(take_memory)
-print(kept, "decimal" in sys.modules)
+beside = []
+kept = run_in_child(take_memory, lambda: beside.append("beside"))
+print(kept, "decimal" in sys.modules, *beside)
 for work in (refuse, lambda: os._exit(9), lambda: 1 // 0):
     try:
         run_in_child(work)
@@ -41,7 +42,7 @@ def test_what_it_answers_and_refuses_comes_back_and_its_memory_does_not() -> Non
         check=True,
     )
     answered, refused, died, raised = ended.stdout.splitlines()
-    assert answered == "True False"
+    assert answered == "True False beside"
     assert refused == "5 not now"
     assert died == raised == "1 The start was broken off: the lines above say why."
     assert "ZeroDivisionError" in ended.stderr
