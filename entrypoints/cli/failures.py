@@ -43,6 +43,10 @@ MAKES_ROLE = (
     " The role of TENANTRY_DATABASE_URL is made by `tenantry migrate`, as the owner in TENANTRY_DATABASE_OWNER_URL:"
     " that one has to be there before."
 )
+MAY_MAKE_ROLE = (
+    " PostgreSQL does not say which of them is wrong. A role that is not there yet is made by `tenantry migrate`, as"
+    " the owner in TENANTRY_DATABASE_OWNER_URL."
+)
 REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
 """Errors of servers that answer, and want another URL."""
 
@@ -84,6 +88,8 @@ def _refusal(error: Exception) -> str:
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return f"PostgreSQL says: {error}: create it, or correct its name in TENANTRY_DATABASE_URL."
     way = MAKES_ROLE if "does not exist" in str(error) else ""
+    if isinstance(error, asyncpg.InvalidPasswordError):
+        way = MAY_MAKE_ROLE
     return f"PostgreSQL refuses the role or its password ({error}): correct them in TENANTRY_DATABASE_URL.{way}"
 
 

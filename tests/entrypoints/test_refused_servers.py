@@ -72,7 +72,7 @@ def test_a_wrong_password_of_the_database(
     said = told(tenantry, command, exit_code, shared, DATABASE_URL=guarded.replace(password, "hidden"))
     assert (
         'PostgreSQL refuses the role or its password (password authentication failed for user "tenantry"):'
-        " correct them in TENANTRY_DATABASE_URL.\n"
+        " correct them in TENANTRY_DATABASE_URL. PostgreSQL does not say which"
     ) in said
 
 
