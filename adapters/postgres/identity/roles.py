@@ -32,10 +32,13 @@ _LOCK = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE i
 _BY_IDS = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = ANY ($1)"
 _LOCK_NAME = """
 SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || lower($1::text COLLATE "default"), 0))"""
+# A role that keeps its name passes: a system role may have been given the name of a tenant's role later.
 _SYSTEM_HAS = """
 SELECT EXISTS (
     SELECT FROM roles WHERE tenant_id IS NULL AND id <> $2
-    AND lower(name COLLATE "default") = lower($1::text COLLATE "default"))"""
+    AND lower(name COLLATE "default") = lower($1::text COLLATE "default"))
+AND NOT EXISTS (
+    SELECT FROM roles WHERE id = $2 AND lower(name COLLATE "default") = lower($1::text COLLATE "default"))"""
 _ADD = "INSERT INTO roles (id, tenant_id, name, description, permissions) VALUES ($1, $2, $3, $4, $5)"
 _SAVE = "UPDATE roles SET name = $2, description = $3, permissions = $4 WHERE id = $1"
 _REMOVE = "DELETE FROM roles WHERE id = $1"

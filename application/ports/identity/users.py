@@ -180,7 +180,7 @@ class Roles(Protocol):
         ...
 
     async def save(self, role: Role) -> None:
-        """Stores the changed role. Raises Conflict as ``add`` does."""
+        """Stores the changed role. Raises Conflict as ``add`` does, where the name changes by more than case."""
         ...
 
     async def remove(self, role_id: UUID) -> None:

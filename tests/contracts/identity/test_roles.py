@@ -75,6 +75,23 @@ async def test_saving_keeps_the_name_free_of_others(database: WholeDatabase, ten
             await tx.roles.save(Role(id=stored.id, tenant_id=stored.tenant_id, name="other"))
 
 
+async def test_a_role_is_changed_under_its_name_though_the_system_has_it_too(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
+    own, other, system = role(tenants[0].id, name="Support"), role(tenants[0].id, name="Other"), role(None, name="Cash")
+    await add(database, own, other, system)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.save(replace(system, name="SUPPORT"))
+    for name in ("Support", "support"):
+        changed = replace(own, name=name, description="new", permissions=("read:products",))
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.roles.save(changed)
+            assert await tx.roles.lock(own.id) == changed
+    with pytest.raises(Conflict):
+        async with database.transaction(EveryTenant()) as tx:
+            await tx.roles.save(replace(other, name="support"))
+
+
 async def test_a_role_that_is_held_stays(database: WholeDatabase, tenants: list[Tenant]) -> None:
     in_tenant, as_such, free = role(tenants[0].id), role(None), role(tenants[0].id)
     ada = user()

@@ -47,6 +47,18 @@ async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
 
 
+async def test_a_tenants_role_is_changed_though_the_system_has_one_of_its_name(tenants: TwoTenants) -> None:
+    path = f"/api/roles/{tenants.roles['Clerk']}"
+    assert (await tenants.call("root", "POST", "/api/roles", {"name": "CLERK", "permissions": []})).status_code == 201
+    bodies: list[dict[str, object]] = [{"description": "y"}, {"permissions": []}, {}, {"name": "clerk"}]
+    for body in bodies:
+        changed = await tenants.call("admin", "PUT", path, body)
+        assert changed.status_code == 200, changed.text
+    other = (await tenants.call("admin", "POST", "/api/roles", {"name": "Other", "permissions": []})).json()["data"]
+    taken = await tenants.call("admin", "PUT", f"/api/roles/{other['id']}", {"name": "Clerk"})
+    assert taken.status_code == 409
+
+
 async def test_all_wrong_fields_of_a_change_are_named(tenants: TwoTenants) -> None:
     made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
     body = {"name": " New ", "description": "d" * 5_000, "permissions": ["not a permission"]}
