@@ -121,6 +121,7 @@ class MembershipAdministration:
         subject = grants_subject(user_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(user_id)
+            await self._ensure_tenant(tx, tenant_id)
             state = await tx.users.state(user_id)
             if state is None or not await tx.memberships.remove(user_id, tenant_id):
                 raise NotFound

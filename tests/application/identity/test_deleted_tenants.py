@@ -161,6 +161,17 @@ async def test_an_administrator_of_a_deleted_tenant_is_told_that_it_is_not_found
         await changing(going)
 
 
+async def test_no_membership_of_a_deleted_tenant_is_ended(going: Going) -> None:
+    """Its path is as unknown as for every other method."""
+    database = going.database.database
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.tenants.remove(going.tenant_id, NOW)
+    with pytest.raises(NotFound):
+        await going.service.services.memberships.remove(going.root, going.tenant_id, going.admin.user_id, HERE)
+    async with database.read_only(EveryTenant()) as read:
+        assert await read.former_members.tenants_of(going.admin.user_id) == []
+
+
 async def test_who_registers_while_the_default_tenant_is_deleted_joins_no_tenant(going: Going) -> None:
     made = await going.service.register()
     async with going.database.database.read_only(EveryTenant()) as read:

@@ -29,6 +29,19 @@ async def test_a_tenant_is_made_read_changed_and_deleted(tenants: TwoTenants) ->
     assert (await tenants.call("root", "GET", path)).status_code == 404
 
 
+async def test_below_a_deleted_tenant_everything_is_not_found(tenants: TwoTenants) -> None:
+    path, member = f"/api/tenants/{tenants.tenants['acme']}", tenants.users["member"]
+    assert (await tenants.call("root", "DELETE", path)).status_code == 200
+    for method, below, body in (
+        ("GET", "users", None),
+        ("POST", "users", {"userId": member, "roles": []}),
+        ("PUT", f"users/{member}", {"isOwner": True}),
+        ("DELETE", f"users/{member}", None),
+    ):
+        answer = await tenants.call("root", method, f"{path}/{below}", body)
+        assert (answer.status_code, answer.json()["errorCode"]) == (404, "NOT_FOUND"), method
+
+
 async def test_every_wrong_field_of_a_tenant_is_named(tenants: TwoTenants) -> None:
     wrong = {"name": "n" * 201, "identifier": "a", "domain": "d" * 254}
     answer = await tenants.call("root", "POST", "/api/tenants", wrong)
