@@ -61,11 +61,10 @@ class MemoryMemberships:
     async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
         async with self.access.write() as store:
             removed = store.memberships.pop((user_id, tenant_id), None)
-            left = sorted(_of(store, user_id), key=lambda membership: (membership.joined_at, membership.tenant_id))
             if removed is not None:
                 store.former_members[tenant_id, user_id] = True
-            if removed is not None and removed.is_default and left:
-                _move_default(store, user_id, left[0].tenant_id)
+            if removed is not None and removed.is_default:
+                mark_oldest(store, user_id)
             return removed is not None
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
@@ -88,6 +87,14 @@ class MemoryMemberships:
         store = self.access.lock()
         held = [stored for stored in store.memberships.values() if stored.tenant_id == tenant_id and stored.is_owner]
         return sorted(stored.user_id for stored in held if store.users[stored.user_id].is_active)
+
+
+def mark_oldest(store: Store, user_id: UUID) -> None:
+    """Makes the user's oldest membership in a tenant that is not deleted the default, if there is one."""
+    living = [membership for membership in _of(store, user_id) if membership.tenant_id not in store.deleted_tenants]
+    if living:
+        oldest = min(living, key=lambda membership: (membership.joined_at, membership.tenant_id))
+        _move_default(store, user_id, oldest.tenant_id)
 
 
 def _of(store: Store, user_id: UUID) -> list[StoredMembership]:

@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
+from adapters.memory.identity.memberships import mark_oldest
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store
 from application.ports.identity.users import Listing
@@ -27,6 +30,9 @@ class MemoryTenants:
         self.access.lock()
         return await self.by_id(tenant_id)
 
+    async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
+        return await self.lock(tenant_id)
+
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         found = [tenant for tenant in _living(self.access.read()) if _is_listed(tenant, listing)]
         return page_of(found, listing, lambda tenant: tenant), len(found)
@@ -46,6 +52,16 @@ class MemoryTenants:
         async with self.access.write() as store:
             if tenant_id in store.tenants:
                 store.deleted_tenants.setdefault(tenant_id, at)
+                _empty(store, tenant_id)
+
+
+def _empty(store: Store, tenant_id: UUID) -> None:
+    """Takes what memberships of a deleted tenant hold."""
+    for key, held in list(store.memberships.items()):
+        if held.tenant_id == tenant_id:
+            store.memberships[key] = replace(held, is_default=False)
+            if held.is_default:
+                mark_oldest(store, held.user_id)
 
 
 def _living(store: Store) -> list[Tenant]:

@@ -22,7 +22,8 @@ INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[
 ON CONFLICT DO NOTHING"""
 # NO KEY: rows that refer to the user, such as sessions, can be written meanwhile.
 _LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
-# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about.
+# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about. A default is always in
+# a living tenant: the deletion of a tenant takes the mark from it.
 _ADD = """
 WITH tenant AS (SELECT id FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE),
 made AS (
@@ -45,8 +46,9 @@ noted AS (
     ON CONFLICT DO NOTHING)
 SELECT is_default FROM gone"""
 _MARK_OLDEST = """
-UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id =
-    (SELECT tenant_id FROM memberships WHERE user_id = $1 ORDER BY joined_at, tenant_id LIMIT 1)"""
+UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = (
+    SELECT m.tenant_id FROM memberships m JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL
+    WHERE m.user_id = $1 ORDER BY m.joined_at, m.tenant_id LIMIT 1)"""
 _LOCK_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.admins:' || $1::uuid::text, 0))"
 _ADMINS = """
 WITH admin AS (SELECT id FROM roles WHERE tenant_id IS NULL AND name = $2),

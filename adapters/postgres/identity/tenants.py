@@ -50,7 +50,25 @@ FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE"""
 _BY_IDENTIFIER = """
 SELECT id, name, identifier, domain, is_active, created_at, settings::text
 FROM tenants WHERE identifier = $1 AND deleted_at IS NULL"""
+# In one order, against deadlocks with whoever locks several accounts. One row is answered, and not one a member.
+_LOCK_MEMBERS = """
+WITH locked AS (
+    SELECT u.id FROM users u WHERE u.id IN (SELECT user_id FROM memberships WHERE tenant_id = $1)
+    ORDER BY u.id FOR NO KEY UPDATE OF u)
+SELECT count(*) FROM locked"""
 _REMOVE = "UPDATE tenants SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL"
+# Two statements: the unique index allows one default a user at every moment, also within a statement.
+_UNMARK_MEMBERS = "UPDATE memberships SET is_default = false WHERE tenant_id = $1 AND is_default"
+_MARK_OLDEST_OF_MEMBERS = """
+UPDATE memberships m SET is_default = true
+FROM (
+    SELECT DISTINCT ON (o.user_id) o.user_id, o.tenant_id
+    FROM memberships left_behind JOIN memberships o ON o.user_id = left_behind.user_id
+    JOIN tenants t ON t.id = o.tenant_id AND t.deleted_at IS NULL
+    WHERE left_behind.tenant_id = $1
+    AND NOT EXISTS (SELECT FROM memberships d WHERE d.user_id = left_behind.user_id AND d.is_default)
+    ORDER BY o.user_id, o.joined_at, o.tenant_id) oldest
+WHERE m.user_id = oldest.user_id AND m.tenant_id = oldest.tenant_id"""
 
 _TENANTS = TABLES["tenants"]
 _settings = msgspec.json.Decoder(TenantSettings)
@@ -84,6 +102,13 @@ class PostgresTenants:
     async def lock(self, tenant_id: UUID) -> Tenant | None:
         return _found(await self.connection.fetchrow(_LOCK, tenant_id))
 
+    async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
+        await self.connection.execute(_LOCK_MEMBERS, tenant_id)
+        tenant = await self.lock(tenant_id)
+        # Once more: somebody may have joined before the tenant was locked, and nobody does from then on.
+        await self.connection.execute(_LOCK_MEMBERS, tenant_id)
+        return tenant
+
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         ensure_sortable(listing, COLUMNS)
         searched = search_values(listing.search)
@@ -107,6 +132,8 @@ class PostgresTenants:
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
         await self.connection.execute(_REMOVE, tenant_id, at)
+        await self.connection.execute(_UNMARK_MEMBERS, tenant_id)
+        await self.connection.execute(_MARK_OLDEST_OF_MEMBERS, tenant_id)
 
 
 @lru_cache(SHAPES)

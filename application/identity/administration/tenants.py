@@ -85,11 +85,11 @@ class TenantAdministration:
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
         now, subject = self.clock.now(), tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
+            # Before the locks, which are on as many accounts as the tenant has members.
+            _ensure_system_stays(await self._tenant(tx, tenant_id), None)
             # Locked, so that of two who delete it the second finds none.
-            tenant = await tx.tenants.lock(tenant_id)
-            if tenant is None:
+            if await tx.tenants.lock_to_remove(tenant_id) is None:
                 raise NotFound
-            _ensure_system_stays(tenant, None)
             await tx.tenants.remove(tenant_id, now)
             published.update(await tx.token_versions.bump([subject]))
             await tx.token_versions.end([subject], now)

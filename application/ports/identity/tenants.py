@@ -21,6 +21,10 @@ class Tenants(Protocol):
         """The tenant as ``by_id`` finds it, locked until the transaction ends."""
         ...
 
+    async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
+        """The tenant as ``lock`` finds it, behind the accounts of its members: the order in which others lock them."""
+        ...
+
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
         """The page and the total; the search looks at name, identifier and domain."""
         ...
@@ -34,7 +38,10 @@ class Tenants(Protocol):
         ...
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
-        """Marks the tenant deleted; its identifier is free again."""
+        """Marks the tenant deleted; its identifier is free again.
+
+        Whoever has it as the default gets the oldest membership in another tenant that is not deleted, if there is one.
+        """
         ...
 
 

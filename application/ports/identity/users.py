@@ -119,7 +119,7 @@ class Memberships(Protocol):
     ) -> bool:
         """Makes the membership or replaces its roles; True when it was made.
 
-        The first membership is the default; ``is_default`` True makes this one the default, None leaves it. Raises
+        The first one in a tenant that is not deleted is the default; ``is_default`` True makes this one the default, None leaves it. Raises
         NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction ends.
         """
         ...
@@ -133,7 +133,10 @@ class Memberships(Protocol):
         ...
 
     async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
-        """Ends the membership; False when there was none. The oldest one left becomes the default if this one was."""
+        """Ends the membership; False when there was none.
+
+        If it was the default, the oldest one left in a tenant that is not deleted becomes it.
+        """
         ...
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:

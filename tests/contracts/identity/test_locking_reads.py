@@ -15,6 +15,7 @@ ID = new_id()
 LOCKING: dict[str, Callable[[Transaction], Awaitable[Any]]] = {
     "a user": lambda tx: tx.memberships.lock(ID),
     "a tenant": lambda tx: tx.tenants.lock(ID),
+    "a tenant to remove": lambda tx: tx.tenants.lock_to_remove(ID),
     "a role": lambda tx: tx.roles.lock(ID),
     "roles by name": lambda tx: tx.roles.by_names(ID, ["Member"]),
     "roles of an invitation": lambda tx: tx.received.roles(ID, [ID]),

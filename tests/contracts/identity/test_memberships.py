@@ -75,6 +75,68 @@ async def test_removing_the_default_moves_the_mark_to_the_oldest(
     assert left == {tenants[2].id: True, tenants[1].id: False}
 
 
+async def defaults(tx: Transaction, *members: User) -> list[list[UUID]]:
+    return [[held.tenant_id for held in await of(tx, member) if held.is_default] for member in members]
+
+
+async def test_removing_a_tenant_moves_each_default_to_the_oldest_that_is_left(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    gone, younger, older = tenants
+    bob, eve = user(), user()
+    async with database.transaction(EveryTenant()) as tx:
+        for member in (bob, eve):
+            await tx.users.add(member)
+            await tx.memberships.save(member.id, gone.id, [], None, NOW)
+        await tx.memberships.save(ada.id, gone.id, [], None, NOW)
+        for member in (ada, bob):
+            await tx.memberships.save(member.id, older.id, [], None, NOW + timedelta(1))
+            await tx.memberships.save(member.id, younger.id, [], member is bob, NOW + timedelta(2))
+        await tx.tenants.remove(gone.id, NOW)
+        assert await defaults(tx, ada, bob, eve) == [[older.id], [younger.id], []]
+        await tx.memberships.save(eve.id, younger.id, [], None, NOW + timedelta(3))
+        assert await defaults(tx, eve) == [[younger.id]]
+        await tx.tenants.remove(older.id, NOW)
+        await tx.tenants.remove(older.id, NOW)
+        assert await defaults(tx, ada, bob) == [[younger.id], [younger.id]]
+
+
+async def test_the_mark_does_not_move_to_a_deleted_tenant(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    gone, left, living = tenants
+    async with database.transaction(EveryTenant()) as tx:
+        for days, new_tenant in enumerate(tenants):
+            await tx.memberships.save(ada.id, new_tenant.id, [], new_tenant is left, NOW + timedelta(days))
+        await tx.tenants.remove(gone.id, NOW)
+        await tx.memberships.remove(ada.id, left.id)
+        assert await defaults(tx, ada) == [[living.id]]
+
+
+async def test_the_removal_of_a_tenant_and_a_membership_in_it_wait_for_each_other_in_one_order(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
+    """The account is locked first, and the tenant second: neither holds what the other one needs next."""
+    here, there, _ = tenants
+
+    async def remove() -> None:
+        async with database.transaction(EveryTenant()) as tx:
+            assert await tx.tenants.lock_to_remove(here.id) is not None
+            await tx.tenants.remove(here.id, NOW)
+
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.memberships.save(ada.id, here.id, [], None, NOW)
+        await tx.memberships.save(ada.id, there.id, [], None, NOW + timedelta(1))
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.memberships.lock(ada.id)
+        removing = asyncio.create_task(remove())
+        await asyncio.wait([removing], timeout=0.1)
+        await tx.memberships.save(ada.id, here.id, [], True, NOW)
+    await removing
+    async with database.read_only(EveryTenant()) as read:
+        assert await defaults(read, ada) == [[there.id]]
+
+
 async def test_a_visit_is_a_place_without_roles(database: WholeDatabase, tenants: list[Tenant]) -> None:
     async with database.transaction(EveryTenant()) as tx:
         visit = await tx.memberships.visit(tenants[0].id, NOW)

@@ -104,9 +104,10 @@ async def test_a_locked_tenant_is_the_same_one(database: WholeDatabase) -> None:
         for new_tenant in (made, gone):
             await tx.tenants.add(new_tenant)
         await tx.tenants.remove(gone.id, NOW)
-        assert await tx.tenants.lock(made.id) == made
-        assert await tx.tenants.lock(gone.id) is None
-        assert await tx.tenants.lock(new_id()) is None
+        for lock in (tx.tenants.lock, tx.tenants.lock_to_remove):
+            assert await lock(made.id) == made
+            assert await lock(gone.id) is None
+            assert await lock(new_id()) is None
 
 
 async def test_changes_under_the_lock_take_turns(database: WholeDatabase) -> None:

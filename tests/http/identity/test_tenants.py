@@ -1,7 +1,7 @@
 """/api/tenants on the wire: every field of every answer."""
 
 from tests.http.app import ADMIN
-from tests.http.identity.steps import PAGE, SYSTEM, claims_of
+from tests.http.identity.steps import PAGE, SYSTEM, claims_of, log_in
 from tests.http.two_tenants import TwoTenants
 
 TENANT = {"id", "name", "identifier", "domain", "isActive", "createdAt", "settings"}
@@ -40,6 +40,14 @@ async def test_below_a_deleted_tenant_everything_is_not_found(tenants: TwoTenant
     ):
         answer = await tenants.call("root", method, f"{path}/{below}", body)
         assert (answer.status_code, answer.json()["errorCode"]) == (404, "NOT_FOUND"), method
+
+
+async def test_the_deletion_of_the_default_tenant_leaves_a_default(tenants: TwoTenants) -> None:
+    acme, other, member = tenants.tenants["acme"], tenants.tenants["other"], tenants.users["member"]
+    await tenants.call("root", "POST", f"/api/tenants/{other}/users", {"userId": member, "roles": []})
+    await tenants.call("root", "DELETE", f"/api/tenants/{acme}")
+    current = (await log_in(tenants, "member"))["currentTenant"]
+    assert (current["id"], current["isDefault"]) == (other, True)
 
 
 async def test_every_wrong_field_of_a_tenant_is_named(tenants: TwoTenants) -> None:
