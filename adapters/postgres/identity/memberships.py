@@ -22,8 +22,8 @@ INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[
 ON CONFLICT DO NOTHING"""
 # NO KEY: rows that refer to the user, such as sessions, can be written meanwhile.
 _LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
-# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about. A default is always in
-# a living tenant: the deletion of a tenant takes the mark from it.
+# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about. Each default is in a
+# living tenant, since the deletion of a tenant moves it.
 _ADD = """
 WITH tenant AS (SELECT id FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE),
 made AS (

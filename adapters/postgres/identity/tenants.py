@@ -57,6 +57,11 @@ WITH locked AS (
     ORDER BY u.id FOR NO KEY UPDATE OF u)
 SELECT count(*) FROM locked"""
 _REMOVE = "UPDATE tenants SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL"
+# Held by a deleted tenant, a system role could never be deleted, and a domain never be proved by another tenant.
+_EMPTY = """
+WITH of_members AS (DELETE FROM membership_roles WHERE tenant_id = $1),
+of_accounts AS (DELETE FROM service_account_roles WHERE tenant_id = $1)
+DELETE FROM tenant_domains WHERE tenant_id = $1"""
 # Two statements: the unique index allows one default a user at every moment, also within a statement.
 _UNMARK_MEMBERS = "UPDATE memberships SET is_default = false WHERE tenant_id = $1 AND is_default"
 _MARK_OLDEST_OF_MEMBERS = """
@@ -132,6 +137,7 @@ class PostgresTenants:
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
         await self.connection.execute(_REMOVE, tenant_id, at)
+        await self.connection.execute(_EMPTY, tenant_id)
         await self.connection.execute(_UNMARK_MEMBERS, tenant_id)
         await self.connection.execute(_MARK_OLDEST_OF_MEMBERS, tenant_id)
 

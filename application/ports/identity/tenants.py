@@ -38,7 +38,7 @@ class Tenants(Protocol):
         ...
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
-        """Marks the tenant deleted; its identifier is free again.
+        """Marks the tenant deleted; its identifier and domains are free again, and roles that were held in it are not.
 
         Whoever has it as the default gets the oldest membership in another tenant that is not deleted, if there is one.
         """

@@ -119,8 +119,9 @@ class Memberships(Protocol):
     ) -> bool:
         """Makes the membership or replaces its roles; True when it was made.
 
-        The first one in a tenant that is not deleted is the default; ``is_default`` True makes this one the default, None leaves it. Raises
-        NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction ends.
+        The first one in a tenant that is not deleted is the default; ``is_default`` True makes this one the default,
+        None leaves it. Raises NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction
+        ends.
         """
         ...
 

@@ -13,7 +13,8 @@ from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
 from domain.identity.users import Tenant, TenantSettings
 from domain.scope import EveryTenant, OneTenant
-from tests.builders import NOW, new_id, tenant
+from tests.builders import NOW, new_id, role, service_account, tenant, user
+from tests.contracts.identity.test_domains import domain_of
 
 
 async def add(database: WholeDatabase, *tenants: Tenant) -> None:
@@ -60,6 +61,23 @@ async def test_a_deleted_tenant_is_found_no_more_and_not_saved(database: WholeDa
         assert await tx.tenants.by_id(gone.id) is None
         assert await tx.tenants.by_identifier(gone.identifier) is None
         assert await tx.tenants.page(Listing()) == ([], 0)
+
+
+async def test_a_deleted_tenant_holds_neither_roles_nor_domains(database: WholeDatabase) -> None:
+    gone, other = tenant(), tenant()
+    ada, held = user(), role(None)
+    await add(database, gone, other)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.add(held)
+        await tx.users.add(ada)
+        await tx.memberships.save(ada.id, gone.id, [held.id], None, NOW)
+        await tx.service_accounts.add(service_account(gone.id, roles=(held,)))
+        await tx.domains.save(domain_of(gone, state="verified"))
+        await tx.tenants.remove(gone.id, NOW)
+        assert not (await tx.domains.usage(other.id, "acme.example")).is_taken
+        await tx.domains.save(domain_of(other, state="verified"))
+        await tx.roles.remove(held.id)  # Conflict while it is held
+        assert await tx.roles.lock(held.id) is None
 
 
 async def test_lists_of_the_database_are_sorted_by_the_columns_that_they_have(postgres: PostgresDatabase) -> None:
