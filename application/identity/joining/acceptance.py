@@ -102,7 +102,10 @@ class InvitationAcceptance:
         return await self._join(caller, form.token, None, client)
 
     async def accept_received(self, caller: Caller, invitation_id: UUID, client: Client) -> JoinedTenant:
-        """Joins by an invitation of ``received``. Raises NotFound for every other id."""
+        """Joins by an invitation of ``received``; one that the account has accepted answers with its membership again.
+
+        Raises NotFound for every other id.
+        """
         return await self._join(caller, None, invitation_id, client)
 
     async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> Struct:
@@ -200,15 +203,21 @@ class InvitationAcceptance:
     async def _found(
         self, tx: AcceptanceTransaction, state: AccountState, token: str | None, invitation_id: UUID | None
     ) -> Invitation:
-        """The invitation of the link, or the one of this id that the address has received; locked."""
+        """The invitation of the link or of the id, locked; or the one of the id that the account has accepted."""
         if token is not None:
             return await self._locked(tx, token)
         # Without the link the address must be known to be the caller's.
         ensure_proved(state.user)
         offers = await tx.received.of_address(state.user.email_key, self.clock.now())
         tenants = {offer.invitation.id: offer.invitation.tenant_id for offer in offers}
-        if invitation_id is None or invitation_id not in tenants:
+        if invitation_id is None:
             raise NotFound
+        if invitation_id not in tenants:
+            # Accepted before by this account, whose client may not have seen the response.
+            accepted = await tx.received.accepted(state.user.id, invitation_id)
+            if accepted is None or state.membership_in(accepted.tenant_id) is None:
+                raise NotFound
+            return accepted
         locked = await tx.invitations.lock(tenants[invitation_id], invitation_id)
         if locked is None:
             raise NotFound

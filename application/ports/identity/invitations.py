@@ -113,6 +113,10 @@ class ReceivedInvitations(Protocol):
         """Living offers to the address, the latest first."""
         ...
 
+    async def accepted(self, user_id: UUID, invitation_id: UUID) -> Invitation | None:
+        """The invitation of this id that the account has accepted, while the account is a member of its tenant."""
+        ...
+
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID]) -> list[Role]:
         """Those of the roles that still exist in the tenant or the system, by name; locked as ``by_names`` does."""
         ...

@@ -277,6 +277,26 @@ async def test_an_address_sees_what_it_can_still_accept(database: WholeDatabase,
         assert await tx.received.of_address(EVE, NOW) == []
 
 
+async def test_who_has_accepted_is_shown_the_invitation_while_they_are_a_member(
+    database: WholeDatabase, acme: Tenant, ada: User
+) -> None:
+    eve, bob = user(email=EVE), user()
+    new, declined = invitation(acme, ada), invitation(acme, ada, "bob@example.com")
+    await add(database, new, declined)
+    async with database.transaction(EveryTenant()) as tx:
+        for person in (eve, bob):
+            await tx.users.add(person)
+            await tx.memberships.save(person.id, acme.id, [], None, NOW)
+        assert await tx.received.accepted(eve.id, new.id) is None
+        await tx.invitations.end(acme.id, new.id, "accepted", NOW, eve.id)
+        await tx.invitations.end(acme.id, declined.id, "declined", NOW, None)
+        assert await tx.received.accepted(eve.id, new.id) == await tx.invitations.lock(acme.id, new.id)
+        for person, sent_before in ((bob, new.id), (bob, declined.id), (eve, declined.id), (eve, new_id())):
+            assert await tx.received.accepted(person.id, sent_before) is None
+        await tx.memberships.remove(eve.id, acme.id)
+        assert await tx.received.accepted(eve.id, new.id) is None
+
+
 async def test_roles_that_were_deleted_drop_out(database: WholeDatabase, acme: Tenant) -> None:
     own, system, foreign = role(acme.id, name="A"), role(None, name="B"), role(acme.id, name="C")
     other = tenant()

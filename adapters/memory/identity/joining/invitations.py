@@ -108,6 +108,12 @@ class MemoryReceivedInvitations:
         offers = (_offer(store, stored) for stored in _latest_first(received))
         return [offer for offer in offers if offer.is_living(now)]
 
+    async def accepted(self, user_id: UUID, invitation_id: UUID) -> Invitation | None:
+        store = self.access.read()
+        tenants = [held.tenant_id for held in store.memberships.values() if held.user_id == user_id]
+        found = (store.invitations.get((tenant_id, invitation_id)) for tenant_id in tenants)
+        return next((stored for stored in found if stored is not None and stored.accepted_by == user_id), None)
+
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID]) -> list[Role]:
         return _roles(self.access.lock(), tenant_id, role_ids)
 

@@ -112,6 +112,12 @@ LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.email_key = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.is_active AND t.deleted_at IS NULL
 AND coalesce(inviter.id, program.id) IS NOT NULL
 ORDER BY i.created_at DESC, i.id"""
+# By way of the memberships: the primary key of invitations begins with the tenant.
+_ACCEPTED = """
+SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
+    i.ended_at, i.accepted_by, i.mailed_at
+FROM memberships m JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = $2
+WHERE m.user_id = $1 AND i.accepted_by = $1"""
 # KEY SHARE: a role cannot be deleted between this lookup and the membership that is given it.
 _ROLES = """
 SELECT id, tenant_id, name, description, permissions FROM roles
@@ -187,6 +193,10 @@ class PostgresReceivedInvitations:
 
     async def of_address(self, email_key: str, now: datetime) -> list[Offer]:
         return [_offer(row) for row in await self.connection.fetch(_OF_ADDRESS, email_key, now)]
+
+    async def accepted(self, user_id: UUID, invitation_id: UUID) -> Invitation | None:
+        row = await self.connection.fetchrow(_ACCEPTED, user_id, invitation_id)
+        return None if row is None else _invitation(row)
 
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID]) -> list[Role]:
         rows = await self.connection.fetch(_ROLES, tenant_id, list(role_ids))

@@ -131,8 +131,30 @@ async def test_ones_own_invitations_are_listed_and_accepted(invited: Invited) ->
     joined = await invited.auth(f"{data['id']}/accept", whom="ada")
     assert (joined.status_code, joined.json()["data"]["roles"]) == (200, ["Reader"])
     assert (await invited.tenants.call("ada", "GET", "/api/auth/invitations")).json()["data"] == []
-    for other in (data["id"], UNKNOWN, "x"):
+    for other in (UNKNOWN, "x"):
         assert (await invited.auth(f"{other}/accept", whom="ada")).status_code == 404
+
+
+async def test_an_invitation_of_ones_own_is_accepted_again_by_its_id_while_the_membership_stands(
+    invited: Invited,
+) -> None:
+    await invited.person("ada", ADA)
+    await invited.prove(ADA)
+    data, token = await invited.invited(ADA, "Reader")
+    first = await invited.auth(f"{data['id']}/accept", whom="ada")
+    again = await invited.auth(f"{data['id']}/accept", whom="ada")
+    by_link = await invited.auth("accept", {"token": token}, whom="ada")
+    assert (again.status_code, again.json()["data"]) == (200, first.json()["data"])
+    assert by_link.json()["data"] == first.json()["data"]
+    assert invited.actions().count("invitation.accepted") == 1
+    for other in ("stranger", "member"):
+        await invited.prove(email_of(other))
+        assert (await invited.auth(f"{data['id']}/accept", whom=other)).status_code == 404
+    path = f"/api/tenants/{invited.tenants.tenants['acme']}/users/{first.json()['data']['userId']}"
+    assert (await invited.tenants.call("admin", "DELETE", path)).status_code == 200
+    # The removal has made the token stale.
+    await invited.tenants.app.login("ada", ADA, invited.tenants.tenants["other"])
+    assert (await invited.auth(f"{data['id']}/accept", whom="ada")).status_code == 404
 
 
 async def test_a_member_stays_what_the_member_is(invited: Invited) -> None:
