@@ -56,8 +56,9 @@ class RowsRequest(Protocol):
 class StoredRow(Generic[E]):
     """Row as it is stored: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` the service's.
 
-    ``value`` has every field, ``body`` is the JSON that the caller may see. ``is_replayed`` is True where nothing was
-    written, because the request came before under its ``Idempotency-Key``.
+    Rows of an entity with ``writable=False`` have no versions: ``version`` is 0. ``value`` has every field, ``body`` is
+    the JSON that the caller may see. ``is_replayed`` is True where nothing was written, because the request came before
+    under its ``Idempotency-Key``.
     """
 
     id: UUID

@@ -194,6 +194,11 @@ class EntityModel:
         return self.asks_other_rows or (self.has_check and (reads is None or not reads.isdisjoint(changed)))
 
     @property
+    def has_versions(self) -> bool:
+        """Whether a change of a row raises its version; rows without versions have the version 0, whatever changes."""
+        return "version" in self.by_name
+
+    @property
     def can_be_purged(self) -> bool:
         """Whether rows can be deleted for good after they were marked deleted."""
         return self.declaration.writable and self.soft_delete

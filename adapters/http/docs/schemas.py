@@ -98,9 +98,9 @@ class ExactSchemas(OpenAPISchemaPlugin):
         self._forms |= dict.fromkeys(_payloads(data.annotation) if data else ())
 
     def is_row(self, handler: HTTPRouteHandler) -> bool:
-        """Whether a handler of a user's own answers with a single row, which brings its version."""
+        """Whether a handler of a user's own answers with a single row that brings its version."""
         kinds = get_args(handler.parsed_fn_signature.return_type.annotation)
-        rows = {EntityData[model.struct] for model in self._registry}  # type: ignore[name-defined]
+        rows = {EntityData[model.struct] for model in self._registry if model.has_versions}  # type: ignore[name-defined]
         return any(kind in rows for kind in kinds)
 
     @cached_property

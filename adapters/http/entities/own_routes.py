@@ -176,17 +176,23 @@ async def _sent_body(request: StrictRequest) -> bytes:
 class DataResponse(Json):
     """Envelope of entities around a row, a page of rows or any other value: ``return DataResponse(row)``.
 
-    A row brings its ``ETag``. In annotations the envelope is ``Response[EntityData[Product]]``.
+    A row brings its ``ETag``, if it has versions. In annotations the envelope is ``Response[EntityData[Product]]``.
     """
 
     def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:
-        of_row = {"etag": etag(value.version), **replayed(value.is_replayed)} if isinstance(value, StoredRow) else {}
-        super().__init__(_encoded(value), status, {**of_row, **(headers or {})})
+        super().__init__(_encoded(value), status, {**_of_row(value), **(headers or {})})
 
     def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
         enveloped = entity_data(cast(StrictRequest, request), self.content, self.status_code, self.headers)
         enveloped.background, enveloped.cookies = self.background, self.cookies
         return enveloped.to_asgi_response(app, request, **options)
+
+
+def _of_row(value: object) -> Headers:
+    if not isinstance(value, StoredRow):
+        return {}
+    tag = {"etag": etag(value.version)} if value.version else {}
+    return {**tag, **replayed(value.is_replayed)}
 
 
 def _encoded(value: object) -> bytes:

@@ -74,6 +74,8 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         view = entity.queries.view(request.caller, request.parameters())
         scope = request.tenant_scope
         stored = await crud.get(scope, model, read_id(id), view)
+        if not model.has_versions:
+            return entity_data(request, bytes(stored.body))
         tag = {"etag": etag(stored.version), "cache-control": KEPT_BY_THE_CALLER}
         # Related rows change without this row's version, and others may have been shown other fields under its tag.
         is_the_version = entity.fields.are_shown_alike and not view.include and isinstance(scope, OneTenant)
@@ -88,10 +90,10 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
             "read",
             "Read one of the {}",
             may_read(model),
-            parameters=lambda: (*entity.parameters.view(), IF_NONE_MATCH),
+            parameters=lambda: (*entity.parameters.view(), *([IF_NONE_MATCH] if model.has_versions else [])),
         ),
-        response_headers=[ETAG],
-        responses=NOT_MODIFIED,
+        response_headers=[ETAG] if model.has_versions else [],
+        responses=NOT_MODIFIED if model.has_versions else {},
     )(typed(read, enveloped(shape(model.name))))
 
 
