@@ -13,7 +13,7 @@ from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
 SINGLE = frozenset(
-    {b"authorization", b"host", b"content-length", b"content-type", b"idempotency-key", b"x-tenant-scope"}
+    {b"authorization", b"host", b"content-length", b"content-type", b"idempotency-key", b"x-app-id", b"x-tenant-scope"}
 )
 """Headers that decide what a request does, of which only one may be there."""
 REMEMBERED = 16_384
@@ -63,7 +63,7 @@ def bearer_token(authorization: bytes | None) -> str:
     except UnicodeDecodeError:
         raise TokenInvalid from None
     if not text:
-        raise TokenInvalid
+        raise Unauthorized
     return text
 
 

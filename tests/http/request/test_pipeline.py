@@ -118,6 +118,7 @@ async def test_a_large_or_endless_body_ends_the_connection(
         ("/api/auth/refresh", b"host", "localhost"),
         ("/api/products", b"idempotency-key", "another"),
         ("/api/products", b"x-tenant-scope", "all"),
+        ("/api/auth/login", b"x-app-id", "another"),
     ],
 )
 async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: bytes, value: str) -> None:
@@ -125,6 +126,7 @@ async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: 
     token = f"Bearer {app.tokens['acme']}"
     given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
     given += [(b"idempotency-key", b"key"), (b"x-tenant-scope", b"all")] if path == "/api/products" else []
+    given += [(b"x-app-id", b"shop")] if path == "/api/auth/login" else []
     given += [(b"authorization", token.encode()), (name, value.replace("same", token).encode())]
     sent: list[Message] = []
 
