@@ -146,7 +146,10 @@ class Accounts:
             await tx.outbox.add(self._notice(user, client, now))
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
-        """Sets a new password; every session of the user ends, the caller's included."""
+        """Sets a new password; every session of the user ends, the caller's included.
+
+        Raises ValidationError on ``newPassword`` for the password that the account has already.
+        """
         encrypted = form.is_password_encrypted
         current = await self.password_reader.read(form.current_password, encrypted, "currentPassword")
         new = await self.password_reader.read(form.new_password, encrypted, "newPassword")
@@ -181,17 +184,26 @@ class Accounts:
                 raise AccountLocked
         try:
             verified = await self.passwords.verify(current, user.password_hash)
-            hashed = await self.passwords.hash(normal_password(new)) if verified else None
+            # Told after the verification alone: a wrong guess is refused, and counted, as one.
+            is_same = verified and normal_password(new) == normal_password(current)
+            hashed = await self.passwords.hash(normal_password(new)) if verified and not is_same else None
         except TooBusy:
-            async with self.database.autocommit(EveryTenant()) as tx:
-                # Nothing was checked, so the attempt does not count.
-                await tx.attempts.release(user.email_key, client.network)
+            # Nothing was checked, so the attempt does not count.
+            await self._release(user, client)
             raise
+        if is_same:
+            # The current password was right.
+            await self._release(user, client)
+            raise ValidationError.on("newPassword", "is your current password: choose another")
         if hashed is None:
             async with self.database.transaction(EveryTenant()) as tx:
                 await record_own(tx, "password.change-refused", user.id, None, client, self.clock.now())
             raise ValidationError.on("currentPassword", "is not your current password")
         return hashed
+
+    async def _release(self, user: User, client: Client) -> None:
+        async with self.database.autocommit(EveryTenant()) as tx:
+            await tx.attempts.release(user.email_key, client.network)
 
     async def _usable_token(self, tx: AccountTransaction, purpose: Purpose, email: str, secret: str) -> OneTimeToken:
         # Looked up by the secret alone: without it the response, and its time, tell nothing about the address.

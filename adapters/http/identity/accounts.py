@@ -98,7 +98,8 @@ class AccountsController(Controller):
     @post(
         "/change-password",
         **action("auth.change-password", "Change one's own password", OWN_PASSWORD, "ACCOUNT_LOCKED"),
-        description="Ends every session, the caller's own included. Wrong guesses count towards the lock.",
+        description="Ends every session, the caller's own included. Wrong guesses count towards the lock. The new"
+        " password must be another than the current one.",
     )
     async def change(
         self, request: StrictRequest, data: JSONBody[ChangeForm], accounts: NamedDependency[Accounts]

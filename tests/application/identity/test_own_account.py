@@ -72,6 +72,25 @@ async def test_a_weak_new_password_costs_no_guess(service: InMemoryService) -> N
     await service.change(caller)
 
 
+async def test_the_current_password_is_no_new_one(service: InMemoryService) -> None:
+    await service.holder()
+    caller = service.caller(await service.login())
+    await service.change(caller, new="Paßwort \ufb01rst 2026")
+    caller = service.caller(await service.login("Paßwort \ufb01rst 2026"))
+    # NFKC makes the ligature two letters: it is the same password, however it is typed.
+    same = "Paßwort first 2026"
+    for _ in range(6):
+        with pytest.raises(ValidationError) as error:
+            await service.change(caller, "Paßwort \ufb01rst 2026", same)
+        assert fields(error) == {"newPassword"}
+    # A wrong guess is told as such, whatever it is to be changed to.
+    with pytest.raises(ValidationError) as error:
+        await service.change(caller, "a wrong password", "a wrong password")
+    assert fields(error) == {"currentPassword"}
+    assert await service.is_alive(caller)
+    await service.change(caller, same, "another password")
+
+
 async def test_unlocking_ends_the_lock(service: InMemoryService) -> None:
     root, user_id = await made_by_admin(service)
     for _ in range(5):

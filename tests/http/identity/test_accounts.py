@@ -195,6 +195,20 @@ async def test_a_locked_account_cannot_change_its_password(app: TestApp) -> None
     assert (await ask(app, "change-password", right, "reader"))[0] == 200
 
 
+async def test_the_password_that_an_administrator_set_must_be_changed_to_another(app: TestApp) -> None:
+    assert (await app.call("POST", "/api/users", as_whom="acme", json={**ADA, "roles": []})).status_code == 201
+    login = {"email": ADA["email"], "password": ADA["password"], "isPasswordEncrypted": False}
+    app.tokens["ada"] = (await ask(app, "login", login))[1]["data"]["token"]
+    body = {"currentPassword": ADA["password"], "newPassword": ADA["password"]}
+    refused = await ask(app, "change-password", body, "ada")
+    assert told(refused) == wrong(400, "VALIDATION_ERROR", "newPassword")
+    assert refused[1]["errors"][0]["message"] == "is your current password: choose another"
+    assert (await ask(app, "login", login))[1]["data"]["mustChangePassword"] is True
+    assert (await ask(app, "change-password", {**body, "newPassword": NEW}, "ada"))[0] == 200
+    changed = (await ask(app, "login", {**login, "password": NEW}))[1]["data"]
+    assert changed["mustChangePassword"] is False
+
+
 @pytest.mark.parametrize(
     ("name", "body", "field", "whom"),
     [
