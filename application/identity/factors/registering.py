@@ -88,6 +88,18 @@ class FactorRegistration:
         state = self.tickets.seal("totp", TotpState(user.id, secret), self.clock.now() + LIFETIME)
         return Begun(state=state, secret=base32(secret), uri=uri, qr_svg=self.drawn(uri))
 
+    def begun_kind(self, form: FinishForm) -> FactorKind:
+        """The kind of factor that the form finishes; where it has neither ``code`` nor ``response``, that of its state.
+
+        Raises ValidationError on the missing one of the two.
+        """
+        if isinstance(form.code, str):
+            return "totp"
+        if form.response is UNSET:
+            is_app = self.tickets.open("totp", form.state, TotpState, self.clock.now()) is not None
+            raise ValidationError.on("code" if is_app else "response", "is required")
+        return "passkey"
+
     async def finish(self, kind: FactorKind, user_id: UUID, form: FinishForm) -> NewFactor:
         """Raises ValidationError on ``state``, ``code`` or ``response``."""
         if kind == "passkey":
@@ -99,13 +111,15 @@ class FactorRegistration:
         return self._app(user_id, form)
 
     def _app(self, user_id: UUID, form: FinishForm) -> NewFactor:
+        if form.code is UNSET:
+            raise ValidationError.on("code", "is required")
         now = self.clock.now()
         opened = self.tickets.open("totp", form.state, TotpState, now)
         # Security: a state that was begun for another account must not give this one a secret that they know.
         if opened is None or opened.content.user_id != user_id:
             raise wrong_ticket("state")
         secret = opened.content.secret
-        step = matching_step(secret, "" if form.code is UNSET else form.code, now)
+        step = matching_step(secret, form.code, now)
         if step is None:
             raise ValidationError.on("code", WRONG_CODE)
         # The code that confirms the app counts as used: it cannot be shown again at a login.

@@ -27,7 +27,7 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, ValidationError
-from domain.identity.factors import FactorKind, Method, further, guesses_of
+from domain.identity.factors import Method, further, guesses_of
 from domain.identity.users import AccountState
 from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
@@ -93,9 +93,9 @@ class SecondFactor:
         """
         ticket, state = await self._opened(form.ticket, "enrolment")
         waiting = ticket.content.waiting
+        kind = self.registration.begun_kind(form)
         # Counted like a guess, so that a ticket gives five tries and no more.
         await self._reserve(state)
-        kind: FactorKind = "totp" if isinstance(form.code, str) else "passkey"
         _ensure_counts(ticket, kind, "code" if kind == "totp" else "response")
         # Asked before anything is stored: the recovery codes are shown once, by the login that follows.
         await self.entrance.ensure_application(state, waiting.preferred, waiting.app_id)

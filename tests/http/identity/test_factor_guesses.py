@@ -3,8 +3,8 @@
 import pytest_asyncio
 
 from domain.limits import FACTOR_GUESSES
-from tests.http.app import TestApp
-from tests.http.identity.factors import Person, actions
+from tests.http.app import Json, TestApp
+from tests.http.identity.factors import Person, actions, ask_for_factors
 from tests.http.identity.steps import claims_of
 
 
@@ -24,6 +24,27 @@ async def test_a_proof_without_its_parts_is_no_guess(person: Person) -> None:
         assert (refused.status_code, [error["field"] for error in refused.json()["errors"]]) == (400, missing)
     assert (await person.verify(ticket)).status_code == 200
     assert "factor.refused" not in await actions(person.app)
+
+
+async def test_a_factor_that_is_finished_without_its_part_is_told_which(person: Person) -> None:
+    for kind, missing in (("totp", "code"), ("passkeys", "response")):
+        begun = await person.done(f"factors/{kind}/begin", {})
+        refused = await person.post(f"factors/{kind}/finish", {"state": begun["state"]}, signed=True)
+        assert refused.status_code == 400
+        assert refused.json()["errors"] == [{"field": missing, "message": "is required"}]
+
+
+async def test_an_enrolment_without_its_part_is_told_which_and_is_no_guess(person: Person) -> None:
+    await ask_for_factors(person.app, claims_of(person.app.tokens[person.name])["tenant_id"])
+    ticket = (await person.login()).json()["mfa"]["ticket"]
+    begun: Json = {}
+    for kind, missing in (("passkey", "response"), ("totp", "code")) * 3:
+        begun = (await person.post("mfa/enrol", {"ticket": ticket, "kind": kind})).json()["data"]
+        refused = await person.post("mfa/enrol/finish", {"ticket": ticket, "state": begun["state"]})
+        assert refused.status_code == 400
+        assert refused.json()["errors"] == [{"field": missing, "message": "is required"}]
+    body = {"ticket": ticket, "state": begun["state"], "code": person.code(secret=begun["secret"])}
+    assert (await person.post("mfa/enrol/finish", body)).status_code == 200
 
 
 async def test_who_removes_the_factors_ends_the_lock_of_wrong_codes_and_who_unlocks_the_address_does_not(
