@@ -16,7 +16,7 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
-from domain.forms import documented
+from domain.forms import documented, text_errors
 from domain.identity.administration import (
     ensure_fits_token,
     ensure_keeps_name,
@@ -216,8 +216,8 @@ def _errors(form: RoleForm | RoleChange) -> list[FieldError]:
 
 
 def _name_errors(name: str) -> list[FieldError]:
-    errors = [*_length_errors("name", name, 1, NAME_LENGTH)]
-    if name != name.strip():
+    errors = text_errors("name", name, 1, NAME_LENGTH)
+    if not errors and name != name.strip():
         errors.append(FieldError("name", "takes no white space at its ends"))
     return errors or role_name_errors("name", name)
 

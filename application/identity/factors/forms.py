@@ -8,6 +8,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.ports.identity.factors import Factor
+from domain.errors import ValidationError
+from domain.forms import text_errors
 from domain.identity.factors import FACTOR_NAME_LENGTH, FactorKind, Method
 
 Name = Annotated[str, Meta(min_length=1, max_length=FACTOR_NAME_LENGTH)]
@@ -119,6 +121,12 @@ class RelatedOrigins(Struct):
     """Origins that may use this service's passkeys (WebAuthn Level 3, related origin requests)."""
 
     origins: list[str]
+
+
+def ensure_valid_name(name: str | UnsetType) -> None:
+    """Raises ValidationError on ``name``, which holds what the names of people hold."""
+    if errors := [] if name is UNSET else text_errors("name", name, 1, FACTOR_NAME_LENGTH):
+        raise ValidationError(fields=errors)
 
 
 def factor_item(factor: Factor) -> FactorItem:

@@ -11,6 +11,7 @@ from application.identity.factors.forms import (
     FinishForm,
     NewFactorItem,
     NewRecoveryCodes,
+    ensure_valid_name,
     factor_item,
     item_fields,
 )
@@ -53,7 +54,8 @@ class MyFactors:
         return await self.registration.begin(kind, state.user, factors)
 
     async def finish(self, caller: Caller, kind: FactorKind, form: FinishForm, client: Client) -> NewFactorItem:
-        """Raises ValidationError on ``state``, ``code`` or ``response``, and Conflict."""
+        """Raises ValidationError on ``name``, ``state``, ``code`` or ``response``, and Conflict."""
+        ensure_valid_name(form.name)
         new = await self.registration.finish(kind, caller.user_id, form)
         codes = await self._store(caller, new, client)
         item = NewFactorItem(**item_fields(new.factor))
@@ -74,7 +76,8 @@ class MyFactors:
 
     @retry_on_conflict
     async def rename(self, caller: Caller, factor_id: UUID, form: FactorForm) -> FactorItem:
-        """Raises NotFound, alike for another user's factor and an unknown one."""
+        """Raises ValidationError on ``name``, and NotFound, alike for another user's factor and an unknown one."""
+        ensure_valid_name(form.name)
         async with self.database.transaction(EveryTenant()) as tx:
             if not await tx.factors.rename(caller.user_id, factor_id, form.name):
                 raise NotFound

@@ -14,6 +14,7 @@ from application.identity.factors.forms import (
     EnrolledRefresh,
     EnrolledSwitch,
     VerifyForm,
+    ensure_valid_name,
 )
 from application.identity.factors.passkeys import Passkeys
 from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, UsedNonce, wrong_ticket
@@ -88,11 +89,12 @@ class SecondFactor:
     async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Completed:
         """Stores the factor and completes the login; the ticket is used up by success alone.
 
-        Raises ValidationError on ``ticket``, ``state``, ``code`` or ``response``, AccountLocked after five tries, and
-        Forbidden where the login's application would refuse it.
+        Raises ValidationError on ``ticket``, ``name``, ``state``, ``code`` or ``response``, AccountLocked after five
+        tries, and Forbidden where the login's application would refuse it.
         """
         ticket, state = await self._opened(form.ticket, "enrolment")
         waiting = ticket.content.waiting
+        ensure_valid_name(form.name)
         kind = self.registration.begun_kind(form)
         # Counted like a guess, so that a ticket gives five tries and no more.
         await self._reserve(state)

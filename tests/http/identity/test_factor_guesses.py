@@ -34,16 +34,19 @@ async def test_a_factor_that_is_finished_without_its_part_is_told_which(person: 
         assert refused.json()["errors"] == [{"field": missing, "message": "is required"}]
 
 
-async def test_an_enrolment_without_its_part_is_told_which_and_is_no_guess(person: Person) -> None:
+async def test_an_enrolment_without_its_part_or_with_a_wrong_name_is_no_guess(person: Person) -> None:
     await ask_for_factors(person.app, claims_of(person.app.tokens[person.name])["tenant_id"])
     ticket = (await person.login()).json()["mfa"]["ticket"]
     begun: Json = {}
-    for kind, missing in (("passkey", "response"), ("totp", "code")) * 3:
+    for kind, missing in (("passkey", "response"), ("totp", "code")) * 2:
         begun = (await person.post("mfa/enrol", {"ticket": ticket, "kind": kind})).json()["data"]
         refused = await person.post("mfa/enrol/finish", {"ticket": ticket, "state": begun["state"]})
         assert refused.status_code == 400
         assert refused.json()["errors"] == [{"field": missing, "message": "is required"}]
     body = {"ticket": ticket, "state": begun["state"], "code": person.code(secret=begun["secret"])}
+    for _ in range(2):
+        refused = await person.post("mfa/enrol/finish", {**body, "name": "Two\nlines"})
+        assert [error["field"] for error in refused.json()["errors"]] == ["name"]
     assert (await person.post("mfa/enrol/finish", body)).status_code == 200
 
 

@@ -45,6 +45,24 @@ async def test_factors_are_listed_renamed_and_removed(person: Person) -> None:
     assert (await actions(person.app)).count("factor.removed") == 2
 
 
+async def test_a_factor_s_name_holds_what_other_names_hold(person: Person) -> None:
+    made = await person.add_app()
+    begun, key = await person.done("factors/totp/begin", {}), await person.done("factors/passkeys/begin", {})
+    of_app = {"state": begun["state"], "code": person.code(secret=begun["secret"])}
+    of_key = {"state": key["state"], "response": person.key.make(key["options"])}
+    for name in ("Two\nlines", "Two\u2028lines", "enohP\u202e", "\u200b"):
+        for method, path, body in (
+            ("PUT", made["id"], {}),
+            ("POST", "totp/finish", of_app),
+            ("POST", "passkeys/finish", of_key),
+        ):
+            json = {**body, "name": name}
+            refused = await person.app.call(method, f"/api/auth/factors/{path}", as_whom=person.name, json=json)
+            assert (refused.status_code, [error["field"] for error in refused.json()["errors"]]) == (400, ["name"])
+    # What was begun is not used up.
+    await person.done("factors/passkeys/finish", {**of_key, "name": "Key"}, 201)
+
+
 async def test_a_factor_of_somebody_else_is_no_factor(person: Person) -> None:
     made = await person.add_app()
     for method, body in (("PUT", {"name": "Mine"}), ("DELETE", None)):

@@ -59,6 +59,14 @@ async def test_a_tenants_role_is_changed_though_the_system_has_one_of_its_name(t
     assert taken.status_code == 409
 
 
+async def test_a_role_s_name_holds_what_other_names_hold(tenants: TwoTenants) -> None:
+    made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
+    for name in ("Line\u2028break", "Para\u2029graph", "Line\nbreak", "\u2800"):
+        for method, path in (("POST", "/api/roles"), ("PUT", f"/api/roles/{made.json()['data']['id']}")):
+            refused = await tenants.call("admin", method, path, {"name": name})
+            assert (refused.status_code, [error["field"] for error in refused.json()["errors"]]) == (400, ["name"])
+
+
 async def test_all_wrong_fields_of_a_change_are_named(tenants: TwoTenants) -> None:
     made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
     body = {"name": " New ", "description": "d" * 5_000, "permissions": ["not a permission"]}
