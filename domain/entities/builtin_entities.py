@@ -31,6 +31,9 @@ class Application(Struct, rename="camel", kw_only=True):
     redirect_urls: list[str] | None = None
 
     def check(self, before: "Application | None") -> Iterator[FieldError]:
+        # Named in a header, which is read as Latin-1 and trimmed; ids from before this rule are named in bodies.
+        if (before is None or before.app_id != self.app_id) and not all("!" <= char <= "~" for char in self.app_id):
+            yield FieldError("appId", "takes printable ASCII characters without spaces")
         # A name that was stored before this rule keeps nobody from changing the rest, as from closing the application.
         is_kept = before is not None and before.required_permission == self.required_permission
         if not is_kept and self.required_permission is not None and not is_permission(self.required_permission):

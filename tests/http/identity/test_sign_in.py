@@ -3,11 +3,14 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import httpx
 import pytest
 
 from adapters.http.app import HttpSettings
+from application.ports.entities.records import Act, NewRow
+from domain.scope import EveryTenant
 from entrypoints.settings.settings import read_settings
 from entrypoints.social import social_providers
 from entrypoints.use_cases import assemble
@@ -170,6 +173,34 @@ async def test_an_application_asks_for_a_permission_that_a_role_can_hold(app: Te
     (detail,) = answer.json()["error"]["details"]
     assert detail["field"] == "requiredPermission"
     assert detail["message"].startswith("takes <action>:<resource>")
+
+
+@pytest.mark.parametrize("app_id", ["\u00e4pp", "my app", " app", "app\n", "\u0430pp"])
+async def test_a_new_application_has_an_id_that_the_header_can_name(app: TestApp, app_id: str) -> None:
+    body = {"appId": app_id, "name": "Shop"}
+    refused = await app.call("POST", "/api/applications", as_whom="root", json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "UNPROCESSABLE_ENTITY")
+    assert [detail["field"] for detail in refused.json()["error"]["details"]] == ["appId"]
+    named = await app.call("POST", "/api/applications", as_whom="root", json={**body, "appId": "Shop/2~a"})
+    assert named.status_code == 201
+    assert (await ask(app, "Shop/2~a")).status_code == 200
+
+
+async def test_an_application_with_an_id_of_before_is_named_in_the_body_and_changed(app: TestApp) -> None:
+    made, adapters = UUID("01900000-0000-7000-8000-00000000000a"), app.adapters
+    values: Json = {"app_id": "\u00e4pp", "name": "Shop", "is_active": True}
+    values |= {"allowed_tenant_ids": None, "required_permission": None, "redirect_urls": None}
+    async with adapters.database.transaction(EveryTenant()) as tx:
+        act = Act(by=None, at=adapters.clock.now())
+        await tx.records.add(adapters.registry["applications"], [NewRow(made, values)], act)
+    assert (await ask(app, None, requestedAppId="\u00e4pp")).status_code == 200
+    path = f"/api/applications/{made}"
+    sent_back = {"appId": "\u00e4pp", "name": "Old shop", "isActive": False}
+    changed = await app.call("PUT", path, as_whom="root", json=sent_back)
+    assert (changed.status_code, changed.json()["data"]["appId"]) == (200, "\u00e4pp")
+    assert (await ask(app, None, requestedAppId="\u00e4pp")).status_code == 403
+    refused = await app.call("PUT", path, as_whom="root", json={"appId": "\u00e4pp2"})
+    assert [detail["field"] for detail in refused.json()["error"]["details"]] == ["appId"]
 
 
 async def test_an_application_id_that_could_not_be_registered_is_refused(app: TestApp) -> None:
