@@ -17,7 +17,7 @@ from domain.limits import Lockout
 from domain.scope import Permission
 
 # Said by every adapter alike: the twin of a service in memory answers as PostgreSQL does.
-ROLE_HELD = "Somebody still holds this role: take it from them first."
+ROLE_HELD = "Users, members of tenants or service accounts still hold this role: take it from them first."
 PERMISSION_TAKEN = "There is a permission of this name already."
 
 
@@ -188,7 +188,7 @@ class Roles(Protocol):
         ...
 
     async def remove(self, role_id: UUID) -> None:
-        """Deletes the role. Raises Conflict while a user holds it."""
+        """Deletes the role. Raises Conflict while a user, a member of any tenant or a service account holds it."""
         ...
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:

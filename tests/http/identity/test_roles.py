@@ -59,6 +59,17 @@ async def test_a_tenants_role_is_changed_though_the_system_has_one_of_its_name(t
     assert taken.status_code == 409
 
 
+async def test_who_may_hold_a_role_that_cannot_be_deleted_is_told(tenants: TwoTenants) -> None:
+    made = (await tenants.call("root", "POST", "/api/roles", {"name": "Auditor", "permissions": []})).json()["data"]
+    program = {"name": "Nightly import", "roles": ["Auditor"]}
+    assert (await tenants.call("admin", "POST", "/api/service-accounts", program)).status_code == 201
+    listed = (await tenants.call("root", "GET", "/api/roles")).json()["items"]
+    assert [role["userCount"] for role in listed if role["id"] == made["id"]] == [0]
+    refused = await tenants.call("root", "DELETE", f"/api/roles/{made['id']}")
+    assert refused.status_code == 409
+    assert "members of tenants or service accounts" in refused.json()["errorMessage"]
+
+
 async def test_a_role_s_name_holds_what_other_names_hold(tenants: TwoTenants) -> None:
     made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
     for name in ("Line\u2028break", "Para\u2029graph", "Line\nbreak", "\u2800"):
