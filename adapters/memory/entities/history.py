@@ -35,9 +35,17 @@ def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: t
 
 
 def version_of(row: Row) -> int:
-    version = row["version"]
+    """The row's version, and 0 for a row of an entity without versions."""
+    version = row.get("version", 0)
     assert isinstance(version, int)
     return version
+
+
+def touched(row: Row, act: Act) -> Row:
+    """Values that tell of a change of the row; none for a row of an entity without versions."""
+    if "version" not in row:
+        return {}
+    return {"updated_at": act.at, "updated_by": act.by, "version": version_of(row) + 1}
 
 
 def _changes(model: EntityModel, before: Row | None, after: Row) -> list[FieldChange]:

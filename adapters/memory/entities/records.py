@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from adapters.memory.entities.history import record
+from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.removing import MemoryRemoval
 from adapters.memory.entities.restoring import MemoryRestoring
@@ -81,7 +81,7 @@ class MemoryRecords:
         self._ensure_one_tenant(model)
         living = [row_id for row_id in dict.fromkeys(ids) if self._rows.get(model, row_id) is not None]
         found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
-        if not all(is_wanted(version, row_version(row)) for row in found):
+        if not all(is_wanted(version, version_of(row)) for row in found):
             raise PreconditionFailed
         self._removal(act).remove(model, found, is_final=False)
         return living
@@ -90,7 +90,7 @@ class MemoryRecords:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id, include_deleted=True) for row_id in dict.fromkeys(ids)}
         found = {row_id: row for row_id, row in rows.items() if row is not None}
-        if not all(is_wanted(version, row_version(row)) for row in found.values()):
+        if not all(is_wanted(version, version_of(row)) for row in found.values()):
             raise PreconditionFailed
         self._removal(act).remove(model, list(found.values()), is_final=True)
         return list(found)
@@ -100,7 +100,7 @@ class MemoryRecords:
         row = self._rows.get(model, row_id, include_deleted=True)
         if row is None:
             raise NotFound
-        if not (is_living(row) or is_wanted(version, row_version(row))):
+        if not (is_living(row) or is_wanted(version, version_of(row))):
             raise PreconditionFailed
         along = MemoryRestoring(self.tables, self.registry, act).restore(model, row)
         stored = RowReader(self._rows).get(model, row_id, WHOLE)
@@ -135,7 +135,7 @@ class MemoryRecords:
         table = self.tables.setdefault(model.table, {})
         for before_row, row in zip(before, rows, strict=True):
             # A change without values keeps the version and adds no entry to the history.
-            if before_row is None or before_row["version"] != row["version"]:
+            if before_row is None or version_of(before_row) != version_of(row):
                 record(self.tables, model, act, "created" if before_row is None else "changed", (before_row, row))
         stored = [row["id"] for row in rows]
         table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
@@ -179,26 +179,20 @@ def named(wire: str, number: int, count: int) -> str:
     return wire if count == 1 else f"items[{number}].{wire}"
 
 
-def row_version(row: Row) -> int:
-    version = row["version"]
-    assert isinstance(version, int)
-    return version
-
-
 def _current(model: EntityModel, row: Row) -> Current:
-    return Current(row_version(row), {field.name: row[field.name] for field in model.declared})
+    return Current(version_of(row), {field.name: row[field.name] for field in model.declared})
 
 
 def changed_row(row: Row, values: Row, act: Act) -> Row:
     """The row with the values as it is going to be stored; without values it stays as it is, its version too."""
     if not values:
         return row
-    return {**row, **values, "updated_at": act.at, "updated_by": act.by, "version": row_version(row) + 1}
+    return {**row, **values, **touched(row, act)}
 
 
 def _ensure_versions(changes: Sequence[Change], rows: Sequence[Row]) -> None:
     pairs = enumerate(zip(changes, rows, strict=True))
-    stale = [number for number, (change, row) in pairs if not is_wanted(change.version, row_version(row))]
+    stale = [number for number, (change, row) in pairs if not is_wanted(change.version, version_of(row))]
     if stale:
         fields = [FieldError(named("version", number, len(rows)), PreconditionFailed.sentence) for number in stale]
         raise PreconditionFailed(fields=fields if len(rows) > 1 else ())

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from uuid import UUID
 
-from adapters.memory.entities.history import record, version_of
+from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living
 from adapters.memory.store import Row, Tables
 from application.ports.entities.history import Action
@@ -37,13 +37,12 @@ class MemoryRemoval:
                 (root, key[0].plural, key[1], name) for key in forbidding for root, name in self._restricting[key]
             )
             raise StillReferredTo([_key(model, row)[1] for row in rows], StillReferredTo.counted(referring))
-        marked = {"is_deleted": True, "deleted_at": self.act.at, "deleted_by": self.act.by}
         for key, for_good in self._deletions.items():
             if not for_good:
-                self._change(key, "deleted", {**marked, "deleted_with": self._roots[key]})
+                self._mark(key)
         for (key, name), for_good in self._cleared.items():
             if key not in self._deletions or (for_good and not self._deletions[key]):
-                self._change(key, "changed", {name: None, "updated_at": self.act.at, "updated_by": self.act.by})
+                self._clear(key, name)
         for key in [key for key, for_good in self._deletions.items() if for_good]:
             self._purge(key)
 
@@ -92,18 +91,27 @@ class MemoryRemoval:
             and (is_final or is_living(other))
         ]
 
-    def _change(self, key: Key, action: Action, values: Row) -> None:
+    def _mark(self, key: Key) -> None:
         model, row_id = key
         row = self.tables[model.table][row_id]
-        changed = {**row, **values, "version": version_of(row) + 1}
-        self.tables[model.table][row_id] = changed
-        record(self.tables, model, self.act, action, (row, changed))
+        marked = {"is_deleted": True, "deleted_at": self.act.at, "deleted_by": self.act.by}
+        with_root = {"deleted_with": self._roots[key], "version": version_of(row) + 1}
+        self._store(key, "deleted", {**row, **marked, **with_root})
+
+    def _clear(self, key: Key, name: str) -> None:
+        model, row_id = key
+        row = self.tables[model.table][row_id]
+        self._store(key, "changed", {**row, name: None, **touched(row, self.act)})
+
+    def _store(self, key: Key, action: Action, changed: Row) -> None:
+        model, row_id = key
+        before, self.tables[model.table][row_id] = self.tables[model.table][row_id], changed
+        record(self.tables, model, self.act, action, (before, changed))
 
     def _purge(self, key: Key) -> None:
         model, row_id = key
         row = self.tables[model.table].pop(row_id)
-        if model.declaration.history:  # rows that nobody writes have no version, and no history either
-            record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
+        record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
 
 
 def _key(model: EntityModel, row: Row) -> Key:

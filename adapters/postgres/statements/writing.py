@@ -52,12 +52,15 @@ def owner_columns(model: EntityModel) -> dict[str, Value]:
     return {"tenant_id": TENANT} if model.tenant_owned else {}
 
 
-def creation_columns() -> dict[str, Value]:
+def creation_columns(model: EntityModel) -> dict[str, Value]:
+    """Columns that tell of a creation; none where the routes only show the entity (``writable=False``)."""
+    if not model.has_versions:
+        return {}
     return {"created_at": AT, "updated_at": AT, "created_by": BY, "updated_by": BY, "version": constant(1)}
 
 
 def update_columns(rows: FromClause) -> dict[str, Value]:
-    """Columns that tell of a change; none where the entity is only shown (``writable=False``)."""
+    """Columns that tell of a change; none where the routes only show the entity (``writable=False``)."""
     if "version" not in rows.c:
         return {}
     return {"updated_at": AT, "updated_by": BY, "version": next_version(rows)}
@@ -65,6 +68,12 @@ def update_columns(rows: FromClause) -> dict[str, Value]:
 
 def next_version(rows: FromClause) -> Value:
     return rows.c.version + constant(1)
+
+
+def version_of(rows: FromClause) -> Value:
+    """The column ``version``, and 0 where rows have none."""
+    # and no constant(), whose value SQLAlchemy leaves out of a RETURNING
+    return rows.c.version if "version" in rows.c else sa.literal_column("0", sa.Integer())
 
 
 def owned_and_living(model: EntityModel, rows: FromClause) -> list[Truth]:
@@ -97,4 +106,4 @@ def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
     """The whole row as it is shown, and behind that its id and version: what ``row_encoder.stored`` reads."""
     fields = [value.label(name) for name, value in json_columns(model, rows)]
     # no field has a blank in its name
-    return [*fields, rows.c.id.label("row id"), rows.c.version.label("row version")]
+    return [*fields, rows.c.id.label("row id"), version_of(rows).label("row version")]

@@ -142,7 +142,7 @@ def insert_incoming(
     """
     incoming, table = _incoming(model), table_of(registry, model)
     sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
-    values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns()}
+    values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns(model)}
     # in the order of the file: of two rows with one unique value the first is stored
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
     if is_upsert:

@@ -86,7 +86,7 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowSt
     """A row by its id. Behind the columns of the answer comes the version."""
     making = SelectRows(registry, model, shape)
     parts, joined = making.answer(making.rows)
-    version = making.rows.c.version if "version" in model.by_name else constant(0)
+    version = making.rows.c.version if model.has_versions else constant(0)
     where = [*making.reached(), making.rows.c.id == parameter("id", sa.Uuid())]
     columns = [*labelled(parts), version.label("seen")]
     return row_statement(columns, sa.select().select_from(joined).where(*where), parts, making.lists)

@@ -32,6 +32,7 @@ from adapters.postgres.statements.writing import (
     transfer_type,
     transferred,
     update_columns,
+    version_of,
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
@@ -66,7 +67,7 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     given = _given_rows([_IDS], model.declared)
     problems = _problems(_missing(registry, model, model.declared, given))
     sent = {field.name: given.c[field.name] for field in model.declared}
-    values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns()}
+    values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns(model)}
     # rows are stored in the order in which they were sent, whatever way the planner takes
     rows = sa.select(*values.values()).where(~exists_in(problems)).order_by(given.c[PLACE])
     written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
@@ -101,7 +102,8 @@ def update_rows(
     back = {field.name: stored[field.name] for field in were} | ({"is_deleted": sa.false()} if is_hidden else {})
     update = (
         sa.update(table)
-        .values({**back, **changed, **acted})
+        # where nothing was sent, and nothing tells of a change, the rows are answered as they are
+        .values({**back, **changed, **acted} or {"id": table.c.id})
         .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
     )
     written = update.returning(*table.c).cte("written rows")
@@ -115,7 +117,7 @@ def current_rows(registry: Registry, model: EntityModel, *, locked: bool, shares
     With ``shares`` they are locked against changes alone.
     """
     table = table_of(registry, model)
-    columns = [table.c.id, table.c.version, *(table.c[name] for name in model.names)]
+    columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in model.names)]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
     return compiled(rows.with_for_update(read=shares) if locked else rows)
 
@@ -149,7 +151,7 @@ def _was(field: FieldModel) -> str:
 def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:
     """The rows to update, locked, so that the version that is compared is the newest there is."""
     # a history compares the columns with what they become
-    columns = table.c if model.declaration.history else [table.c.id, table.c.version]
+    columns = table.c if model.declaration.history else [table.c.id, version_of(table).label("version")]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
     # two batches lock the rows that they share in one order, and cannot wait for each other
     return materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
@@ -201,7 +203,7 @@ def _missing(
 def _unseen(given: CTE, before: CTE) -> Select[Any]:
     """Problems of rows that do not exist, and of rows with another version than the caller saw."""
     wrong = sa.case((before.c.id.is_(None), constant("id")), else_=constant("version"))
-    unseen = before.c.id.is_(None) | (given.c.version != before.c.version)
+    unseen = before.c.id.is_(None) | (given.c.version != version_of(before))
     return _problem(given, wrong).select_from(given.outerjoin(before, before.c.id == given.c.id)).where(unseen)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import FromClause, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.history import history_lines, with_history
-from adapters.postgres.schema.sql import DELETED_WITH
+from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
@@ -27,6 +27,7 @@ from adapters.postgres.statements.writing import (
     owned_and_living,
     stored_columns,
     update_columns,
+    version_of,
 )
 from domain.entities.declaration import EntityModel, Registry
 
@@ -47,7 +48,7 @@ def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> Comp
     """Locks the rows to delete, and selects their versions; ``is_final`` includes rows that are marked deleted."""
     table = table_of(registry, model)
     which = owner(model, table) if is_final else owned_and_living(model, table)
-    rows = sa.select(table.c.id, table.c.version).where(*which, is_among(table.c.id))
+    rows = sa.select(table.c.id, version_of(table).label("version")).where(*which, is_among(table.c.id))
     return compiled(rows.order_by(table.c.id).with_for_update())
 
 
@@ -172,7 +173,9 @@ def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Locks the row to restore, and selects its version and whether it is deleted."""
     table = table_of(registry, model)
-    return compiled(sa.select(table.c.version, table.c.is_deleted).where(*_these(model, table)).with_for_update())
+    is_deleted = table.c.is_deleted if is_soft(model) else sa.false().label("is_deleted")
+    row = sa.select(version_of(table).label("version"), is_deleted).where(*_these(model, table))
+    return compiled(row.with_for_update())
 
 
 @lru_cache(REMEMBERED)

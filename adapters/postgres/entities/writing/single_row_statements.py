@@ -21,6 +21,7 @@ from adapters.postgres.statements.writing import (
     owner_columns,
     stored_columns,
     update_columns,
+    version_of,
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
@@ -40,7 +41,7 @@ def is_plain(model: EntityModel) -> bool:
 def insert_row(registry: Registry, model: EntityModel, references: tuple[str, ...]) -> CompiledStatement:
     """Inserts a row; ``references`` are the fields that refer to another row, without those whose value is null."""
     table, sent = table_of(registry, model), _sent(model.declared)
-    values = {**owner_columns(model), "id": _ID, **sent, **creation_columns()}
+    values = {**owner_columns(model), "id": _ID, **sent, **creation_columns(model)}
     row = sa.select(*values.values()).where(*_references_hold(registry, model, references, sent))
     return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table)))
 
@@ -55,7 +56,7 @@ def update_row(
     update = (
         sa.update(table)
         .values({**sent, **update_columns(table)})
-        .where(*owned_and_living(model, table), table.c.id == _ID, version.is_(None) | (table.c.version == version))
+        .where(*owned_and_living(model, table), table.c.id == _ID, version.is_(None) | (version_of(table) == version))
         .where(*_references_hold(registry, model, references, sent))
     )
     return compiled(update.returning(*stored_columns(model, table)))
