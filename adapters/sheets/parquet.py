@@ -11,13 +11,11 @@ from polars.exceptions import PanicException, PolarsError
 
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.file_headers import MOST_COLUMNS, fields_by_title, is_passed_over
 from domain.entities.sheets import (
     LARGEST_INFLATED,
-    MOST_COLUMNS,
     MOST_ROWS,
     ImportOptions,
-    fields_by_title,
-    is_passed_over,
 )
 from domain.errors import BadRequest, FieldError, PayloadTooLarge, ValidationError
 

@@ -20,7 +20,8 @@ from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, E
 from adapters.sheets.row_text import RowText
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
-from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError, read_header, version_place
+from domain.entities.file_headers import read_header, version_place
+from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError
 from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
 
 AT_A_TIME = 500

@@ -1,4 +1,4 @@
-"""Rows as files: exported columns, imported headers and cells, the escape of formulas, and errors of rows."""
+"""Rows as files: exported columns, imported cells, the escape of formulas, and errors of rows."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,14 +13,13 @@ from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.exact_values import whole_number
 from domain.entities.query.query import View, at_end, response_fields
-from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.errors import FieldError, UnprocessableEntity, ValidationError, unknown_name
+from domain.entities.server_fields import SERVER_OWNED
+from domain.errors import FieldError, UnprocessableEntity, ValidationError
 from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
 MOST_ROWS = 200_000
-MOST_COLUMNS = 1_000
 MOST_ERRORS = 1_000
 MOST_XLSX_ROWS = 1_048_575
 """Most rows of an xlsx sheet below its header."""
@@ -36,10 +35,6 @@ _ESCAPED = re.compile(FORMULA.replace("'*", "'+"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
 _BOOLEANS = {"true": True, "false": False}
-_SERVER_OWNED = {field.wire.lower() for field in SERVER_OWNED}
-_MOST_HEADER_ERRORS = 20
-"""Most wrong columns that are named: a mistaken delimiter makes thousands of them."""
-
 Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
 """Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
@@ -190,64 +185,6 @@ def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
     return next(model.by_name[constraint.fields[0]] for constraint in model.unique if len(constraint.fields) == 1)
 
 
-def read_header(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: FieldAccess = EVERY_FIELD
-) -> list[FieldModel | None]:
-    """The field of each column, None for columns that the server owns and an import ignores.
-
-    Raises ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
-    ``[None, <sku>, <price>]``.
-    """
-    if len(names) > MOST_COLUMNS:
-        raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
-    renamed = {name.strip().lower(): target for name, target in renames.items()}
-    spelt = {name.strip().lower(): name for name in renames}
-    known = [field.wire for field in model.declared if field.wire not in may.unknown]
-    by_wire = {wire.lower(): model.by_wire[wire.lower()] for wire in known}
-    errors: list[FieldError] = []
-    found: list[FieldModel | None] = []
-    for number, name in enumerate(names, start=1):
-        title = (name or "").strip()
-        wire = renamed.pop(title.lower(), title)
-        field = by_wire.get(wire.lower())
-        if field is not None and field in found:
-            errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
-        if field is None and not _is_ignored(model, wire):
-            errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
-        found.append(field)
-    # Renamings that are left name no column of the file.
-    errors += [FieldError(f"options.columns.{spelt[title]}", "is no column of the file") for title in renamed]
-    if not errors and not any(found):
-        errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
-    if errors:
-        raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
-    return found
-
-
-def is_passed_over(field: FieldModel, options: ImportOptions) -> bool:
-    """Whether the cells of the field are not read: the server sets it, and an upsert does not compare it."""
-    return field.server_owned and not (options.mode == "upsert" and field.name == VERSION.name)
-
-
-def version_place(names: Sequence[str | None], renames: Mapping[str, str]) -> int | None:
-    """Place of the first column ``version``, None without it. An upsert compares it with the stored row."""
-    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
-    titles = ((name or "").strip().lower() for name in names)
-    return next((place for place, title in enumerate(titles) if renamed.get(title, title) == VERSION.wire), None)
-
-
-def _is_ignored(model: EntityModel, wire: str) -> bool:
-    # An export contains audit fields and the fields of included rows; importing it again must work.
-    relation, dot, _ = wire.lower().partition(".")
-    return wire.lower() in _SERVER_OWNED or (bool(dot) and relation in {name.lower() for name in model.relations})
-
-
-def _unknown(title: str, wire: str, known: Sequence[str]) -> str:
-    if not title:
-        return "has no name"
-    return unknown_name(wire, known) if wire == title else f"is renamed to {wire!r}, which {unknown_name(wire, known)}"
-
-
 def cell_value(field: FieldModel, text: str) -> object:
     """The cell as it would be in a JSON body: ``"12"`` is 12 for an integer.
 
@@ -273,15 +210,6 @@ def _list(text: str) -> object:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return text
-
-
-def fields_by_title(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str]
-) -> list[FieldModel | None]:
-    """The field that each column names, None where it names none: ``read_header`` without its errors."""
-    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
-    titles = [(name or "").strip().lower() for name in names]
-    return [model.by_wire.get(renamed.get(title, title)) for title in titles]
 
 
 READERS: Mapping[Kind, Callable[[str], object]] = {

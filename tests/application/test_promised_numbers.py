@@ -22,7 +22,7 @@ from application.identity.service_accounts import forms, key_authentication
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, retention, scope
-from domain.entities import sheets
+from domain.entities import file_headers, sheets
 from domain.entities.query import query, read_query, vocabulary
 from domain.identity import (
     domains,
@@ -118,7 +118,7 @@ PROMISED = {
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),
     "rows of a file": (sheets.MOST_ROWS, 200_000),
-    "columns of a file": (sheets.MOST_COLUMNS, 1_000),
+    "columns of a file": (file_headers.MOST_COLUMNS, 1_000),
     "seconds after which a place is asked for again": (places.RETRY_AFTER, 10),
     "errors that an import names": (sheets.MOST_ERRORS, 1_000),
     "rows of an import that renews statistics": (imports.ANALYZED_FROM, 10_000),

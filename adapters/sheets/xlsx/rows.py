@@ -11,7 +11,8 @@ from adapters.sheets.xlsx.values import CellReader, WrongCell
 from adapters.sheets.xlsx.workbook import SheetPart, read_date_styles, read_workbook, shared_texts
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.sheets import LARGEST_INFLATED, ImportOptions, fields_by_title, is_passed_over
+from domain.entities.file_headers import fields_by_title, is_passed_over
+from domain.entities.sheets import LARGEST_INFLATED, ImportOptions
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
 
 

@@ -11,9 +11,10 @@ from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
+from domain.entities.file_headers import read_header
 from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
-from domain.entities.sheets import escaped, read_header, read_options, unescaped
+from domain.entities.sheets import escaped, read_options, unescaped
 from domain.errors import ValidationError
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
