@@ -20,7 +20,7 @@ from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, E
 from adapters.sheets.row_text import RowText
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
-from domain.entities.file_headers import read_header, version_place
+from domain.entities.file_headers import ensure_key, read_header, version_place
 from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError
 from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
 
@@ -84,6 +84,7 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
     if isinstance(header[1], BadRow):
         raise BadRequest(f"Row {header[0]} {header[1].message}")
     fields = read_header(model, header[1], job.options.columns, job.may)
+    ensure_key(model, fields, job.options)
     send(out, READY)
     version = version_place(header[1], job.options.columns)
     writer = RowText(model, fields, job, is_escaped=is_csv, version=version)

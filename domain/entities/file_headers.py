@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.entities.sheets import ImportOptions
+from domain.entities.sheets import ImportOptions, key_field
 from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_COLUMNS = 1_000
@@ -46,6 +46,12 @@ def read_header(
     if errors:
         raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
     return found
+
+
+def ensure_key(model: EntityModel, fields: Sequence[FieldModel | None], options: ImportOptions) -> None:
+    """Raises ValidationError where the columns lack the key of an upsert, which would then find no stored row."""
+    if options.mode == "upsert" and (key := key_field(model, options)) not in fields:
+        raise ValidationError.on("options.key", f"is {key.wire}, of which the file has no column")
 
 
 def is_passed_over(field: FieldModel, options: ImportOptions) -> bool:

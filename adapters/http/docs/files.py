@@ -26,7 +26,7 @@ IMPORT_FORM: Json = {
             "additionalProperties": False,
             "properties": {
                 "mode": {"type": "string", "enum": ["create", "upsert"], "default": "create"},
-                "key": _TEXT | {"description": "The unique field by which an upsert finds the row that is there."},
+                "key": _TEXT | {"description": "The unique field by which an upsert finds rows; a column of the file."},
                 "atomic": _YES | {"description": "Any error stores nothing: 400 with the same list."},
                 "dryRun": _YES | {"description": "Stores nothing, and reports what it would have."},
                 "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},

@@ -14,13 +14,13 @@ from adapters.sheets.reader import read
 from adapters.sheets.row_text import NO_TEXT
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
-from domain.entities.declaration import entity
+from domain.entities.declaration import entity, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import ImportOptions, Mode
 from tests.adapters.sheets.test_wrong_rows import frames
 
 
-@entity("wordlists")
+@entity("wordlists", unique=[unique("name")])
 class Wordlist(Struct, rename="camel", kw_only=True):
     name: str
     words: Annotated[list[str], Meta(max_length=10)]

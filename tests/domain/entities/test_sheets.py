@@ -11,7 +11,7 @@ from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
-from domain.entities.file_headers import read_header
+from domain.entities.file_headers import ensure_key, read_header
 from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import escaped, read_options, unescaped
@@ -143,3 +143,20 @@ def test_wrong_options_are_named(body: dict[str, object], field: str) -> None:
     with pytest.raises(ValidationError) as refused:
         read_options(PRODUCT, body)
     assert [detail.field for detail in refused.value.fields] == [field]
+
+
+def test_an_upsert_needs_a_column_of_its_key() -> None:
+    @entity("books", unique=[unique("serial")])
+    class Book(Struct):
+        title: str
+        serial: str | None = None
+
+    books = build_registry([Book])["books"]
+    options = read_options(books, {"mode": "upsert", "key": "SERIAL"})
+    ensure_key(books, read_header(books, ["title", "Nummer"], {"nummer": "serial"}), options)
+    with pytest.raises(ValidationError) as refused:
+        ensure_key(books, read_header(books, ["title"], {}), options)
+    assert [(wrong.field, wrong.message) for wrong in refused.value.fields] == [
+        ("options.key", "is serial, of which the file has no column")
+    ]
+    ensure_key(books, read_header(books, ["title"], {}), read_options(books, {}))
