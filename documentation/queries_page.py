@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from documentation.markdown import code, codes, sections, table
 from domain.entities.declaration import Kind, Registry
-from domain.entities.query import read_query, vocabulary
+from domain.entities.query import read_query
 from domain.entities.query.operators import BOUNDS, OPERATORS
 from domain.entities.query.parameters import operator_meanings, settings_of
-from domain.entities.query.query import LARGEST_PAGE, MOST_INCLUDED, Operator
+from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
 from domain.entities.query.vocabulary import Vocabulary
 from entrypoints.entities import load_registry
 
@@ -84,7 +84,7 @@ def _limits() -> str:
         ("Relations in `include`", read_query.MAX_INCLUDES),
         ("Lists of related rows in an answer", f"{MOST_INCLUDED} MiB"),
         ("Texts and lists of a page of several rows", f"{LARGEST_PAGE} MiB"),
-        ("Steps of a path", vocabulary.MAX_STEPS),
+        ("Steps of a path", MAX_STEPS),
         ("Rows on a page", read_query.MAX_PAGE_SIZE),
         ("Rows on a page, unless it is said", read_query.DEFAULT_PAGE_SIZE),
     )

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import FieldAccess
-from domain.entities.sheets import Column, ImportOptions, RowError
+from domain.entities.sheets import NO_RELATED_COLUMNS, Column, ImportOptions, RelatedColumns, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
 
 HEAD = struct.Struct("<cI")
@@ -33,11 +33,12 @@ class Entity(Struct, frozen=True):
 
 
 class ReadJob(Struct, frozen=True, kw_only=True):
-    """Order to read a file; ``may`` says which fields the caller may write."""
+    """Order to read a file; ``may`` says which fields the caller may write; ``related`` columns are passed over."""
 
     entity: Entity
     options: ImportOptions
     may: FieldAccess
+    related: RelatedColumns = NO_RELATED_COLUMNS
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):

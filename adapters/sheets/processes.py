@@ -57,7 +57,7 @@ class ProcessSheets:
 
     @asynccontextmanager
     async def read(self, model: EntityModel, upload: BinaryIO, reading: ImportRequest) -> AsyncIterator[ReadSheet]:
-        job = ReadJob(entity=entity_of(model), options=reading.options, may=reading.may)
+        job = ReadJob(entity=entity_of(model), options=reading.options, may=reading.may, related=reading.related)
         if _is_small(upload) and shows_its_lines(reading.options.encoding):
             async with self.lane:
                 found = await _read_here(model, upload, job)

@@ -83,7 +83,7 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
         raise BadRequest("The file is empty: its first row names the columns.")
     if isinstance(header[1], BadRow):
         raise BadRequest(f"Row {header[0]} {header[1].message}")
-    fields = read_header(model, header[1], job.options.columns, job.may)
+    fields = read_header(model, header[1], job.options.columns, job.may, job.related)
     ensure_key(model, fields, job.options)
     send(out, READY)
     version = version_place(header[1], job.options.columns)

@@ -266,6 +266,15 @@ class Registry:
             if field.reference is not None and field.reference.target == plural
         ]
 
+    def relations_of(self, model: EntityModel, hidden: Hidden) -> list[Relation]:
+        """Relations that exist for a caller from whom these fields are hidden."""
+        # A hidden reference hides its relation on both sides: else filters on the relation would tell its values.
+        return [
+            relation
+            for relation in model.relations.values()
+            if (relation.target if relation.is_many else model.plural, relation.by) not in hidden
+        ]
+
     def hidden_from(self, permissions: Iterable[str]) -> Hidden:
         """Fields that do not exist for a caller with these permissions, who does not hold their read permission."""
         # Most registries guard nothing: then the permissions are not even copied.

@@ -5,19 +5,24 @@ from collections.abc import Mapping, Sequence
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.entities.sheets import ImportOptions, key_field
+from domain.entities.sheets import NO_RELATED_COLUMNS, ImportOptions, RelatedColumns, key_field
 from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_COLUMNS = 1_000
+# an export has these columns, and those of included rows: importing it again must work
 _SERVER_OWNED = {field.wire.lower() for field in SERVER_OWNED}
 _MOST_HEADER_ERRORS = 20
 """Most wrong columns that are named: a mistaken delimiter makes thousands of them."""
 
 
 def read_header(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str], may: FieldAccess = EVERY_FIELD
+    model: EntityModel,
+    names: Sequence[str | None],
+    renames: Mapping[str, str],
+    may: FieldAccess = EVERY_FIELD,
+    related: RelatedColumns = NO_RELATED_COLUMNS,
 ) -> list[FieldModel | None]:
-    """The field of each column, None for columns that the server owns and an import ignores.
+    """The field of each column, None for columns that an import ignores: the server owns them, or they are ``related``.
 
     Raises ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
     ``[None, <sku>, <price>]``.
@@ -36,7 +41,7 @@ def read_header(
         field = by_wire.get(wire.lower())
         if field is not None and field in found:
             errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
-        if field is None and not _is_ignored(model, wire):
+        if field is None and not (wire.lower() in _SERVER_OWNED or related.has(model.plural, wire)):
             errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
         found.append(field)
     # Renamings that are left name no column of the file.
@@ -73,12 +78,6 @@ def fields_by_title(
     renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
     titles = [(name or "").strip().lower() for name in names]
     return [model.by_wire.get(renamed.get(title, title)) for title in titles]
-
-
-def _is_ignored(model: EntityModel, wire: str) -> bool:
-    # An export contains audit fields and the fields of included rows; importing it again must work.
-    relation, dot, _ = wire.lower().partition(".")
-    return wire.lower() in _SERVER_OWNED or (bool(dot) and relation in {name.lower() for name in model.relations})
 
 
 def _unknown(title: str, wire: str, known: Sequence[str]) -> str:

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Hidden, Kind, Registry
 from domain.entities.exact_values import whole_number
-from domain.entities.query.query import View, at_end, response_fields
+from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
 from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, UnprocessableEntity, ValidationError
 from domain.forms import read_form
@@ -84,6 +84,44 @@ def exported_columns(registry: Registry, model: EntityModel, view: View, *, show
 
 
 TENANT = next(field for field in SERVER_OWNED if field.name == "tenant_id")
+
+
+class RelatedColumns(Struct, frozen=True):
+    """Columns of included rows that an export makes for a caller, ``category.name``, by names in lower case.
+
+    ``fields`` are those of each entity that to-one relations lead to, ``ways`` the entities that its relations lead to.
+    """
+
+    fields: Mapping[str, frozenset[str]]
+    ways: Mapping[str, Mapping[str, str]]
+
+    def has(self, plural: str, column: str) -> bool:
+        *steps, name = column.lower().split(".")
+        if not 1 <= len(steps) <= MAX_STEPS:
+            return False
+        for step in steps:
+            if (target := self.ways.get(plural, {}).get(step)) is None:
+                return False
+            plural = target
+        return name in self.fields.get(plural, ())
+
+
+NO_RELATED_COLUMNS = RelatedColumns({}, {})
+
+
+def related_columns(registry: Registry, model: EntityModel, hidden: Hidden) -> RelatedColumns:
+    fields: dict[str, frozenset[str]] = {}
+    ways: dict[str, Mapping[str, str]] = {}
+    waiting = [model]
+    while waiting:
+        if (reached := waiting.pop()).plural in fields:
+            continue
+        relations = registry.relations_of(reached, hidden)
+        ways[reached.plural] = {each.name.lower(): each.target for each in relations if not each.is_many}
+        seen = {field.wire.lower() for field in reached.fields if (reached.plural, field.name) not in hidden}
+        fields[reached.plural] = frozenset(seen | ({TENANT.wire.lower()} if reached.tenant_owned else set()))
+        waiting += [registry[plural] for plural in ways[reached.plural].values()]
+    return RelatedColumns(fields, ways)
 
 
 def escaped(text: str) -> str:

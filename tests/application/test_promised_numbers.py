@@ -23,7 +23,7 @@ from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, retention, scope
 from domain.entities import file_headers, sheets
-from domain.entities.query import query, read_query, vocabulary
+from domain.entities.query import query, read_query
 from domain.identity import (
     domains,
     factor_codes,
@@ -114,7 +114,7 @@ PROMISED = {
     "paths of include": (read_query.MAX_INCLUDES, 30),
     "mebibytes of included lists": (query.MOST_INCLUDED, 32),
     "mebibytes of a page": (query.LARGEST_PAGE, 32),
-    "relations on a path": (vocabulary.MAX_STEPS, 3),
+    "relations on a path": (query.MAX_STEPS, 3),
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),
     "rows of a file": (sheets.MOST_ROWS, 200_000),

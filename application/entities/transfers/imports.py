@@ -29,6 +29,7 @@ from domain.entities.sheets import (
     RowError,
     RowFault,
     key_field,
+    related_columns,
 )
 from domain.errors import ServiceUnavailable, TokenExpired, UnprocessableEntity, ValidationError
 from domain.scope import Caller, ensure_alive
@@ -74,7 +75,9 @@ class FileImport:
         ensure_may_write(write.caller, model)
         if model.asks_other_rows:
             raise UnprocessableEntity("The rule of these rows reads other rows: create them in batches instead.")
-        written = await ensure_stored(lambda: self._import(write, model, upload, ImportRequest(options, may)))
+        related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.permissions))
+        reading = ImportRequest(options, may, related)
+        written = await ensure_stored(lambda: self._import(write, model, upload, reading))
         if written.answer.imported >= ANALYZED_FROM and not written.is_replayed and not options.dry_run:
             await self._renew_statistics(model, written.answer)
         return written

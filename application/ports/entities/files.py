@@ -12,7 +12,7 @@ from application.ports.shared_memory import TokenVersions
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
-from domain.entities.sheets import BuiltForm, Column, Form, ImportOptions, RowError
+from domain.entities.sheets import NO_RELATED_COLUMNS, BuiltForm, Column, Form, ImportOptions, RelatedColumns, RowError
 
 
 class Loading(Struct, frozen=True):
@@ -73,10 +73,11 @@ class TransferTransaction(WriteTransaction, Protocol):
 
 
 class ImportRequest(Struct, frozen=True):
-    """Options of an import, and the fields that the caller may send."""
+    """Options of an import, the fields that the caller may send, and columns of other rows that are passed over."""
 
     options: ImportOptions
     may: FieldAccess = EVERY_FIELD
+    related: RelatedColumns = NO_RELATED_COLUMNS
 
 
 class ReadSheet(Protocol):

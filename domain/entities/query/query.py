@@ -10,6 +10,9 @@ from msgspec import Struct
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 from domain.errors import ValidationError
 
+# Each step is a join or a subquery.
+MAX_STEPS = 3
+
 
 class Operator(Enum):
     """Comparison of a filter, spelled as in ``<property>.<operator>=``: ``price.gte=10``."""

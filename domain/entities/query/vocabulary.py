@@ -7,11 +7,9 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, Relation
 from domain.entities.query.operators import BOUNDS, BY_NAME, OPERATORS, Bound
-from domain.entities.query.query import Operator, Path
+from domain.entities.query.query import MAX_STEPS, Operator, Path
 from domain.errors import unknown_name
 
-# Each step is a join or a subquery.
-MAX_STEPS = 3
 SHORT_NAMES = {"created": "createdat", "updated": "updatedat"}
 
 
@@ -96,11 +94,7 @@ class Vocabulary:
 
     def relation_names(self, model: EntityModel) -> list[str]:
         """Relations that the caller may follow."""
-        return [
-            name
-            for name, relation in model.relations.items()
-            if not self._hides(self._holder(model, relation), relation.by)
-        ]
+        return [relation.name for relation in self.registry.relations_of(model, self.hidden)]
 
     def filter_words(self, model: EntityModel) -> Iterator[str]:
         """Names that a filter may begin with, except for relations; hints are chosen from them."""
@@ -143,10 +137,6 @@ class Vocabulary:
     def _relation(self, model: EntityModel, word: str) -> Relation | None:
         names = (name for name in self.relation_names(model) if name.lower() == word.lower())
         return next((model.relations[name] for name in names), None)
-
-    def _holder(self, model: EntityModel, relation: Relation) -> EntityModel:
-        # A hidden reference hides its relation on both sides: else filters on the relation would tell its values.
-        return self.registry.target(relation) if relation.is_many else model
 
     def _hides(self, model: EntityModel, name: str) -> bool:
         return (model.plural, name) in self.hidden

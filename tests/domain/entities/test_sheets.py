@@ -1,6 +1,8 @@
 """Columns and cells of files: an import reads what an export writes, and refuses other values."""
 
 import io
+from typing import Annotated
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -12,9 +14,9 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
 from domain.entities.file_headers import ensure_key, read_header
-from domain.entities.markers import entity, unique
+from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
-from domain.entities.sheets import escaped, read_options, unescaped
+from domain.entities.sheets import escaped, read_options, related_columns, unescaped
 from domain.errors import ValidationError
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
@@ -74,8 +76,48 @@ def test_columns_are_known_in_any_case_and_by_other_names() -> None:
 
 
 def test_columns_of_the_server_and_of_included_rows_are_ignored() -> None:
-    fields = read_header(PRODUCT, ["id", "createdAt", "tenantId", "version", "category.name", "sku"], {})
-    assert [field and field.name for field in fields] == [None, None, None, None, None, "sku"]
+    names = ["id", "createdAt", "tenantId", "version", "category.name", "Category.tenantId", "sku"]
+    fields = read_header(PRODUCT, names, {}, related=related_columns(REGISTRY, PRODUCT, frozenset()))
+    assert [field and field.name for field in fields] == [*[None] * 6, "sku"]
+
+
+@entity("nodes", has_many={"parts": many("nodes", by="above_id")})
+class Node(Struct, rename="camel", kw_only=True):
+    name: str
+    above_id: Annotated[UUID | None, ref("nodes")] = None
+    chief_id: Annotated[UUID | None, ref("nodes"), guarded(read="read:chiefs")] = None
+
+
+@pytest.mark.parametrize(
+    ("column", "unknown_to"),
+    [
+        ("above.name", ()),
+        ("Above.ABOVE.above.name", ()),
+        ("above.tenantId", ()),
+        ("above.chiefId", ("clerk",)),
+        ("chief.name", ("clerk",)),
+        ("above.chief.name", ("clerk",)),
+        ("above.nmae", ("clerk", "all")),
+        ("above.above.above.above.name", ("clerk", "all")),
+        ("above.", ("clerk", "all")),
+        ("above.above", ("clerk", "all")),
+        ("parts.name", ("clerk", "all")),
+        ("above.parts.name", ("clerk", "all")),
+        ("name.length", ("clerk", "all")),
+        ("above", ("clerk", "all")),
+    ],
+)
+def test_of_related_rows_only_columns_of_an_export_are_ignored(column: str, unknown_to: tuple[str, ...]) -> None:
+    registry = build_registry([Node])
+    nodes = registry["nodes"]
+    for whom, permissions in (("clerk", []), ("all", ["read:chiefs"])):
+        related = related_columns(registry, nodes, registry.hidden_from(permissions))
+        if whom not in unknown_to:
+            assert read_header(nodes, ["name", column], {}, related=related)[1] is None
+            continue
+        with pytest.raises(ValidationError) as refused:
+            read_header(nodes, ["name", column], {}, related=related)
+        assert [wrong.field for wrong in refused.value.fields] == [column]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Columns of imported files: which ones are taken, passed over and refused."""
 
+import pytest
+
 from tests.http.app import TestApp
 from tests.http.entities.test_transfers import send, skus
 
@@ -9,3 +11,22 @@ async def test_an_upsert_without_a_column_of_its_key_is_refused(app: TestApp) ->
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "VALIDATION_ERROR")
     assert [wrong["field"] for wrong in refused.json()["error"]["details"]] == ["options.key"]
     assert await skus(app) == []
+
+
+async def test_an_unknown_column_below_a_relation_is_refused(app: TestApp) -> None:
+    header = "name,sku,price,category.name,category.nmae,reviews.text"
+    refused = await send(app, f"{header}\r\nLamp,LAMP-1,1,Lamps,x,y\r\n")
+    assert refused.status_code == 400
+    assert [wrong["field"] for wrong in refused.json()["error"]["details"]] == ["category.nmae", "reviews.text"]
+    taken = await send(app, "name,sku,price,category.name\r\nLamp,LAMP-1,1,Lamps\r\n")
+    assert taken.json()["data"]["imported"] == 1
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
+async def test_what_was_exported_with_included_rows_is_imported_again(app: TestApp, form: str) -> None:
+    category = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Lamps"})
+    body = {"name": "Lamp", "sku": "LAMP-1", "price": 1, "categoryId": category.json()["data"]["id"]}
+    await app.call("POST", "/api/products", as_whom="acme", json=body)
+    file = await app.call("GET", f"/api/products/export?format={form}&include=category", as_whom="acme")
+    again = await send(app, file.content, options={"mode": "upsert"})
+    assert (again.status_code, again.json()["data"]["errors"]) == (200, []), again.text
