@@ -34,8 +34,13 @@ class GuardedFields:
     registry: Registry
 
     def access(self, caller: Caller) -> FieldAccess:
-        """Fields that the caller may not send, or that do not exist for them."""
-        return field_access(self.model, caller.permissions) if self._has_guards else EVERY_FIELD
+        """Fields that the caller may not send, or that do not exist for them, and relations by such fields."""
+        may = field_access(self.model, caller.permissions) if self._has_guards else EVERY_FIELD
+        if not self._has_guarded_relations:
+            return may
+        seen = self.registry.relations_of(self.model, self.registry.hidden_from(caller.permissions))
+        unseen = {member for each in self.model.relations.values() if each not in seen for member in each.members}
+        return msgspec.structs.replace(may, unseen=frozenset(unseen))
 
     def read_new(self, caller: Caller, body: Body) -> Values:
         """Values of a new row. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""
@@ -93,3 +98,8 @@ class GuardedFields:
     @cached_property
     def _has_guards(self) -> bool:
         return any(field.guard.read or field.guard.write for field in self.model.declared)
+
+    @cached_property
+    def _has_guarded_relations(self) -> bool:
+        everything = self.registry.hidden_from(())
+        return len(self.registry.relations_of(self.model, everything)) < len(self.model.relations)

@@ -30,14 +30,16 @@ Values = dict[str, object]
 class FieldAccess(Struct, frozen=True):
     """Restrictions of a caller, by wire name.
 
-    ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written.
+    ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written. ``unseen`` are the
+    members of answers with related rows that the caller is not shown: ``boss`` and ``reportsHasMore``.
     """
 
     unknown: frozenset[str] = frozenset()
     closed: frozenset[str] = frozenset()
+    unseen: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.unknown or self.closed)
+        return bool(self.unknown or self.closed or self.unseen)
 
 
 EVERY_FIELD = FieldAccess()
@@ -129,7 +131,7 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
     if closed := sorted(may.closed & body.keys()):
         raise Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in closed])
     known = [field.wire for field in model.declared if field.wire not in may.unknown]
-    unknown = list(strangers(model, body, known))
+    unknown = list(strangers(model, body, known, may.unseen))
     errors: list[FieldError] = []
     values: Values = {}
     try:

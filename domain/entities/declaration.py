@@ -129,6 +129,11 @@ class Relation:
     is_many: bool
     on_delete: OnDelete = "restrict"
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Members of an answer in which the related rows are."""
+        return (self.name, f"{self.name}HasMore") if self.is_many else (self.name,)
+
 
 # Compared by identity, so that caches of what is derived from a model can have it as their key.
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

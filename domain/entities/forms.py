@@ -102,16 +102,17 @@ def _moment_errors(moments: Iterable[tuple[FieldModel, object]]) -> Iterator[Fie
                 yield FieldError(field.wire, "must be a moment between the years 1 and 9999, in UTC")
 
 
-def strangers(model: EntityModel, body: Mapping[str, object], known: Collection[str]) -> Iterator[FieldError]:
-    """Errors for the names in a body that are neither ``known`` nor ignored."""
-    accepted = {*_ignored(model), *known}
+def strangers(
+    model: EntityModel, body: Mapping[str, object], known: Collection[str], unseen: frozenset[str]
+) -> Iterator[FieldError]:
+    """Errors for the names in a body that are neither ``known`` nor ignored; ``unseen`` ones are not ignored."""
+    accepted = {*(_ignored(model) - unseen), *known}
     yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in accepted)
 
 
 def _ignored(model: EntityModel) -> frozenset[str]:
     """Names in a row that was read which no write takes: server-owned fields, included relations, ``…HasMore``."""
-    more = {f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many}
-    return _IGNORED | model.relations.keys() | more
+    return _IGNORED.union(*(relation.members for relation in model.relations.values()))
 
 
 def _own_fields(checks: _ExtraChecks, body: Mapping[str, object]) -> Mapping[str, object]:
