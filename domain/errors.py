@@ -10,7 +10,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-_ITEM_OF_BATCH = re.compile(r"^items\[[0-9]+\]\.")
+_ITEM_OF_BATCH = re.compile(r"^(items\[([0-9]+)\])\.")
 
 
 class FieldError(Struct, frozen=True):
@@ -24,6 +24,18 @@ class FieldError(Struct, frozen=True):
         # an item of a batch is no field, and an entity may have a field of that name
         steps = _ITEM_OF_BATCH.sub("", self.field).split(".")
         return any(step.partition("[")[0] in names for step in steps)
+
+    @property
+    def item(self) -> str | None:
+        """The item of a batch whose field this is: ``items[3]``."""
+        found = _ITEM_OF_BATCH.match(self.field)
+        return None if found is None else found[1]
+
+    @property
+    def place(self) -> int | None:
+        """The number of that item, from 0."""
+        found = _ITEM_OF_BATCH.match(self.field)
+        return None if found is None else int(found[2])
 
 
 class Error(Exception):

@@ -1,6 +1,7 @@
 """Fields of an entity that ``guarded(…)`` closes to some callers: left out of what they send, get and are told."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,10 +23,11 @@ from domain.entities.bodies import (
     read_new_from,
 )
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import Error
+from domain.errors import Error, FieldError, UnprocessableEntity
 from domain.scope import Caller
 
 NOTHING: frozenset[str] = frozenset()
+NOTHING_SENT: Body = {}
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,16 @@ class GuardedFields:
         return b"[" + b",".join(self.readable(caller, body) for body in bodies) + b"]"
 
     @contextmanager
-    def concealing(self, caller: Caller) -> Iterator[None]:
-        """Takes fields that do not exist for the caller out of errors."""
+    def concealing(self, caller: Caller, sent: Body = NOTHING_SENT) -> Iterator[None]:
+        """Takes fields that do not exist for the caller out of errors, but for those that they have sent themselves.
+
+        ``sent`` is the body of one row or of a batch. An item of a batch is named in any case.
+        """
         try:
             yield
         except Error as error:
-            hidden = self.hidden_from(caller)
-            fields = [wrong for wrong in error.fields if not wrong.is_about(hidden)]
-            if len(fields) == len(error.fields):
+            fields = _told(error, self.hidden_from(caller), sent)
+            if fields == error.fields:
                 raise
             raise type(error)(fields=fields) from None
 
@@ -103,3 +107,27 @@ class GuardedFields:
     def _has_guarded_relations(self) -> bool:
         everything = self.registry.hidden_from(())
         return len(self.registry.relations_of(self.model, everything)) < len(self.model.relations)
+
+
+def _told(error: Error, hidden: frozenset[str], sent: Body) -> tuple[FieldError, ...]:
+    told: list[FieldError] = []
+    concealed: dict[str, None] = {}
+    for wrong in error.fields:
+        if not wrong.is_about(hidden):
+            told.append(wrong)
+        elif not wrong.is_about(hidden - _names(sent, wrong.place)):
+            # a rule speaks of the row as a whole: of what was stored, too
+            told.append(FieldError(wrong.field, error.sentence) if isinstance(error, UnprocessableEntity) else wrong)
+        elif wrong.item is not None:
+            concealed[wrong.item] = None
+    named = {wrong.item for wrong in told}
+    return (*told, *(FieldError(item, error.sentence) for item in concealed if item not in named))
+
+
+def _names(sent: Body, place: int | None) -> AbstractSet[str]:
+    """Names of the fields that were sent, of the item at this place of a batch."""
+    if place is None:
+        return sent.keys()
+    items = sent.get("items")
+    item = items[place] if isinstance(items, list) and place < len(items) else None
+    return item.keys() if isinstance(item, dict) else NOTHING

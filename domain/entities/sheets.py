@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -271,6 +271,7 @@ class RowError(Struct, frozen=True):
     row: int
     message: str
     details: tuple[FieldError, ...] = ()
+    sentence: ClassVar[str] = ValidationError.sentence
 
     @classmethod
     def on(cls, row: int, fields: Sequence[FieldError]) -> Self:
@@ -281,7 +282,13 @@ class RowError(Struct, frozen=True):
         kept = [wrong for wrong in self.details if not wrong.is_about(hidden)]
         if len(kept) == len(self.details):
             return self
-        return self.on(self.row, kept) if kept else type(self)(self.row, UnprocessableEntity.sentence)
+        return self.on(self.row, kept) if kept else type(self)(self.row, self.sentence)
+
+
+class BrokenRow(RowError, frozen=True):
+    """An error of a row that the entity's rule refuses."""
+
+    sentence: ClassVar[str] = UnprocessableEntity.sentence
 
 
 def stale(row: int, version: int, stored: int) -> RowError:

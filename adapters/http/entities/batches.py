@@ -53,7 +53,7 @@ def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, fields.read_new_items(request.caller, data)
-        with fields.concealing(caller):
+        with fields.concealing(caller, data):
             written = await batches.create(write_of(request, await request.body()), model, items)
         rows = fields.all_readable(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
@@ -84,7 +84,7 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
         _ensure_no_version(request, "the version of each row is the version of its item")
         caller, items = request.caller, fields.read_changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
-        with fields.concealing(caller):
+        with fields.concealing(caller, data):
             stored = await batches.update(write_of(request), model, changes)
         rows = fields.all_readable(caller, [row.body for row in stored])
         return entity_data(request, b'{"updated":%d,"items":%b}' % (len(stored), rows))

@@ -102,7 +102,7 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     async def create(request: StrictRequest, data: Any) -> Response[Any]:
         caller, values = request.caller, fields.read_new(request.caller, data)
-        with fields.concealing(caller):
+        with fields.concealing(caller, data):
             written = await crud.create(write_of(request, await request.body()), model, values)
         stored = written.answer
         headers = {"location": f"/api/{model.plural}/{stored.id}", "etag": etag(stored.version)}
@@ -128,7 +128,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
         caller, sent = request.caller, _sent_changes(fields, request.caller, id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
-        with fields.concealing(caller):
+        with fields.concealing(caller, data):
             stored = await crud.update(write_of(request), model, change)
         return entity_data(request, fields.readable(caller, stored.body), headers={"etag": etag(stored.version)})
 

@@ -25,6 +25,7 @@ from domain.entities.query.operators import ignores_case
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import (
     MOST_ERRORS,
+    BrokenRow,
     Column,
     Form,
     RowError,
@@ -151,7 +152,7 @@ class _Load:
             elif missing := list(self._missing(row)):
                 yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):
-                yield RowError.on(row.number, broken)
+                yield BrokenRow.on(row.number, broken)
 
     def _changed(self, row: ImportedRow, before: Row) -> list[str]:
         """Names of fields of ``kept`` in which the row differs from the stored one."""

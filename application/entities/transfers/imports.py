@@ -24,6 +24,7 @@ from domain.entities.bodies import FieldAccess
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.sheets import (
     MOST_ERRORS,
+    BrokenRow,
     ImportOptions,
     Report,
     RowError,
@@ -100,7 +101,8 @@ class FileImport:
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
                 # The sheet knows what its caller may not see; the database has judged whole rows.
                 hidden = GuardedFields(model, self.registry).hidden_from(write.caller)
-                report = _report(sheet, loaded, [error.without(hidden) for error in loaded.errors])
+                told = [_told(error, hidden, reading.may) for error in loaded.errors]
+                report = _report(sheet, loaded, told)
                 await self._ensure_still_may(tx, write.caller)
                 # A dry run does everything but the commit, so that its report is exact.
                 if options.dry_run or (options.atomic and report.failed):
@@ -135,6 +137,12 @@ class FileImport:
                 type(error).__name__,
                 exc_info=not isinstance(error, (ServiceUnavailable, TimeoutError)),
             )
+
+
+def _told(error: RowError, hidden: frozenset[str], may: FieldAccess) -> RowError:
+    """The error for a caller who sent each of the fields that they may send, and is not shown the ``hidden`` ones."""
+    # a rule speaks of the row as a whole: of what was stored, too
+    return error.without(hidden if isinstance(error, BrokenRow) else may.unknown)
 
 
 def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Report:

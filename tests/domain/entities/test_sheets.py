@@ -16,8 +16,8 @@ from domain.entities.csv_rows import BrokenCsv, read_rows, written
 from domain.entities.file_headers import ensure_key, read_header
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
-from domain.entities.sheets import escaped, read_options, related_columns, unescaped
-from domain.errors import ValidationError
+from domain.entities.sheets import BrokenRow, RowError, escaped, read_options, related_columns, unescaped
+from domain.errors import FieldError, UnprocessableEntity, ValidationError
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
 PRODUCT = REGISTRY["products"]
@@ -202,3 +202,15 @@ def test_an_upsert_needs_a_column_of_its_key() -> None:
         ("options.key", "is serial, of which the file has no column")
     ]
     ensure_key(books, read_header(books, ["title"], {}), read_options(books, {}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"), [(RowError, ValidationError.sentence), (BrokenRow, UnprocessableEntity.sentence)]
+)
+def test_an_error_of_a_row_of_which_nothing_is_told_has_the_sentence_of_its_code(
+    kind: type[RowError], said: str
+) -> None:
+    error = kind.on(2, [FieldError("bossId", "refers to nothing")])
+    assert error.without(frozenset({"name"})) == error
+    assert (told := error.without(frozenset({"bossId"}))).message == said
+    assert (told.row, told.details) == (2, ())

@@ -15,7 +15,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import MOST_ERRORS, RowError, not_writable, stale
+from domain.entities.sheets import MOST_ERRORS, BrokenRow, RowError, not_writable, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -156,7 +156,7 @@ class Load:
             before = {name: row[statements.old_name(name)] for name in self.model.names}
             after = {name: row[statements.new_name(name)] for name in self.model.names}
             if broken := self.model.broken_rules(self._declared(after), self._declared(before)):
-                yield RowError.on(row["n"], broken)
+                yield BrokenRow.on(row["n"], broken)
 
     def _declared(self, values: Mapping[str, object]) -> Mapping[str, object]:
         return {name: as_declared(self.model.by_name[name], value) for name, value in values.items()}
