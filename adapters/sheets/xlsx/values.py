@@ -158,7 +158,7 @@ def number_text(content: str, kind: Kind) -> str:
         return content
     number = float(content)
     rounded = Decimal(f"{number:.{DIGITS}g}")
-    if not rounded.is_finite():
+    if not rounded.is_finite() or (not rounded and Decimal(content)):
         raise WrongCell(f"is no number that can be kept: {content[:40]}")
     plain = rounded.normalize() if rounded else Decimal(0)
     return f"{plain:f}" if abs(plain.adjusted()) <= _EXPANDED else str(plain)

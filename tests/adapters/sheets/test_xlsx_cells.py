@@ -252,6 +252,14 @@ def test_a_float_that_is_not_finite_is_an_error_of_its_row(form: int, value: str
     assert [error.row for error in errors] == [3]
 
 
+@pytest.mark.parametrize("name", ["asDecimal", "asInteger"])
+@pytest.mark.parametrize(("value", "is_taken"), [("1e-400", False), ("-1e-400", False), ("0e-400", True)])
+def test_a_number_that_is_not_zero_is_not_stored_as_zero(name: str, value: str, is_taken: bool) -> None:
+    rows, errors = rows_of(workbook(f"<c><v>{value}</v></c>", name))
+    assert len(rows) == is_taken
+    assert [[detail.field for detail in error.details] for error in errors] == ([] if is_taken else [[name]])
+
+
 def test_a_cell_beside_the_table_is_an_error_of_its_row() -> None:
     rows, errors = rows_of(workbook('<c r="A2"><v>1</v></c><c r="CV2"><v>1</v></c>'))
     assert not rows
