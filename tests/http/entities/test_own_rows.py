@@ -5,10 +5,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest_asyncio
-from litestar import Request, Response, delete, post
+from litestar import Request, Response, delete, get, post
 from litestar.di import NamedDependency
 from litestar.params import FromPath
 
+from domain.scope import AuditEvent
 from tenantry import (
     ORDINARY,
     TENANT_TOKEN,
@@ -68,6 +69,11 @@ async def forge(audit_events: NamedDependency[Rows[Any]]) -> None:
     await audit_events.create({})
 
 
+@get("/own/audit/first", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
+async def first_event(audit_events: NamedDependency[Rows[AuditEvent]]) -> Response[EntityData[AuditEvent]]:
+    return DataResponse((await audit_events.page(page_size=1)).items[0])
+
+
 @post("/own/misspelt", opt=rules(policy=TENANT_TOKEN, limit=ORDINARY))
 async def misspell(products: NamedDependency[Rows[Product]]) -> None:
     await products.create({"nmae": "Lamp"})
@@ -94,6 +100,7 @@ ROUTES = (
     delete_and_restore,
     create_currency,
     forge,
+    first_event,
     misspell,
     create_live,
     living,
@@ -166,3 +173,10 @@ async def test_the_tenant_scope_is_the_requests(own: TestApp) -> None:
 
 async def test_the_database_is_handed_to_who_asks(own: TestApp) -> None:
     assert (await own.call("POST", "/own/living", as_whom="acme")).json() == [True, True]
+
+
+async def test_a_row_without_versions_brings_no_tag(own: TestApp) -> None:
+    read = await own.call("GET", "/own/audit/first", as_whom="acme")
+    assert (read.status_code, "ETag" in read.headers) == (200, False)
+    described = (await own.call("GET", "/docs/v1/docs.json")).json()["paths"]["/own/audit/first"]["get"]
+    assert "ETag" not in str(described["responses"])
