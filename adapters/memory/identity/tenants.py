@@ -56,16 +56,16 @@ class MemoryTenants:
 
 
 def _empty(store: Store, tenant_id: UUID) -> None:
-    """Takes from a deleted tenant what would stand in the way of others: roles, domains and defaults."""
-    for place in [place for place in store.domains if place[0] == tenant_id]:
-        del store.domains[place]
-    for account in [account for account in store.service_accounts.values() if account.tenant_id == tenant_id]:
-        store.service_accounts[account.id] = replace(account, roles=())
+    """Takes what memberships and service accounts of a deleted tenant hold, and its domains."""
+    store.domains = {key: held for key, held in store.domains.items() if held.tenant_id != tenant_id}
     for key, held in list(store.memberships.items()):
         if held.tenant_id == tenant_id:
             store.memberships[key] = replace(held, is_default=False, role_ids=())
             if held.is_default:
                 mark_oldest(store, held.user_id)
+    for account in list(store.service_accounts.values()):
+        if account.tenant_id == tenant_id:
+            store.service_accounts[account.id] = replace(account, roles=())
 
 
 def _living(store: Store) -> list[Tenant]:

@@ -56,12 +56,12 @@ WITH locked AS (
     SELECT u.id FROM users u WHERE u.id IN (SELECT user_id FROM memberships WHERE tenant_id = $1)
     ORDER BY u.id FOR NO KEY UPDATE OF u)
 SELECT count(*) FROM locked"""
+# Before the tenant, as whoever joins by a domain.
+_LOCK_DOMAINS = "SELECT domain FROM tenant_domains WHERE tenant_id = $1 ORDER BY domain FOR UPDATE"
 _REMOVE = "UPDATE tenants SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL"
-# Held by a deleted tenant, a system role could never be deleted, and a domain never be proved by another tenant.
-_EMPTY = """
-WITH of_members AS (DELETE FROM membership_roles WHERE tenant_id = $1),
-of_accounts AS (DELETE FROM service_account_roles WHERE tenant_id = $1)
-DELETE FROM tenant_domains WHERE tenant_id = $1"""
+_REMOVE_DOMAINS = "DELETE FROM tenant_domains WHERE tenant_id = $1"
+_TAKE_ROLES = "DELETE FROM membership_roles WHERE tenant_id = $1"
+_TAKE_ROLES_OF_SERVICE_ACCOUNTS = "DELETE FROM service_account_roles WHERE tenant_id = $1"
 # Two statements: the unique index allows one default a user at every moment, also within a statement.
 _UNMARK_MEMBERS = "UPDATE memberships SET is_default = false WHERE tenant_id = $1 AND is_default"
 _MARK_OLDEST_OF_MEMBERS = """
@@ -109,6 +109,7 @@ class PostgresTenants:
 
     async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
         await self.connection.execute(_LOCK_MEMBERS, tenant_id)
+        await self.connection.execute(_LOCK_DOMAINS, tenant_id)
         tenant = await self.lock(tenant_id)
         # Once more: somebody may have joined before the tenant was locked, and nobody does from then on.
         await self.connection.execute(_LOCK_MEMBERS, tenant_id)
@@ -137,7 +138,9 @@ class PostgresTenants:
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
         await self.connection.execute(_REMOVE, tenant_id, at)
-        await self.connection.execute(_EMPTY, tenant_id)
+        await self.connection.execute(_REMOVE_DOMAINS, tenant_id)
+        await self.connection.execute(_TAKE_ROLES, tenant_id)
+        await self.connection.execute(_TAKE_ROLES_OF_SERVICE_ACCOUNTS, tenant_id)
         await self.connection.execute(_UNMARK_MEMBERS, tenant_id)
         await self.connection.execute(_MARK_OLDEST_OF_MEMBERS, tenant_id)
 

@@ -43,11 +43,14 @@ class ServiceAccounts(Protocol):
         ...
 
     async def add(self, account: ServiceAccount) -> None:
-        """Stores a new account with its roles. Raises Conflict on ``name``, compared without case in the tenant."""
+        """Stores a new account with its roles. Raises Conflict on ``name``, compared without case in the tenant.
+
+        Raises NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction ends.
+        """
         ...
 
     async def save(self, account: ServiceAccount) -> None:
-        """Stores name, description, state and roles of an account. Raises Conflict as ``add`` does."""
+        """Stores name, description, state and roles of an account. Raises Conflict and NotFound as ``add`` does."""
         ...
 
     async def remove(self, tenant_id: UUID, account_id: UUID, at: datetime) -> None:

@@ -22,7 +22,7 @@ class Tenants(Protocol):
         ...
 
     async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant as ``lock`` finds it, behind the accounts of its members: the order in which others lock them."""
+        """The tenant as ``lock`` finds it, behind its members' accounts and its domains, as others lock them."""
         ...
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
@@ -38,9 +38,10 @@ class Tenants(Protocol):
         ...
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
-        """Marks the tenant deleted; its identifier and domains are free again, and roles that were held in it are not.
+        """Marks the tenant deleted; its identifier is free again.
 
         Whoever has it as the default gets the oldest membership in another tenant that is not deleted, if there is one.
+        Memberships and service accounts of the tenant stay, and hold no roles any more. Its domains are removed.
         """
         ...
 

@@ -150,6 +150,20 @@ async def test_people_come_into_open_tenants_by_verified_domains_alone(
         assert await tx.domains.verified("joins.example") is None
 
 
+async def test_a_deleted_tenant_gives_its_domains_up(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+    home, other = homes
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.domains.save(domain_of(home, "acme.example", state="verified"))
+        await tx.domains.save(domain_of(other, "other.example", state="verified"))
+        assert (await tx.domains.usage(other.id, "acme.example")).is_taken
+        assert await tx.tenants.lock_to_remove(home.id) is not None
+        await tx.tenants.remove(home.id, NOW)
+        assert await tx.domains.all(home.id) == []
+        assert not (await tx.domains.usage(other.id, "acme.example")).is_taken
+        await tx.domains.save(domain_of(other, "acme.example", state="verified"))
+        assert [held.domain.domain for held in await tx.domains.all(other.id)] == ["acme.example", "other.example"]
+
+
 async def test_a_domain_that_is_due_is_taken_once(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
     home, _ = homes
     async with database.transaction(EveryTenant()) as tx:

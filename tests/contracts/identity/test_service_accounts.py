@@ -11,7 +11,7 @@ from adapters.postgres.database import PostgresDatabase
 from application.ports.identity.service_accounts import KeyUse
 from application.ports.identity.users import Listing
 from application.ports.whole_database import WholeDatabase
-from domain.errors import Conflict
+from domain.errors import Conflict, NotFound
 from domain.identity.service_accounts import ServiceAccount, key_digest
 from domain.identity.users import Tenant
 from domain.scope import EveryTenant
@@ -50,6 +50,23 @@ async def test_an_account_is_read_with_its_roles_by_its_tenant_alone(
         assert (found.account, found.keys, found.last_used_at, found.next_end) == (account, 0, None, None)
         assert await read.service_accounts.get(there.id, account.id, NOW) is None
         assert await read.service_accounts.get(here.id, new_id(), NOW) is None
+
+
+async def test_nothing_is_stored_of_an_account_of_a_deleted_tenant(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
+    here, _ = tenants
+    account, held = service_account(here.id), role(None, name="Held")
+    await add(database, account)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.add(held)
+        await tx.tenants.remove(here.id, NOW)
+    for store, stored in (("add", service_account(here.id, roles=(held,))), ("save", replace(account, roles=(held,)))):
+        with pytest.raises(NotFound):
+            async with database.transaction(EveryTenant()) as tx:
+                await getattr(tx.service_accounts, store)(stored)
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.roles.remove(held.id)
 
 
 async def test_a_name_is_taken_once_in_a_tenant_and_free_after_the_deletion(

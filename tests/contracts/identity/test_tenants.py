@@ -14,7 +14,6 @@ from domain.errors import Conflict
 from domain.identity.users import Tenant, TenantSettings
 from domain.scope import EveryTenant, OneTenant
 from tests.builders import NOW, new_id, role, service_account, tenant, user
-from tests.contracts.identity.test_domains import domain_of
 
 
 async def add(database: WholeDatabase, *tenants: Tenant) -> None:
@@ -63,21 +62,35 @@ async def test_a_deleted_tenant_is_found_no_more_and_not_saved(database: WholeDa
         assert await tx.tenants.page(Listing()) == ([], 0)
 
 
-async def test_a_deleted_tenant_holds_neither_roles_nor_domains(database: WholeDatabase) -> None:
-    gone, other = tenant(), tenant()
-    ada, held = user(), role(None)
-    await add(database, gone, other)
+async def test_nobody_holds_a_role_in_a_deleted_tenant(database: WholeDatabase) -> None:
+    """Roles of the system can be removed then; those of other tenants' members and of the users themselves are kept."""
+    gone, living, ada = tenant(), tenant(), user()
+    shared, kept, own = role(None, name="Shared"), role(None, name="Kept"), role(None, name="Own")
+    program = service_account(gone.id, roles=(shared, kept))
+    await add(database, gone, living)
     async with database.transaction(EveryTenant()) as tx:
-        await tx.roles.add(held)
+        for made in (shared, kept, own):
+            await tx.roles.add(made)
         await tx.users.add(ada)
-        await tx.memberships.save(ada.id, gone.id, [held.id], None, NOW)
-        await tx.service_accounts.add(service_account(gone.id, roles=(held,)))
-        await tx.domains.save(domain_of(gone, state="verified"))
+        await tx.memberships.save(ada.id, gone.id, [shared.id, kept.id], None, NOW)
+        await tx.memberships.save(ada.id, living.id, [kept.id], None, NOW)
+        await tx.memberships.set_system_roles(ada.id, [own.id])
+        await tx.service_accounts.add(program)
         await tx.tenants.remove(gone.id, NOW)
-        assert not (await tx.domains.usage(other.id, "acme.example")).is_taken
-        await tx.domains.save(domain_of(other, state="verified"))
-        await tx.roles.remove(held.id)  # Conflict while it is held
-        assert await tx.roles.lock(held.id) is None
+        assert await tx.roles.held_beside(shared.id) == [()]
+        await tx.roles.remove(shared.id)
+        state, export = await tx.users.state(ada.id), await tx.personal.of(ada)
+        account = await tx.service_accounts.get(gone.id, program.id, NOW)
+    assert (state and state.roles) == (own,)
+    for still_held in (kept, own):
+        with pytest.raises(Conflict):
+            async with database.transaction(EveryTenant()) as tx:
+                await tx.roles.remove(still_held.id)
+    assert account is not None
+    assert (account.account.name, account.account.roles) == (program.name, ())
+    assert export is not None
+    exported = {held.tenant_id: held.roles for held in export.memberships}
+    assert exported == {gone.id: [], living.id: ["Kept"]}
 
 
 async def test_lists_of_the_database_are_sorted_by_the_columns_that_they_have(postgres: PostgresDatabase) -> None:

@@ -50,6 +50,19 @@ async def test_the_deletion_of_the_default_tenant_leaves_a_default(tenants: TwoT
     assert (current["id"], current["isDefault"]) == (other, True)
 
 
+async def test_a_role_that_was_held_in_a_deleted_tenant_alone_can_be_deleted(tenants: TwoTenants) -> None:
+    acme, member = tenants.tenants["acme"], tenants.users["member"]
+    made = (
+        await tenants.call("root", "POST", "/api/roles", {"name": "Shared", "permissions": ["read:products"]})
+    ).json()
+    held = {"userId": member, "roles": ["Shared"]}
+    await tenants.call("root", "POST", f"/api/tenants/{acme}/users", held)
+    path = f"/api/roles/{made['data']['id']}"
+    assert (await tenants.call("root", "DELETE", path)).status_code == 409
+    await tenants.call("root", "DELETE", f"/api/tenants/{acme}")
+    assert (await tenants.call("root", "DELETE", path)).status_code == 200
+
+
 async def test_every_wrong_field_of_a_tenant_is_named(tenants: TwoTenants) -> None:
     wrong = {"name": "n" * 201, "identifier": "a", "domain": "d" * 254}
     answer = await tenants.call("root", "POST", "/api/tenants", wrong)

@@ -10,7 +10,7 @@ from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store
 from application.ports.identity.service_accounts import ListedServiceAccount
 from application.ports.identity.users import Listing
-from domain.errors import Conflict
+from domain.errors import Conflict, NotFound
 from domain.identity.service_accounts import ServiceAccount
 
 
@@ -36,11 +36,13 @@ class MemoryServiceAccounts:
 
     async def add(self, account: ServiceAccount) -> None:
         async with self.access.write() as store:
+            _ensure_tenant(store, account)
             _ensure_name_is_free(store, account)
             store.service_accounts[account.id] = account
 
     async def save(self, account: ServiceAccount) -> None:
         async with self.access.write() as store:
+            _ensure_tenant(store, account)
             _ensure_name_is_free(store, account)
             stored = store.service_accounts.get(account.id)
             if stored is not None and stored.tenant_id == account.tenant_id:
@@ -79,6 +81,11 @@ def _is_listed(account: ServiceAccount, listing: Listing) -> bool:
     is_here = account.tenant_id == listing.tenant_id
     holds_role = listing.role is None or any(role.name == listing.role for role in account.roles)
     return is_here and is_wanted and holds_role and has_words(listing.search, (account.name, account.description))
+
+
+def _ensure_tenant(store: Store, account: ServiceAccount) -> None:
+    if account.tenant_id not in store.tenants or account.tenant_id in store.deleted_tenants:
+        raise NotFound
 
 
 def _ensure_name_is_free(store: Store, account: ServiceAccount) -> None:

@@ -12,6 +12,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
 from application.ports.identity.service_accounts import ListedServiceAccount
 from application.ports.identity.users import Listing
+from domain.errors import NotFound
 from domain.identity.service_accounts import ServiceAccount
 
 TAKEN: Mapping[str, tuple[str, str]] = {
@@ -52,6 +53,8 @@ ORDER BY
 LIMIT $8 OFFSET $9"""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.service_accounts:' || $1::uuid, 0))"
 _COUNT = "SELECT count(*) FROM service_accounts WHERE tenant_id = $1 AND deleted_at IS NULL"
+# SHARE: whoever deletes the tenant waits until the roles are stored, and takes them; who comes later stores none.
+_LOCK_TENANT = "SELECT true FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE"
 _ADD = """
 INSERT INTO service_accounts (tenant_id, id, name, description, is_active, created_at, created_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7)"""
@@ -106,6 +109,7 @@ class PostgresServiceAccounts:
         return int(await self.connection.fetchval(_COUNT, tenant_id))
 
     async def add(self, account: ServiceAccount) -> None:
+        await self._lock_tenant(account.tenant_id)
         described = (account.name, account.description, account.is_active)
         with taken(TAKEN):
             await self.connection.execute(
@@ -114,10 +118,15 @@ class PostgresServiceAccounts:
         await self._give_roles(account)
 
     async def save(self, account: ServiceAccount) -> None:
+        await self._lock_tenant(account.tenant_id)
         described = (account.name, account.description, account.is_active)
         with taken(TAKEN):
             await self.connection.execute(_SAVE, account.tenant_id, account.id, *described)
         await self._give_roles(account)
+
+    async def _lock_tenant(self, tenant_id: UUID) -> None:
+        if not await self.connection.fetchval(_LOCK_TENANT, tenant_id):
+            raise NotFound
 
     async def _give_roles(self, account: ServiceAccount) -> None:
         role_ids = [role.id for role in account.roles]
