@@ -44,7 +44,12 @@ def shipped() -> list[Package]:
 
 def pinned(file: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Name, version and hashes of each line of a lock."""
-    for name, version, rest in _PINNED.findall(file.read_text()):
+    return pinned_in(file.read_text())
+
+
+def pinned_in(text: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Name, version and hashes of each line of a lock's text."""
+    for name, version, rest in _PINNED.findall(text):
         yield name, version, tuple(re.findall(r"--hash=sha256:([0-9a-f]{64})", rest))
 
 

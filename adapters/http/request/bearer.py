@@ -63,7 +63,7 @@ def bearer_token(authorization: bytes | None) -> str:
     except UnicodeDecodeError:
         raise TokenInvalid from None
     if not text:
-        raise Unauthorized
+        raise TokenInvalid
     return text
 
 
