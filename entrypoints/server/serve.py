@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import gc
-import importlib
 import json
 import multiprocessing
 import os
@@ -93,8 +92,11 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
             return await prepare(settings)
 
     def get_ready() -> None:
-        importlib.import_module("granian")
-        importlib.import_module(WORKER)
+        # Imported by statements, which name the layers rightly in an installed wheel too.
+        import granian  # noqa: F401, PLC0415
+
+        from entrypoints.server import worker  # noqa: F401, PLC0415
+
         compile_usual_statements(registry)
 
     return run_in_child(lambda: asyncio.run(explaining()), get_ready)
