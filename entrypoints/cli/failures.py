@@ -7,6 +7,7 @@ import asyncpg
 
 from adapters.joserfc import WrongSecretKey
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
+from adapters.postgres.schema.row_security import ROLE
 from adapters.redis.refusals import RedisRefusal, RedisRefuses
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
@@ -77,7 +78,9 @@ async def explained() -> AsyncIterator[None]:
 
 
 def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
-    if isinstance(error, asyncpg.UndefinedTableError):
+    # The first migration of a server makes the role that every session takes on.
+    lacks_role = isinstance(error, asyncpg.InvalidParameterValueError) and f'"{ROLE}"' in str(error)
+    if lacks_role or isinstance(error, asyncpg.UndefinedTableError):
         return CommandError(NOT_MIGRATED, MIGRATIONS)
     return CommandError(f"The database refuses: {error}.", UNAVAILABLE)
 

@@ -39,11 +39,14 @@ def test_an_empty_database_is_told_from_a_broken_one(tenantry: Tenantry, shared:
     assert (listed.returncode, listed.stdout, listed.stderr) == (5, "", f"{NOT_MIGRATED}\n")
 
 
-@pytest.mark.end_to_end  # it starts embedded servers, four times
+@pytest.mark.end_to_end  # it starts embedded servers, five times
 def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry, tmp_path: Path) -> None:
     pending = tenantry("check")
     assert pending.returncode == 1
     assert "Run: tenantry migrate" in pending.stdout
+    # No migration has made the role of the service on this server yet.
+    listed = tenantry("users", "list")
+    assert (listed.returncode, listed.stdout, listed.stderr) == (5, "", f"{NOT_MIGRATED}\n")
     migrated = tenantry("migrate")
     assert migrated.stdout.startswith("Applied the migrations up to 00"), migrated.stderr
     assert migrated.stdout.endswith(". The database is up to date.\n")

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 
 import asyncpg
 
 from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.failures import AWAY, translated
 from adapters.postgres.connection.poolers import Pooler
 from adapters.postgres.schema.row_security import ROLE
 from domain.errors import ServiceUnavailable
@@ -33,6 +34,7 @@ class PostgresPendingVersions:
     def __init__(self, url: str, pooler: Pooler = "none") -> None:
         self._url, self._pooler = url, pooler
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
+        self._connecting: asyncio.Task[asyncpg.Connection[asyncpg.Record]] | None = None
         self._in_use = asyncio.Lock()
 
     async def due(self, age: float, most: int) -> dict[str, int]:
@@ -51,21 +53,32 @@ class PostgresPendingVersions:
                 await (await self._open()).execute(_PUBLISHED, list(versions), list(versions.values()))
 
     async def close(self) -> None:
+        if self._connecting is not None:
+            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, *AWAY):
+                self._connection = await self._connecting
         if self._connection is not None:
             self._connection.terminate()
 
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
         # A statement that was cancelled half-way leaves a closed connection behind.
         if self._connection is None or self._connection.is_closed():
+            self._connecting = self._connecting or asyncio.create_task(self._connected())
+            # Shielded: asyncpg leaves an error that nobody reads, and asyncio prints, where connecting is given up.
             try:
-                self._connection = await connect(
-                    self._url,
-                    pooler=self._pooler,
-                    timeout=PATIENCE,
-                    command_timeout=PATIENCE,
-                    server_settings={"application_name": "tenantry lease", "role": ROLE},
-                )
+                self._connection = await asyncio.shield(self._connecting)
             except asyncpg.PostgresError as refusal:
                 # A wrong role or password: whoever serves requests, or runs a command, is told it too, and tells it.
                 raise ServiceUnavailable from refusal
+            finally:
+                if self._connecting.done():
+                    self._connecting = None
         return self._connection
+
+    async def _connected(self) -> "asyncpg.Connection[asyncpg.Record]":
+        return await connect(
+            self._url,
+            pooler=self._pooler,
+            timeout=PATIENCE,
+            command_timeout=PATIENCE,
+            server_settings={"application_name": "tenantry lease", "role": ROLE},
+        )

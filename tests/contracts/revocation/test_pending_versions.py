@@ -1,6 +1,7 @@
 """Contract of PendingVersions: bumped versions that the shared copy may not know yet, as PostgreSQL keeps them."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -105,3 +106,23 @@ async def test_without_a_database_it_says_so() -> None:
         await nowhere.due(0, 9)
     with pytest.raises(ServiceUnavailable):
         await nowhere.published({ONE: 1})
+
+
+async def test_a_look_that_is_given_up_while_it_connects_leaves_nothing_behind(database_url: str) -> None:
+    """As at the end of a command: the lease is given up at once. Each number of turns is another step of connecting."""
+    loop, reported = asyncio.get_running_loop(), list[object]()
+    loop.set_exception_handler(lambda _, context: reported.append(context))
+    try:
+        for turns in range(12):
+            outbox = PostgresPendingVersions(database_url)
+            looking = asyncio.create_task(outbox.due(0, 9))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+            await outbox.close()
+        gc.collect()
+    finally:
+        loop.set_exception_handler(None)
+    assert reported == []
