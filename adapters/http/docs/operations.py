@@ -104,6 +104,8 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
             }
             data = handler.parsed_fn_signature.parameters.get("data")
             example = rules.example or exact.schemas.example(getattr(data and data.annotation, "form", None))
+            if data is not None and data.has_default:
+                operation["requestBody"]["required"] = False
             if example is not None and "requestBody" in operation:
                 operation["requestBody"]["content"]["application/json"]["example"] = example
             return without_flags(operation | _extensions(rules))

@@ -17,8 +17,11 @@ Assertion = dict[str, Any]
 """A credential as browsers make JSON of it (WebAuthn Level 3, ``toJSON``)."""
 
 
-class EmptyForm(Struct, rename="camel", forbid_unknown_fields=True):
+class EmptyForm(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
     """A body without fields: ``{}``."""
+
+
+EMPTY = EmptyForm()
 
 
 class VerifyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -20,10 +20,13 @@ from domain.identity.users import MEMBER, AccountState, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 
-class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
     """Body of an approval; without ``roles`` it gives those of the domain, or ``Member`` where the domain is gone."""
 
     roles: list[str] | UnsetType = UNSET
+
+
+USUAL_APPROVAL = ApprovalForm()
 
 
 class JoinRequestItem(Struct, rename="camel", kw_only=True):

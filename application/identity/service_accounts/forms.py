@@ -75,10 +75,13 @@ class KeyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     expires_at: Annotated[datetime, Meta(tz=True)] | None = None
 
 
-class RotationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
+class RotationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
     """Body of a rotation: the minutes for which the old key lives on."""
 
     overlap_minutes: Annotated[int, Meta(ge=0, le=LONGEST_OVERLAP)] = DAY_MINUTES
+
+
+USUAL_ROTATION = RotationForm()
 
 
 class ApiKeyItem(Struct, rename="camel", kw_only=True):

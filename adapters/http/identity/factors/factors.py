@@ -10,6 +10,7 @@ from adapters.http.request.responses import Data, MessageOnly, bare, identity_da
 from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.factors.forms import (
+    EMPTY,
     Begun,
     EmptyForm,
     FactorForm,
@@ -49,8 +50,8 @@ class FactorsController(Controller):
     async def begin_totp(
         self,
         request: StrictRequest,
-        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         my_factors: Factors,
+        data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[Begun]]:
         return identity_data(await my_factors.begin(request.caller, "totp"))
 
@@ -79,8 +80,8 @@ class FactorsController(Controller):
     async def begin_passkey(
         self,
         request: StrictRequest,
-        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         my_factors: Factors,
+        data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[Begun]]:
         return identity_data(await my_factors.begin(request.caller, "passkey"))
 
@@ -109,8 +110,8 @@ class FactorsController(Controller):
     async def renew_codes(
         self,
         request: StrictRequest,
-        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         my_factors: Factors,
+        data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[NewRecoveryCodes]]:
         return identity_data(await my_factors.renew_codes(request.caller, request.from_client), headers=LISTED)
 

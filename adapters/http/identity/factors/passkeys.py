@@ -10,7 +10,7 @@ from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, bare, identity_data
 from adapters.http.request.rules import NO_SESSION, PUBLIC, UNLIMITED, action, rules
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.factors.forms import Begun, EmptyForm, RelatedOrigins
+from application.identity.factors.forms import EMPTY, Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
 from application.identity.login.forms import LoginResult
 from domain.limits import Limit
@@ -33,8 +33,8 @@ class PasskeysController(Controller):
     )
     async def begin(
         self,
-        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         passkey_login: NamedDependency[PasskeyLogin],
+        data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[Begun]]:
         return identity_data(await passkey_login.begin())
 

@@ -7,7 +7,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import NO_SESSION, PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.factors.forms import Begun, EmptyForm
+from application.identity.factors.forms import EMPTY, Begun, EmptyForm
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.login.forms import RefreshResult
 from application.identity.login.reauthentication import Reauthentication, ReauthenticationForm
@@ -46,7 +46,7 @@ class ReauthenticationController(Controller):
     async def ask(
         self,
         request: StrictRequest,
-        data: JSONBody[EmptyForm],  # noqa: ARG002  # a body without fields is still asked for
         factor_reproofs: NamedDependency[FactorReproofs],
+        data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[Begun]]:
         return identity_data(await factor_reproofs.ask(request.caller))

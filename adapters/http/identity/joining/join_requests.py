@@ -11,6 +11,7 @@ from adapters.http.request.responses import Data, MessageOnly, identity_data, id
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.join_requests import (
+    USUAL_APPROVAL,
     AdmittedMember,
     ApprovalForm,
     JoinRequestAdministration,
@@ -46,7 +47,11 @@ class JoinRequestsController(Controller):
         description="Without `roles` those of the domain are given. 409 when the account has another address by now.",
     )
     async def approve(
-        self, request: StrictRequest, user_id: PathId, data: JSONBody[ApprovalForm], join_requests: Requests
+        self,
+        request: StrictRequest,
+        user_id: PathId,
+        join_requests: Requests,
+        data: JSONBody[ApprovalForm] = USUAL_APPROVAL,
     ) -> Response[Data[AdmittedMember]]:
         found = read_id(user_id)
         return identity_data(await join_requests.approve(request.caller, found, data, request.from_client))

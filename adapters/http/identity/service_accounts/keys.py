@@ -9,7 +9,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
-from application.identity.service_accounts.forms import ApiKeyItem, KeyForm, NewKey, RotationForm
+from application.identity.service_accounts.forms import USUAL_ROTATION, ApiKeyItem, KeyForm, NewKey, RotationForm
 from application.identity.service_accounts.keys import KeyAdministration
 
 MAY_MAKE = needs("update:service-accounts", recent=True, people=True)
@@ -47,7 +47,12 @@ class ApiKeysController(Controller):
         description="Answers a new key with the same rights; the old one lives on for `overlapMinutes`.",
     )
     async def rotate(
-        self, request: StrictRequest, account_id: PathId, key_id: PathId, data: JSONBody[RotationForm], api_keys: Keys
+        self,
+        request: StrictRequest,
+        account_id: PathId,
+        key_id: PathId,
+        api_keys: Keys,
+        data: JSONBody[RotationForm] = USUAL_ROTATION,
     ) -> Response[Data[NewKey]]:
         of_account = read_id(account_id)
         made = await api_keys.rotate(request.caller, of_account, read_id(key_id), data, request.from_client)
