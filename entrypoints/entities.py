@@ -133,7 +133,7 @@ def _module(name: str) -> ModuleType:
         return _from_file(Path(name)) if name.endswith(".py") else _imported(name)
     except EntitiesError:
         raise
-    except Exception as error:  # noqa: BLE001  # a user's file may raise anything, and is told where
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a user's file may raise anything, and is told where
         raise EntitiesError([f"{name} cannot be imported: {where_raised(error, name)}"]) from None
 
 
@@ -157,7 +157,7 @@ def _from_file(path: Path) -> ModuleType:
     return import_file(path)
 
 
-def where_raised(error: Exception, name: str | None = None, libraries: tuple[str, ...] = LIBRARIES) -> str:
+def where_raised(error: BaseException, name: str | None = None, libraries: tuple[str, ...] = LIBRARIES) -> str:
     """The error and the line that raised it, without a traceback; ``name`` is the module that was imported."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}"

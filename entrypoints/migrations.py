@@ -123,7 +123,7 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     notes = [f"Note: {note}" for note in written.notes]
     paths = [path for path in (written.path, written.after) if path is not None]
     told = f"Wrote {_named(paths)}, and applied nothing."
-    text = "\n".join([*(path.read_text() for path in paths), told, *notes, NEXT])
+    text = "\n".join([*(path.read_text("utf-8") for path in paths), told, *notes, NEXT])
     return Answer(text, {"files": paths, "notes": written.notes})
 
 

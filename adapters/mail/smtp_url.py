@@ -28,6 +28,7 @@ def read_smtp_url(url: str) -> SmtpServer:
     tls = parts.scheme == "smtps"
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/") or parts.fragment or asked:
         raise ValueError
+    parts.hostname.encode("idna")  # ValueError for a name that no resolver takes
     if starttls not in ("true", "false") or (tls and starttls == "true"):
         raise ValueError
     return SmtpServer(

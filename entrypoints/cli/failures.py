@@ -48,8 +48,13 @@ MAY_MAKE_ROLE = (
     " PostgreSQL does not say which of them is wrong. A role that is not there yet is made by `tenantry migrate`, as"
     " the owner in TENANTRY_DATABASE_OWNER_URL."
 )
-REFUSED = (RedisRefuses, asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError)
-"""Errors of servers that answer, and want another URL."""
+REFUSED = (
+    RedisRefuses,
+    asyncpg.InvalidAuthorizationSpecificationError,
+    asyncpg.InvalidCatalogNameError,
+    asyncpg.ClientConfigurationError,
+)
+"""Errors of servers that answer, and want another URL, and of the driver that cannot use the one that it has."""
 
 
 @asynccontextmanager
@@ -88,6 +93,8 @@ def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
 def _refusal(error: Exception) -> str:
     if isinstance(error, RedisRefuses):
         return REDIS_REFUSES[error.refusal].format(reason=error.reason)
+    if isinstance(error, asyncpg.ClientConfigurationError):
+        return f"A URL of PostgreSQL in the settings cannot be used: {' '.join(str(error).split())}."
     if isinstance(error, asyncpg.InvalidCatalogNameError):
         return f"PostgreSQL says: {error}: create it, or correct its name in TENANTRY_DATABASE_URL."
     way = MAKES_ROLE if "does not exist" in str(error) else ""

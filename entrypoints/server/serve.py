@@ -26,6 +26,7 @@ import click
 
 from adapters import console
 from entrypoints.cli.errors import UNAVAILABLE, CommandError
+from entrypoints.cli.terminal.answers import not_printed
 from entrypoints.entities import load_registry
 from entrypoints.server.draining import drain_of
 from entrypoints.server.logs import configure_logs, log_configuration
@@ -222,8 +223,10 @@ class Greeting:
             time.sleep(0.01)
 
     def say(self) -> None:
+        lines = "\n".join(self.lines())
+        if not_printed(lines) is not None:
+            click.echo(lines, err=True)
         self.is_said = True
-        click.echo("\n".join(self.lines()))
 
     def lines(self) -> Iterator[str]:
         settings = self.settings
@@ -253,7 +256,9 @@ def _greeting(settings: Settings, *, is_embedded: bool) -> Iterator[Greeting]:
     finally:
         greeting.is_over = True
         if greeting.password is not None and not greeting.is_said:
-            click.echo(f"The password of {settings.admin_email}, shown this once: {greeting.password}")
+            said = f"The password of {settings.admin_email}, shown this once: {greeting.password}"
+            if not_printed(said) is not None:
+                click.echo(said, err=True)
 
 
 def _login(called: str, email: str, password: str) -> str:

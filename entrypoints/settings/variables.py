@@ -152,7 +152,13 @@ def _url(text: str, schemes: tuple[str, ...]) -> SplitResult:
     parts = urlsplit(text)
     # Asking for the port checks it: it raises ValueError.
     ensure(parts.scheme in schemes and "://" in text and (parts.port or 1) > 0 and not _has_blank(text))
+    ensure_host(parts.hostname or "")
     return parts
+
+
+def ensure_host(name: str) -> None:
+    """Raises ValueError for a name of which a part is empty or longer than 63 letters: no resolver takes it."""
+    name.encode("idna")
 
 
 def _has_blank(text: str) -> bool:
@@ -166,6 +172,7 @@ def _flag(text: str) -> bool:
 
 def _host(text: str) -> str:
     ensure(re.fullmatch(r"[A-Za-z0-9.:_-]+", text) is not None)
+    ensure_host(text)
     # BASE_URL is made of it: a name with a colon would be a URL that cannot be taken apart
     return str(IPv6Address(text)) if ":" in text else text
 

@@ -1,11 +1,15 @@
 """The addresses that the start tells to try."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from entrypoints.server.serve import Greeting
 from entrypoints.settings.settings import read_settings
+from tests.entrypoints.processes import environment
+from tests.waiting import HUNG_AFTER
 
 SECRET = "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD"
 
@@ -27,3 +31,26 @@ def test_an_address_to_try_is_one_that_answers(variables: dict[str, str], called
     lines = list(Greeting(read_settings(given, tmp_path), is_embedded=False).lines())
     assert f"Documentation: {called}/docs/index.html" in lines
     assert any(f"curl -s {called}/api/auth/login" in line for line in lines)
+
+
+def test_a_greeting_that_cannot_be_printed_stands_on_standard_error(tmp_path: Path) -> None:
+    """It has the password of the first super-admin, which is told this once."""
+    says = (
+        "from pathlib import Path; from entrypoints.server.serve import Greeting;"
+        "from entrypoints.settings.settings import read_settings;"
+        f"settings = read_settings({{'TENANTRY_SECRET_KEY': {SECRET!r}}}, Path({str(tmp_path)!r}));"
+        "Greeting(settings, is_embedded=False, password='said-this-once').say()"
+    )
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", says],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment({}),
+            text=True,
+            timeout=HUNG_AFTER,
+            check=False,
+        )
+    assert ended.returncode == 0, ended.stderr
+    assert "said-this-once" in ended.stderr
+    assert "Exception ignored" not in ended.stderr

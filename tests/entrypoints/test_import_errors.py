@@ -14,6 +14,7 @@ WRONG = {
     "an argument that a marker does not have": 'LIMIT = money(5, 2, least="abc")\n',
     "a pattern that the standard library refuses": 'CODE = Meta(pattern="(")\n',
 }
+ENDS = "raise SystemExit(3)\n"
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -23,6 +24,13 @@ def test_the_line_of_the_file_is_named(tmp_path: Path, case: str) -> None:
     with pytest.raises(EntitiesError) as caught:
         load_registry([str(file)])
     assert f"(line 3 of {file})" in str(caught.value)
+
+
+def test_a_file_that_ends_the_process_is_told_as_well(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(HEAD + ENDS)
+    with pytest.raises(EntitiesError, match=rf"cannot be imported: SystemExit: 3 \(line 3 of {file}\)"):
+        load_registry([str(file)])
 
 
 @pytest.mark.parametrize("case", WRONG)

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -74,3 +75,39 @@ def test_on_a_terminal_it_is_asked_for_there_and_the_answer_goes_into_the_pipe(
     assert (command.returncode, told) == (0, "")
     assert json.loads(said) == {"email": "root@example.com", "generatedPassword": None}
     assert PASSWORD.encode() not in shown
+
+
+@pytest.mark.parametrize(("redirection", "code"), [("<&-", 2), ("</dev/null", 2)])
+def test_without_standard_input_the_password_is_missed(
+    asking: dict[str, str], tmp_path: Path, redirection: str, code: int
+) -> None:
+    ended = _redirected(ADMIN, redirection, asking, tmp_path)
+    assert (ended.returncode, ended.stdout) == (code, ""), ended.stderr
+    assert "standard input has no line with one" in ended.stderr
+
+
+def test_a_password_that_cannot_be_written_is_told_on_standard_error(asking: dict[str, str], tmp_path: Path) -> None:
+    """The account exists by then, and its password is said once."""
+    ended = _redirected((*ADMIN, "--generate"), ">/dev/full", asking, tmp_path)
+    assert ended.returncode == 1, ended.stderr
+    assert "Standard output cannot be written (No space left on device)" in ended.stderr
+    assert re.search(r"root@example.com is a super-admin now, with the password \S{16,}", ended.stderr), ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "Exception ignored" not in ended.stderr
+
+
+def _redirected(
+    arguments: tuple[str, ...], redirection: str, settings: dict[str, str], folder: Path
+) -> "subprocess.CompletedProcess[str]":
+    """The command in a session of its own, which has no terminal."""
+    script = f"exec {shlex.join([*COMMAND, *arguments])} {redirection}"
+    return subprocess.run(
+        ["sh", "-c", script],
+        cwd=folder,
+        env=environment(settings),
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+        timeout=HUNG_AFTER,
+        check=False,
+    )

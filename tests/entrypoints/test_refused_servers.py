@@ -163,3 +163,15 @@ def test_a_password_for_a_redis_that_asks_for_none(
         client.config_set("requirepass", "")
     said = told(tenantry, "serve", 2, shared, REDIS_URL=f"redis://:hidden@127.0.0.1:{redis_server.port}/0")
     assert "Redis refuses the user name or the password (" in said
+
+
+@pytest.mark.parametrize("options", ["sslmode=foo", "sslnegotiation=foo"])
+def test_a_url_that_the_driver_refuses_is_one_of_the_settings(
+    tenantry: Tenantry, servers: tuple[str, str], options: str
+) -> None:
+    url = f"{servers[0]}{'&' if '?' in servers[0] else '?'}{options}"
+    ended = tenantry(
+        "users", "list", DATABASE_URL=url, REDIS_URL=servers[1], SECRET_KEY="a secret of 32 letters: 8Xq2fLw0"
+    )
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert ended.stderr.startswith("A URL of PostgreSQL in the settings cannot be used: "), ended.stderr

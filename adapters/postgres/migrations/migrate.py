@@ -175,7 +175,7 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
     ) or next(([first] for _, first in lines if revision_of(first) in applied), [])
     if not done:
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    before = followed(done[0].read_text())
+    before = followed(done[0].read_text("utf-8"))
     # a step back from a file that joins two lines would be one of two: it goes to the end of both
     target = before[0] if len(before) > 1 else f"-{len(done)}"
 
@@ -196,7 +196,7 @@ def _first_of(path: Path, folder: Path) -> Path:
 
 
 def _message(path: Path) -> str:
-    text = path.read_text()
+    text = path.read_text("utf-8")
     try:
         said = ast.get_docstring(ast.parse(text), clean=False) or ""
     except SyntaxError:  # a person may have left it half edited

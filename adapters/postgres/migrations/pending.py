@@ -89,7 +89,7 @@ async def applied_versions(url: str) -> list[str]:
 
 def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:
     """Revisions of a database that no file has."""
-    texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
+    texts = [file.read_text("utf-8") for folder in folders for file in folder.glob("[0-9]*.py")]
     return sorted(set(versions) - {found[1] for text in texts if (found := _REVISION.search(text))})
 
 
@@ -113,12 +113,12 @@ def unknown_sentence(lost: Sequence[str]) -> str:
 def file_of(folder: Path, revision: str) -> Path:
     """File of a revision that is known to be in the folder."""
     files = sorted(folder.glob("[0-9]*.py"))
-    return next(file for file in files if (found := _REVISION.search(file.read_text())) and found[1] == revision)
+    return next(file for file in files if (found := _REVISION.search(file.read_text("utf-8"))) and found[1] == revision)
 
 
 def revision_of(path: Path) -> str:
     """Revision of a file; empty where it names none. A person may have given it another one than its name has."""
-    found = _REVISION.search(path.read_text())
+    found = _REVISION.search(path.read_text("utf-8"))
     return found[1] if found else ""
 
 
@@ -142,14 +142,16 @@ def numbers_of(folder: Path) -> list[int]:
 
 def file_before(folder: Path, path: Path) -> Path | None:
     """File of the revision in front of that of ``path``, where it is in the same folder."""
-    follows = set(followed(path.read_text()))
+    follows = set(followed(path.read_text("utf-8")))
     files = sorted(folder.glob("[0-9]*.py"))
-    return next((file for file in files if (found := _REVISION.search(file.read_text())) and found[1] in follows), None)
+    return next(
+        (file for file in files if (found := _REVISION.search(file.read_text("utf-8"))) and found[1] in follows), None
+    )
 
 
 def ensure_consistent(folders: Sequence[Path]) -> None:
     """Raises InconsistentMigrations when two files have one revision, or a revision follows one without a file."""
-    files = {file: file.read_text() for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}
+    files = {file: file.read_text("utf-8") for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}
     names: dict[str, list[Path]] = {}
     for file, text in files.items():
         if found := _REVISION.search(text):
@@ -169,7 +171,7 @@ def ensure_consistent(folders: Sequence[Path]) -> None:
 
 def heads_of(folders: Sequence[Path]) -> list[str]:
     """Newest revisions: the last of our migrations, and the last of those of users' entities."""
-    texts = [file.read_text() for folder in folders for file in folder.glob("[0-9]*.py")]
+    texts = [file.read_text("utf-8") for folder in folders for file in folder.glob("[0-9]*.py")]
     revisions = {found[1] for text in texts if (found := _REVISION.search(text))}
     return sorted(revisions.difference(*map(followed, texts)))
 

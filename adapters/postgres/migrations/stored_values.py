@@ -39,7 +39,7 @@ def kept_members(folders: Sequence[Path]) -> frozenset[Member]:
     found: set[Member] = set()
     for folder in folders:
         for file in folder.glob("[0-9]*.py"):
-            text = file.read_text()
+            text = file.read_text("utf-8")
             for node in ast.walk(ast.parse(text)) if "keep_values(" in text else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "keep_values":
                     table, column, *values = (str(ast.literal_eval(argument)) for argument in node.args)

@@ -1,11 +1,15 @@
 """Answers of commands: text for people, and the data that ``--json`` prints."""
 
+import os
 import sys
 from typing import Any, Self
 
 import msgspec
 import rich_click as click
 
+from entrypoints.cli.errors import CommandError
+
+STDOUT = 1  # its descriptor
 ASKED = "tenantry.json"
 """Key of the click context's ``meta`` that is true where --json was given."""
 
@@ -42,11 +46,38 @@ def is_json_asked() -> bool:
 
 
 def show(answer: str) -> None:
-    """Prints an answer on standard output; a text without data is ``{"message": text}`` as JSON."""
+    """Prints an answer on standard output; a text without data is ``{"message": text}`` as JSON.
+
+    Raises CommandError with the answer where standard output cannot be written: what it tells may be said once, as the
+    password of a new account is.
+    """
     if not is_json_asked():
-        click.echo(answer)
-        return
-    click.echo(answer.json if isinstance(answer, Answer) else as_json({"message": answer}))
+        text = answer
+    else:
+        text = answer.json if isinstance(answer, Answer) else as_json({"message": answer})
+    if (reason := not_printed(text)) is not None:
+        raise CommandError(
+            f"Standard output cannot be written ({reason}). The command ended well, and answers:\n{text}"
+        )
+
+
+def not_printed(text: str) -> str | None:
+    """Prints a text on standard output; answers why that could not be, and None where all is printed."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:  # whoever reads has seen enough
+        raise
+    except OSError as error:
+        _discard_output()
+        return error.strerror or str(error)
+    except UnicodeEncodeError as error:
+        return f"{error.encoding} has no {error.object[error.start]!a}"
+    return None
+
+
+def _discard_output() -> None:
+    """Discards what is buffered for standard output: written once more at the end, it would be an error again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
 
 
 def show_data(data: object) -> None:

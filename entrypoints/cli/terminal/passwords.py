@@ -21,7 +21,8 @@ def ask_password() -> str:
         typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return typed
     click.echo("Password, as a line of standard input: ", nl=False, err=True)
-    line = sys.stdin.buffer.readline().rstrip(b"\r\n")
+    # None where standard input was closed before the command began
+    line = sys.stdin.buffer.readline().rstrip(b"\r\n") if sys.stdin else b""
     click.echo(err=True)
     if not line:
         raise CommandError(MISSING, SETTINGS)
