@@ -156,3 +156,17 @@ async def test_the_audit_trail_names_a_domain_of_any_length(visitor: Visitor, si
     await page.get_by_role("gridcell", name=f"domain.added:{domain}").click()
     await expect(page.get_by_text(f"domain.added:{domain}").last).to_be_visible()
     assert await overflow(visitor) <= 0
+
+
+async def test_a_wrong_address_among_several_is_told_at_their_field(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("people?tab=invitations")
+    await page.get_by_role("button", name="Invite", exact=True).first.click()
+    dialog = page.get_by_role("dialog", name="Invite")
+    field = dialog.get_by_label("E-mail addresses")
+    await field.fill("right@acme.example\nnope")
+    await dialog.get_by_role("button", name="Invite").click()
+    await expect(field).to_have_attribute("aria-invalid", "true")
+    await expect(field).to_have_accessible_description(re.compile("^nope: "))
+    await expect(dialog.get_by_role("alert")).not_to_contain_text("items[")
+    assert await violations(visitor) == []

@@ -76,6 +76,22 @@ async def test_a_switch_asks_about_unsaved_changes(visitor: Visitor) -> None:
     await expect(page.get_by_label("Description")).to_have_value("for ten minutes")
 
 
+async def test_signing_out_asks_about_unsaved_changes(visitor: Visitor) -> None:
+    page = visitor.page
+    row_id = await made(visitor.service.app, "/api/categories", name="Typed before the end")
+    await visitor.enter("people")
+    await visitor.go(f"rows/categories/{row_id}")
+    await page.get_by_label("Description").fill("for ten minutes")
+    await expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
+    await page.get_by_role("button", name="Sign out").click()
+    dialog = page.get_by_role("dialog", name="Leave without saving?")
+    await dialog.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_label("Description")).to_have_value("for ten minutes")
+    await page.get_by_role("button", name="Sign out").click()
+    await dialog.get_by_role("button", name="Leave").click()
+    await expect(page.get_by_role("heading", name="Sign in")).to_be_focused()
+
+
 @pytest.mark.parametrize("way", ["back", "history"])
 async def test_neither_the_way_back_nor_another_tab_of_a_row_takes_what_is_typed(visitor: Visitor, way: str) -> None:
     page = visitor.page

@@ -35,7 +35,7 @@ async def test_an_app_is_set_up_and_asked_for(visitor: Visitor) -> None:
     await page.get_by_role("dialog").get_by_role("button", name="Close").click()
     await page.get_by_role("button", name="Sign out", exact=True).click()
     await visitor.sign_in(EMAIL)
-    await expect(page.get_by_role("heading", name="Second factor")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Second factor")).to_be_focused()
     assert await violations(visitor) == []
     await page.get_by_label("Code").fill(code(visitor, secret))
     await page.keyboard.press("Enter")

@@ -7,7 +7,7 @@ import { EVERY, mayArea, meta, scope } from "../api/meta";
 import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
-import { current, href, parts } from "../session/routes";
+import { current, href, mayLeave, parts } from "../session/routes";
 import {
   logout,
   may,
@@ -205,12 +205,17 @@ function Navigation() {
       <NavLink to={["account"]} icon="circle-user">
         <bdi>{profile.value?.fullName || t("account")}</bdi>
       </NavLink>
-      <button type="button" class="nav" onClick={() => logout().catch(failed)}>
+      <button type="button" class="nav" onClick={() => void signOut()}>
         <Icon name="log-out" />
         <span>{t("logout")}</span>
       </button>
     </nav>
   );
+}
+
+/** Signs out, unless something that is not saved is to be kept. */
+async function signOut(): Promise<void> {
+  if (await mayLeave()) await logout().catch(failed);
 }
 
 function NavLink({ to, icon, children }: { to: string[]; icon: string; children: ComponentChildren }) {

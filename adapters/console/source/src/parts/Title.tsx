@@ -8,11 +8,16 @@ import { openName } from "./pageTitle";
 interface TitleProps {
   /** What the screen shows, such as a row: the title of the page begins with it. */
   name?: string;
+  /** Begins a step of its own on the path of the one before, whose focus would be lost. */
+  isStep?: boolean;
   /** The heading; without it, the name. */
   children?: ComponentChildren;
 }
 
-export function Title({ name, children }: TitleProps) {
+/** Whether a heading was there before: on opening the page nothing is focused. */
+let isLater = false;
+
+export function Title({ name, isStep, children }: TitleProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     openName.value = name ?? null;
@@ -21,8 +26,9 @@ export function Title({ name, children }: TitleProps) {
     };
   }, [name]);
   useEffect(() => {
-    if (arrival.isNew) heading.current?.focus({ preventScroll: true });
+    if (arrival.isNew || (isStep && isLater)) heading.current?.focus({ preventScroll: true });
     arrival.isNew = false;
+    isLater = true;
   }, []);
   return (
     <h1 ref={heading} tabIndex={-1}>

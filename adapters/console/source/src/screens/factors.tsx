@@ -105,10 +105,12 @@ function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Prom
 
 /** What is left of the codes that let one in without any factor, and new ones in place of all of them. */
 function RecoveryCodes({ left, made }: { left: number; made: (codes: string[]) => void }) {
-  const renew = () =>
-    attempt(async () =>
+  async function renew(): Promise<void> {
+    if (!(await ask(t("mfa.recovery"), t("mfa.recovery.text"), t("mfa.recovery")))) return;
+    await attempt(async () =>
       made((await call<NewRecoveryCodes>("POST", `${PATH}/recovery-codes`, { json: {} })).data.recoveryCodes),
     );
+  }
   return (
     <div class="row">
       <span class={left > 2 ? "muted" : "badge warn"}>{t("mfa.left", { count: left })}</span>

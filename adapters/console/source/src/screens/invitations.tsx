@@ -1,10 +1,10 @@
 // Invitations of the tenant: who was asked to join, by whom, and what became of it.
 
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { InvitationItem, ReceivedInvitation } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList } from "../parts/Fields";
+import { CheckList, type Sending } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, useLoaded } from "../parts/States";
@@ -120,16 +120,53 @@ function Invite({ roles, onClose, done }: { roles: string[]; onClose: () => void
       send={send}
       done={() => (toast(t("invitation.sent")), done())}
     >
-      {() => (
+      {(sending) => (
         <>
-          <label class="field">
-            <span>{t("invitations.emails")}</span>
-            <textarea dir="ltr" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
-          </label>
+          <Emails text={text} change={setText} emails={emails} sending={sending} />
           <CheckList legend={t("roles")} all={roles} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>
+  );
+}
+
+interface EmailsProps {
+  text: string;
+  change: (text: string) => void;
+  /** The addresses in the text, in the order in which they are sent. */
+  emails: string[];
+  sending: Sending;
+}
+
+/** The field of all addresses, with what is wrong with each of them. */
+function Emails({ text, change, emails, sending }: EmailsProps) {
+  const id = useId();
+  // before anything is sent, so that the summary leaves them to this field
+  for (const name of ["email", ...emails.map((_, n) => `items[${n}].email`)]) sending.shown.add(name);
+  const wrong: string[] = [];
+  for (const [field, message] of Object.entries(sending.problems)) {
+    const place = field === "email" ? "0" : /^items\[(\d+)\]\.email$/.exec(field)?.[1];
+    if (place === undefined) continue;
+    wrong.push(`${emails[Number(place)] ?? ""}: ${message}`);
+  }
+  return (
+    <div class="field">
+      <label for={id}>{t("invitations.emails")}</label>
+      <textarea
+        id={id}
+        dir="ltr"
+        rows={3}
+        value={text}
+        aria-invalid={wrong.length > 0}
+        aria-describedby={wrong.length ? `${id}-problem` : undefined}
+        onInput={(event) => change(event.currentTarget.value)}
+      />
+      {wrong.length > 0 && (
+        <span class="problem" id={`${id}-problem`}>
+          {wrong.join(" ")}
+        </span>
+      )}
+    </div>
   );
 }
 

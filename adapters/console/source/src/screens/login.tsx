@@ -118,7 +118,7 @@ interface StepProps {
 function Step({ title, work: { isBusy, error, run }, submit, other, goTo, instead, children }: StepProps) {
   return (
     <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
-      <Title>{title}</Title>
+      <Title isStep>{title}</Title>
       {error && (
         <p class="bad-text" role="alert">
           {error}

@@ -26,6 +26,8 @@ function decoded(part: string): string {
 /** A form with unsaved changes sets this: it answers whether one may leave. */
 export const guard: { ask: (() => Promise<boolean>) | null } = { ask: null };
 
+export const mayLeave = async (): Promise<boolean> => !guard.ask || guard.ask();
+
 /** Set when the address leads to another screen: its heading takes the focus once, whenever it appears. */
 export const arrival = { isNew: false };
 
@@ -41,7 +43,7 @@ function leaves(url: URL | Location): boolean {
 export async function go(to: string, replace = false): Promise<boolean> {
   const url = new URL(to, location.origin);
   if (url.origin !== location.origin || !url.pathname.startsWith(BASE)) return false;
-  if (!replace && leaves(url) && guard.ask && !(await guard.ask())) return false;
+  if (!replace && leaves(url) && !(await mayLeave())) return false;
   history[replace ? "replaceState" : "pushState"](null, "", url.pathname + url.search);
   moved();
   return true;

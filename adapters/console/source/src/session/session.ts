@@ -262,6 +262,7 @@ export function forget(): void {
   scope.value = null;
   choices.value = [];
   challenge.value = null;
+  newCodes.value = null;
   applyAccent(null);
   state.value = "out";
 }
