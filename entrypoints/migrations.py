@@ -35,6 +35,18 @@ NEXT = (
     " back: tenantry migrations discard"
 )
 
+CHANGED = (
+    "TENANTRY_ENTITIES names no entity of your own, and the tables of Tenantry have all of their migrations: somebody"
+    " has changed them by hand. Take that back by SQL."
+)
+NO_FOLDER = (
+    "A migration for search indexes needs a folder of your own: name a file of yours in TENANTRY_ENTITIES beside"
+    " tenantry.catalogue, such as one with `ENTITIES = ()`, and the migration is written beside it."
+)
+NOTHING_TO_WRITE = Answer(
+    "The migrations make what the entities declare: there is nothing to write.", {"files": [], "notes": []}
+)
+
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     """Migrates, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
@@ -85,7 +97,9 @@ async def _way_out(settings: Settings) -> str:
     """The command that brings the database up to date: it applies what is written, else what is declared is written."""
     folders = _folders(settings)
     are_applied = await applied_versions(_url(settings)) == sorted(heads_of(folders))
-    return f"Run: {WRITE}" if are_applied else "Run: tenantry migrate"
+    if not are_applied:
+        return "Run: tenantry migrate"
+    return CHANGED if folders[-1] == VERSIONS else f"Run: {WRITE}"
 
 
 async def check_stored_values(settings: Settings) -> list[str]:
@@ -111,20 +125,31 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_known(settings)
     # The first folder is our own: what users declare belongs beside their files.
+    if folders[-1] == VERSIONS:
+        return await _nothing_of_ones_own(settings)
     with writing(folders[-1], "make it a folder in which this account may write"):
         folders[-1].mkdir(parents=True, exist_ok=True)
-        # Nothing is ever written into the folder of an installed package, which may be closed to this account.
-        if folders[-1] != VERSIONS:
-            tempfile.TemporaryFile(dir=folders[-1]).close()
+        tempfile.TemporaryFile(dir=folders[-1]).close()
     written = await write_migration(_url(settings), registry, message, folders, renamed)
     if written is None:
-        said = "The migrations make what the entities declare: there is nothing to write."
-        return Answer(said, {"files": [], "notes": []})
+        return NOTHING_TO_WRITE
     notes = [f"Note: {note}" for note in written.notes]
     paths = [path for path in (written.path, written.after) if path is not None]
     told = f"Wrote {_named(paths)}, and applied nothing."
     text = "\n".join([*(path.read_text("utf-8") for path in paths), told, *notes, NEXT])
     return Answer(text, {"files": paths, "notes": written.notes})
+
+
+async def _nothing_of_ones_own(settings: Settings) -> str:
+    """Raises CommandError where the tables that Tenantry brings differ: their migrations are not written here."""
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
+    if found:
+        raise _unfit("The database differs from what is declared", found, await _way_out(settings))
+    if await searches_missed(_url(settings), load_registry(settings.entities)):
+        raise CommandError(NO_FOLDER, MIGRATIONS)
+    return NOTHING_TO_WRITE
 
 
 async def discard(settings: Settings) -> str:

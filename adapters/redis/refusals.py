@@ -22,6 +22,8 @@ class RedisRefusal(Enum):
     NO_MASTER = auto()
     NO_CLUSTER = auto()
     IN_A_CLUSTER = auto()
+    REPLICA = auto()
+    NO_SENTINEL = auto()
 
 
 class RedisRefuses(Exception):
@@ -77,8 +79,11 @@ async def _ask(about: Any, client: Redis, address: RedisAddress) -> bool:
     return True
 
 
-async def _of_one_server(client: Redis, _: RedisAddress) -> None:
+async def _of_one_server(client: Redis, address: RedisAddress) -> None:
     await client.ping()
+    # A master that sentinels have just named may not know of it yet.
+    if address.kind == "server" and await _is_replica(client):
+        raise RedisRefuses(RedisRefusal.REPLICA, "")
     # A cluster of one node answers for every key, whatever the client knows of clusters.
     if await _is_in_cluster(client) and await _nodes_with_slots(client) > 1:
         raise RedisRefuses(RedisRefusal.IN_A_CLUSTER, "")
@@ -88,6 +93,11 @@ async def _of_node(client: Redis, address: RedisAddress) -> None:
     await client.ping()
     if not await _is_in_cluster(client):
         raise RedisRefuses(RedisRefusal.NO_CLUSTER, ", ".join(host for host, _ in address.hosts))
+
+
+async def _is_replica(client: Redis) -> bool:
+    facts: dict[str, Any] = await client.info("replication")
+    return facts.get("role") == "slave" and bool(facts.get("slave_read_only"))
 
 
 async def _is_in_cluster(client: Redis) -> bool:
@@ -102,6 +112,11 @@ async def _nodes_with_slots(client: Redis) -> int:
 
 
 async def _of_sentinel(client: Redis, address: RedisAddress) -> None:
-    names = [str(name) for name in await client.sentinel_masters()]
+    try:
+        names = [str(name) for name in await client.sentinel_masters()]
+    except ResponseError as error:
+        if "unknown command" not in str(error).lower():
+            raise
+        raise RedisRefuses(RedisRefusal.NO_SENTINEL, ", ".join(host for host, _ in address.hosts)) from None
     if address.master not in names:
         raise RedisRefuses(RedisRefusal.NO_MASTER, f"{address.master}; there are: {', '.join(sorted(names)) or 'none'}")

@@ -36,6 +36,12 @@ REDIS_REFUSES = {
     RedisRefusal.NO_CLUSTER: (
         "TENANTRY_REDIS_URL names a cluster, and {reason} is in none: write redis:// for a single server."
     ),
+    RedisRefusal.REPLICA: (
+        "TENANTRY_REDIS_URL names a replica, which takes no writes: name its master, or sentinels that know it."
+    ),
+    RedisRefusal.NO_SENTINEL: (
+        "TENANTRY_REDIS_URL names sentinels, and {reason} is none: write redis:// for a single server."
+    ),
     RedisRefusal.IN_A_CLUSTER: (
         "TENANTRY_REDIS_URL names a node of a cluster: write redis+cluster:// and the hosts of some of its nodes."
     ),

@@ -7,6 +7,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from adapters.postgres.migrations.pending import VERSIONS
 from entrypoints.cli.failures import NOT_MIGRATED
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.entrypoints.test_cli import BOOKS
@@ -229,3 +230,21 @@ async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, share
     differs = tenantry("migrations", "check", **shared)
     assert differs.returncode == 5
     assert "  - The index ix_users_email of users is missing.\n" in differs.stderr
+
+
+async def test_no_migration_of_the_tables_that_tenantry_brings_is_written(
+    tenantry: Tenantry, migrated: dict[str, str]
+) -> None:
+    """It would lie in the installed package, and count for every other database of the machine."""
+    nothing = tenantry("migrate", "--write", "nothing", **migrated)
+    assert (nothing.returncode, "there is nothing to write" in nothing.stdout) == (0, True), nothing.stderr
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
+    await connection.execute("ALTER TABLE products DROP COLUMN stock CASCADE")
+    await connection.close()
+    before = sorted(VERSIONS.iterdir())
+    refused = tenantry("migrate", "--write", "stock", **migrated)
+    assert refused.returncode == 5, refused.stdout
+    assert "stock" in refused.stderr
+    assert refused.stderr.endswith("somebody has changed them by hand. Take that back by SQL.\n"), refused.stderr
+    assert sorted(VERSIONS.iterdir()) == before
+    assert "changed them by hand" in tenantry("check", **migrated).stdout

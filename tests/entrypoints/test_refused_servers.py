@@ -165,6 +165,24 @@ def test_a_password_for_a_redis_that_asks_for_none(
     assert "Redis refuses the user name or the password (" in said
 
 
+def test_a_replica_of_redis_takes_no_writes(
+    tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer
+) -> None:
+    with Redis(port=redis_server.port, password="open sesame") as client:
+        client.replicaof("127.0.0.1", "1")
+    url = f"redis://:open%20sesame@127.0.0.1:{redis_server.port}/0"
+    for command, code in (("serve", 2), ("check", 1)):
+        assert "names a replica, which takes no writes: name its master" in told(
+            tenantry, command, code, shared, REDIS_URL=url
+        )
+
+
+def test_a_server_that_is_no_sentinel(tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer) -> None:
+    url = f"redis+sentinel://:open%20sesame@127.0.0.1:{redis_server.port}/main/0"
+    said = told(tenantry, "serve", 2, shared, REDIS_URL=url)
+    assert "names sentinels, and 127.0.0.1 is none: write redis:// for a single server." in said
+
+
 @pytest.mark.parametrize("options", ["sslmode=foo", "sslnegotiation=foo"])
 def test_a_url_that_the_driver_refuses_is_one_of_the_settings(
     tenantry: Tenantry, servers: tuple[str, str], options: str
