@@ -76,11 +76,20 @@ async def migrate(settings: Settings) -> str:
     await _ensure_locale(settings)
     await _ensure_known(settings)
     before = await applied_versions(_url(settings))
+    granted = await _grant_rights(settings) if before else []
     await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
     after = await applied_versions(_url(settings))
     # Whoever has just written a migration wants to read that it was applied.
     applied = f"Applied the migrations up to {' and '.join(after)}. " if after != before else ""
-    return f"{applied}The database is up to date."
+    lines = [f"{applied}The database is up to date.", *(f"Mended: {found}" for found in granted)]
+    return Answer("\n".join(lines), {"isUpToDate": True, "mended": granted}) if granted else lines[0]
+
+
+async def _grant_rights(settings: Settings) -> list[str]:
+    """Makes again what a copy of a database leaves behind on its old server: roles, and their rights."""
+    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+
+    return await inspection.grant_rights(_url(settings), load_registry(settings.entities), _folders(settings))
 
 
 async def check_migrations(settings: Settings) -> str:
@@ -230,22 +239,21 @@ async def check_schema(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
     await check_migrations(settings)
-    found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
-    gaps = await security_gaps(settings)
-    if found or gaps:
+    examined = await inspection.examined(_url(settings), load_registry(settings.entities), _folders(settings))
+    if found := [*examined.differences, *map(str, examined.gaps)]:
         # no migration that is written ends a gap: it was set up once, and somebody changed it
-        way_out = f"Run: {WRITE}" if found else "Then run again: tenantry migrations check"
-        raise _unfit("The database differs from what is declared", [*found, *gaps], way_out)
+        way_out = f"Run: {WRITE}" if examined.differences else "Then run again: tenantry migrations check"
+        raise _unfit("The database differs from what is declared", found, way_out)
     misfits = await check_stored_values(settings)
     return _noted("The database is up to date, and is what the entities declare.", misfits)
 
 
-async def security_gaps(settings: Settings) -> list[str]:
-    """Sentences about row-level security that somebody changed, each with the SQL that mends it."""
+async def schema_findings(settings: Settings) -> list[str]:
+    """Sentences about tables that differ from what is declared, and about roles, rights and row-level security."""
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    found = await inspection.security_gaps(_url(settings), load_registry(settings.entities), _folders(settings))
-    return [str(gap) for gap in found]
+    examined = await inspection.examined(_url(settings), load_registry(settings.entities), _folders(settings))
+    return [*examined.differences, *map(str, examined.gaps)]
 
 
 async def stamp(settings: Settings, revision: str) -> str:

@@ -1,5 +1,6 @@
 """Failures that an operator can remedy, as messages without a traceback."""
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,6 +15,14 @@ from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandErr
 from entrypoints.entities import EntitiesError
 
 NOT_MIGRATED = "The database has no tables, or older ones: run `tenantry migrate`, or start the service once."
+NO_ROLE = (
+    f"The server has no role {ROLE}, as one that was never migrated, or into which the database was copied: run"
+    " `tenantry migrate`, which makes it and grants it its rights."
+)
+NO_RIGHTS = (
+    "The database refuses the role of the service: {error}. Run `tenantry migrate`, which grants what is missing; "
+    "`tenantry migrations check` names it."
+)
 UNFIT = "The migrations do not fit together:"
 WAY_OUT = (
     "Give your own migration another revision: in its file, in the file of the migration that follows it and, where it"
@@ -54,6 +63,7 @@ MAY_MAKE_ROLE = (
     " PostgreSQL does not say which of them is wrong. A role that is not there yet is made by `tenantry migrate`, as"
     " the owner in TENANTRY_DATABASE_OWNER_URL."
 )
+_IS_LACKING = re.compile("permission denied (for (table|schema|function|sequence)|to set role) ")
 REFUSED = (
     RedisRefuses,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -89,10 +99,13 @@ async def explained() -> AsyncIterator[None]:
 
 
 def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
-    # The first migration of a server makes the role that every session takes on.
-    lacks_role = isinstance(error, asyncpg.InvalidParameterValueError) and f'"{ROLE}"' in str(error)
-    if lacks_role or isinstance(error, asyncpg.UndefinedTableError):
+    if isinstance(error, asyncpg.UndefinedTableError):
         return CommandError(NOT_MIGRATED, MIGRATIONS)
+    # The first migration of a server makes the role that every session takes on.
+    if isinstance(error, asyncpg.InvalidParameterValueError) and f'"{ROLE}"' in str(error):
+        return CommandError(NO_ROLE, MIGRATIONS)
+    if isinstance(error, asyncpg.InsufficientPrivilegeError) and _IS_LACKING.match(str(error)):
+        return CommandError(NO_RIGHTS.format(error=error), MIGRATIONS)
     return CommandError(f"The database refuses: {error}.", UNAVAILABLE)
 
 

@@ -21,6 +21,7 @@ from adapters.postgres.migrations.pending import (
     ensure_consistent,
     unknown_to,
 )
+from adapters.postgres.operations.rights import grant_missing, missing_rights
 from adapters.postgres.schema.row_security import GRANT_VERSION, MAKE_ROLE
 from adapters.postgres.schema.row_security_check import Gap, gaps
 from adapters.postgres.schema.schema import metadata_for
@@ -35,6 +36,13 @@ class KnownRevision(Struct, frozen=True, rename="camel"):
     title: str
     is_head: bool
     is_current: bool
+
+
+class Examined(Struct, frozen=True):
+    """What a look at a database has found: ``differences`` from the declarations, and ``gaps`` in its security."""
+
+    differences: list[str]
+    gaps: list[Gap]
 
 
 async def revisions(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[KnownRevision]:
@@ -77,29 +85,36 @@ async def history(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
 
 async def differences(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
     """Sentences about what a database that has all migrations lacks, or has otherwise than declared."""
-    ensure_consistent(folders)
-
-    def compare(commands: AlembicCommands) -> list[str]:
-        found = [_sentence(difference) for difference in _flat(_compared(commands))]
-        connection: Connection = commands.config.attributes["connection"]
-        # a table that is missing is told already
-        tables = [
-            made.table for made in search_indexes(connection, registry) if inspect(connection).has_table(made.table)
-        ]
-        found += (f"The search of {table} has not the index that its fields ask for." for table in tables)
-        return [*found, *_left_checks(inspect(connection), registry)]
-
-    return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
+    return (await examined(url, registry, folders)).differences
 
 
 async def security_gaps(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[Gap]:
-    """What of row-level security is not as the migrations have set it up."""
+    """What of roles, their rights and row-level security is not as the migrations have set it up."""
+    return (await examined(url, registry, folders)).gaps
+
+
+async def examined(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> Examined:
+    """Both of them, in one look at the database."""
     ensure_consistent(folders)
+    tables = metadata_for(registry).tables
 
-    def compare(commands: AlembicCommands) -> list[Gap]:
-        return list(gaps(commands.config.attributes["connection"], metadata_for(registry).tables))
+    def examine(commands: AlembicCommands) -> Examined:
+        found = list(_differences(commands, registry))
+        connection: Connection = commands.config.attributes["connection"]
+        return Examined(found, [*missing_rights(connection, registry, tables), *gaps(connection, tables)])
 
-    return (await run_command(url, metadata_for(registry), folders, compare, commits=False)).value
+    return (await run_command(url, metadata_for(registry), folders, examine, commits=False)).value
+
+
+async def grant_rights(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
+    """Makes the service's roles and grants their rights where they are missing; a sentence for each that was."""
+    ensure_consistent(folders)
+    tables = list(metadata_for(registry).tables)
+
+    def grant(commands: AlembicCommands) -> list[str]:
+        return grant_missing(commands.config.attributes["connection"], registry, tables)
+
+    return (await run_command(url, metadata_for(registry), folders, grant)).value
 
 
 async def stamp(url: str, registry: Registry, revision: str, folders: Sequence[Path] = (VERSIONS,)) -> None:
@@ -119,6 +134,16 @@ async def stamp(url: str, registry: Registry, revision: str, folders: Sequence[P
         connection.execute(text(GRANT_VERSION))
 
     await run_command(url, metadata_for(registry), folders, mark)
+
+
+def _differences(commands: AlembicCommands, registry: Registry) -> Iterator[str]:
+    yield from map(_sentence, _flat(_compared(commands)))
+    connection: Connection = commands.config.attributes["connection"]
+    # a table that is missing is told already
+    for made in search_indexes(connection, registry):
+        if inspect(connection).has_table(made.table):
+            yield f"The search of {made.table} has not the index that its fields ask for."
+    yield from _left_checks(inspect(connection), registry)
 
 
 def _left_checks(inspector: Inspector, registry: Registry) -> Iterator[str]:

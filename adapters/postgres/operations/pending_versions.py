@@ -1,8 +1,8 @@
 """Token versions that may not have been published to the shared copy yet, marked by ``raised_at`` on their rows."""
 
 import asyncio
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 
 import asyncpg
@@ -28,6 +28,15 @@ WITH known AS (
 UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts.subject = known.subject"""
 
 
+@contextmanager
+def _told_elsewhere() -> Iterator[None]:
+    """Nothing was migrated yet, or the role lacks its rights: the command at work tells it, and no service starts."""
+    try:
+        yield
+    except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError) as refusal:
+        raise ServiceUnavailable from refusal
+
+
 class PostgresPendingVersions:
     """Uses a connection of its own: a full pool must not delay the publishing of revocations."""
 
@@ -40,17 +49,15 @@ class PostgresPendingVersions:
     async def due(self, age: float, most: int) -> dict[str, int]:
         with translated(self._connection):
             async with self._in_use:
-                try:
+                with _told_elsewhere():
                     rows = await (await self._open()).fetch(_DUE, timedelta(seconds=age), most)
-                except asyncpg.UndefinedTableError as missing:
-                    # Nothing was migrated yet: the command at work tells it, and a service does not start.
-                    raise ServiceUnavailable from missing
         return {row["subject"]: row["count"] for row in rows}
 
     async def published(self, versions: Mapping[str, int]) -> None:
         with translated(self._connection):
             async with self._in_use:
-                await (await self._open()).execute(_PUBLISHED, list(versions), list(versions.values()))
+                with _told_elsewhere():
+                    await (await self._open()).execute(_PUBLISHED, list(versions), list(versions.values()))
 
     async def close(self) -> None:
         if self._connecting is not None:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from adapters.postgres.schema.row_security import ADDED_BY_ALL, ROLE, SHARED_BY_ALL, switched_on, tenant_rows
-from adapters.postgres.schema.sql import DIALECT, quoted
+from adapters.postgres.schema.sql import one_line, quoted
 
 WITHOUT = frozenset({"sessions"})
 """Tables with ``tenant_id`` that hold rows of users, of whatever tenant."""
@@ -44,10 +44,14 @@ class _Table(Struct, frozen=True):
 
 
 class Gap(Struct, frozen=True):
-    """A gap by which rows of other tenants are shown or lost, and the SQL with which the table's owner ends it."""
+    """A gap in what migrations have set up, and the statements with which the tables' owner ends it."""
 
     told: str
-    mend: str
+    statements: tuple[str, ...]
+
+    @property
+    def mend(self) -> str:
+        return " ".join(f"{statement};" for statement in self.statements)
 
     def __str__(self) -> str:
         return f"{self.told} As the owner of the tables, run: {self.mend}"
@@ -68,18 +72,17 @@ def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[Gap]:
             yield Gap(told, _sql(tenant_rows(name)))
         for policy in sorted(set(table.policies) - _expected(table.whole)):
             told = f"The policy {policy} of {name} is not declared, and may show rows of other tenants."
-            yield Gap(told, f"DROP POLICY {quoted(policy)} ON {on};")
+            yield Gap(told, (f"DROP POLICY {quoted(policy)} ON {on}",))
         if table.is_part and table.may_read:
             told = f"The role {ROLE} may read {name} by itself, and not through its table alone."
-            yield Gap(told, f"REVOKE ALL ON {on} FROM {ROLE};")
+            yield Gap(told, (f"REVOKE ALL ON {on} FROM {ROLE}",))
         if table.may_truncate:
             told = f"The role {ROLE} may empty {name} (TRUNCATE), whatever its rows' tenants."
-            yield Gap(told, f"REVOKE TRUNCATE ON {on} FROM {ROLE};")
+            yield Gap(told, (f"REVOKE TRUNCATE ON {on} FROM {ROLE}",))
 
 
-def _sql(statements: Iterable[sa.ExecutableDDLElement]) -> str:
-    texts = (str(statement.compile(dialect=DIALECT)).split() for statement in statements)
-    return " ".join(f"{' '.join(words)};" for words in texts)
+def _sql(statements: Iterable[sa.ExecutableDDLElement]) -> tuple[str, ...]:
+    return tuple(map(one_line, statements))
 
 
 def _expected(table: str) -> set[str]:

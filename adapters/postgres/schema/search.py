@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
 
-from adapters.postgres.schema.sql import ddl, quoted, short_name, without_case
+from adapters.postgres.schema.sql import ddl, one_line, quoted, short_name, without_case
 
 SEARCH = "tenantry_search"
 """Name of the role that owns the functions, and of the schema that they are in."""
@@ -146,6 +146,13 @@ def opened(table: str, fields: Sequence[str]) -> Iterator[sa.ExecutableDDLElemen
         }
         yield from _on(table, (_FUNCTION, *_RIGHTS), named)
     yield from _on(table, (*_CLOSED, *_OPENED), {"columns": ", ".join(map(quoted, fields))})
+
+
+def reopened(table: str, fields: Sequence[str]) -> Iterator[str]:
+    """Statements that give the role its functions, its rights and its policy back."""
+    for field in fields:
+        yield from map(one_line, _on(table, _RIGHTS, {"function": _function(table, field)}))
+    yield from map(one_line, _on(table, (*_CLOSED, *_OPENED), {"columns": ", ".join(map(quoted, fields))}))
 
 
 def closed(table: str) -> Iterator[sa.ExecutableDDLElement]:

@@ -42,6 +42,11 @@ def ddl(
     return made.against(sa.Table(table, sa.MetaData())) if table else made
 
 
+def one_line(statement: sa.ExecutableDDLElement) -> str:
+    """Text of a statement as a person runs it."""
+    return " ".join(str(statement.compile(dialect=DIALECT)).split())
+
+
 def without_case(text: str) -> str:
     """Expression that compares text without case."""
     # by the database's own locale: "C" folds ASCII alone

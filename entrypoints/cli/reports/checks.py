@@ -57,13 +57,17 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
     # Imported only now: wrong settings are reported without the second that these imports take.
     from adapters.redis.refusals import ensure_accepted  # noqa: PLC0415
     from entrypoints.cli.failures import explained  # noqa: PLC0415
-    from entrypoints.migrations import check_migrations, check_stored_values  # noqa: PLC0415
+    from entrypoints.migrations import check_migrations, check_stored_values, schema_findings  # noqa: PLC0415
 
     refusals, reads = 0, True
     try:
         async with explained():
-            findings.say("database", await check_migrations(settings))
-            for misfit in [*await _refused_writes(settings), *await check_stored_values(settings)]:
+            up_to_date = await check_migrations(settings)
+            differing = await schema_findings(settings)
+            reads = not differing
+            if reads:
+                findings.say("database", up_to_date)
+            for misfit in [*await _refused_writes(settings), *differing, *await check_stored_values(settings)]:
                 yield misfit
     except CommandError as refusal:
         yield str(refusal)

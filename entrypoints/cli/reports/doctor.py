@@ -19,7 +19,6 @@ from domain.scope import EveryTenant
 from entrypoints.cli.failures import explained
 from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
-from entrypoints.migrations import security_gaps
 from entrypoints.server.servers import any_servers
 from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings
@@ -55,7 +54,6 @@ async def _collected(settings: Settings) -> list[str]:
     async with explained():
         for source in (database_findings, replicas_findings, redis_findings, mail_findings):
             found += [finding async for finding in source(settings)]
-        found += await security_gaps(settings)
     return found
 
 

@@ -1,0 +1,133 @@
+"""Rights of the service's roles on the tables, as migrations have granted them: what is missing, and its statements.
+
+A copy of a database brings them along only where its new server has the roles already.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import sqlalchemy as sa
+
+from adapters.postgres.schema.row_security import APPEND_ONLY, GRANT_SCHEMA, GRANT_VERSION, MAKE_ROLE, ROLE
+from adapters.postgres.schema.row_security_check import Gap
+from adapters.postgres.schema.search import MAKE_SEARCH, SEARCH, reopened, search_function_name
+from adapters.postgres.schema.sql import quoted
+from domain.entities.declaration import EntityModel, Registry
+
+_ROLES = sa.text("""
+    SELECT quote_ident(current_user) AS owner, to_regrole(:role) IS NOT NULL AS is_there,
+        coalesce(pg_has_role(to_regrole(:role), 'MEMBER'), false) AS may_take_on,
+        coalesce(has_schema_privilege(to_regrole(:role), 'public', 'USAGE'), false) AS may_enter,
+        to_regclass('alembic_version') IS NULL
+            OR coalesce(has_table_privilege(to_regrole(:role), to_regclass('alembic_version'), 'SELECT'), false)
+            AS may_read_version
+""")
+_TABLES = sa.text("""
+    SELECT relname::text AS name, ARRAY(
+        SELECT word FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS word
+        WHERE coalesce(has_table_privilege(to_regrole(:role), oid, word), false)
+    ) AS allowed
+    FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
+""")
+_SEARCH = sa.text("""
+    SELECT quote_ident(current_user) AS owner, to_regrole(:search) IS NOT NULL AS is_there,
+        coalesce(pg_has_role(to_regrole(:search), 'MEMBER'), false) AS may_take_on,
+        nspowner IS NOT DISTINCT FROM to_regrole(:search)::oid AS is_owner,
+        coalesce(has_schema_privilege(to_regrole(:search), 'public', 'USAGE'), false) AS may_enter,
+        coalesce(has_schema_privilege(to_regrole(:role), oid, 'USAGE'), false) AS is_open,
+        ARRAY(SELECT proname::text FROM pg_proc WHERE pronamespace = n.oid) AS functions,
+        ARRAY(
+            SELECT proname::text FROM pg_proc
+            WHERE pronamespace = n.oid AND proowner IS NOT DISTINCT FROM to_regrole(:search)::oid
+            AND coalesce(has_function_privilege(to_regrole(:role), pg_proc.oid, 'EXECUTE'), false)
+        ) AS open_functions,
+        ARRAY(
+            SELECT c.relname::text FROM pg_policy JOIN pg_class c ON c.oid = polrelid
+            WHERE polname = 'searched_rows' AND polroles = ARRAY[to_regrole(:search)::oid]
+        ) AS tables,
+        ARRAY(
+            SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+            WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND attnum > 0
+            AND coalesce(has_column_privilege(to_regrole(:search), c.oid, attnum, 'SELECT'), false)
+        ) AS columns
+    FROM pg_namespace n WHERE nspname = :search
+""")
+_MAKE = "CREATE ROLE %s NOLOGIN NOSUPERUSER NOBYPASSRLS"
+_SEARCH_OWNED = f"ALTER SCHEMA {SEARCH} OWNER TO {SEARCH}"
+_SEARCH_OPEN = f"GRANT USAGE ON SCHEMA {SEARCH} TO {ROLE}"
+_SEARCH_ENTERS = f"GRANT USAGE ON SCHEMA public TO {SEARCH}"
+
+
+def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterable[str]) -> Iterator[Gap]:
+    """Roles that the server lacks, and rights that they lack on ``tables`` and on the indexes of searches."""
+    found = connection.execute(_ROLES, {"role": ROLE}).mappings().one()
+    yield from _role_missing(ROLE, found)
+    if not found["may_enter"]:
+        yield Gap(f"The role {ROLE} may not use the schema public.", (GRANT_SCHEMA,))
+    if not found["may_read_version"]:
+        yield Gap(f"The role {ROLE} may not read alembic_version.", (GRANT_VERSION,))
+    yield from _on_tables(connection, frozenset(tables))
+    yield from _on_searches(connection, registry)
+
+
+def grant_missing(connection: sa.Connection, registry: Registry, tables: Sequence[str]) -> list[str]:
+    """Makes the roles and grants the rights that are missing, as the owner; returns a sentence for each."""
+    missing = list(missing_rights(connection, registry, tables))
+    if missing:
+        connection.execute(sa.text(MAKE_ROLE))
+        if connection.execute(_SEARCH, {"role": ROLE, "search": SEARCH}).one_or_none() is not None:
+            connection.execute(sa.text(MAKE_SEARCH))
+    for gap in missing_rights(connection, registry, tables):
+        for statement in gap.statements:
+            connection.exec_driver_sql(statement)
+    return [gap.told for gap in missing]
+
+
+def _role_missing(role: str, found: sa.RowMapping) -> Iterator[Gap]:
+    member = f"GRANT {role} TO {found['owner']}"
+    if not found["is_there"]:
+        yield Gap(f"The server has no role {role}.", (_MAKE % role, member))
+    elif not found["may_take_on"]:
+        yield Gap(f"The owner {found['owner']} may not take on the role {role}.", (member,))
+
+
+def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Gap]:
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for name, allowed in connection.execute(_TABLES, {"role": ROLE}):
+        wanted = ("SELECT", "INSERT") if name in APPEND_ONLY else ("SELECT", "INSERT", "UPDATE", "DELETE")
+        if name in tables and set(wanted) - set(allowed):
+            lacking.setdefault(wanted, []).append(name)
+    for rights, names in lacking.items():
+        words = ", ".join(rights)
+        statement = f"GRANT {words} ON {', '.join(map(quoted, names))} TO {ROLE}"
+        yield Gap(f"The role {ROLE} lacks rights ({words}) on {', '.join(names)}.", (statement,))
+
+
+def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]:
+    """Nothing where the server has no index for searches: they are slower there, and right."""
+    found = connection.execute(_SEARCH, {"role": ROLE, "search": SEARCH}).mappings().one_or_none()
+    if found is None:
+        return
+    yield from _role_missing(SEARCH, found)
+    if not found["is_owner"]:
+        yield Gap(f"The schema {SEARCH} is not of the role {SEARCH}.", (_SEARCH_OWNED,))
+    if not found["is_open"]:
+        yield Gap(f"The role {ROLE} may not use the schema {SEARCH}.", (_SEARCH_OPEN,))
+    if not found["may_enter"]:
+        yield Gap(f"The role {SEARCH} may not use the schema public.", (_SEARCH_ENTERS,))
+    for model in registry:
+        if model.tenant_owned and (fields := _closed_fields(model, found)):
+            told = f"The role {SEARCH} lacks its functions, its policy or its rights on {model.table}."
+            yield Gap(told, tuple(reopened(model.table, fields)))
+
+
+def _closed_fields(model: EntityModel, found: sa.RowMapping) -> list[str]:
+    """Fields with a function of their own, where it or what it reads is closed to the role; else none."""
+    functions = {search_function_name(model.table, name): name for name in model.indexed_search}
+    made = {name: field for name, field in functions.items() if name in found["functions"]}
+    columns = {f"{model.table}.{name}" for name in ("tenant_id", "id", *made.values())}
+    is_open = (
+        made.keys() <= set(found["open_functions"])
+        and model.table in found["tables"]
+        and columns <= set(found["columns"])
+    )
+    return [] if is_open else list(made.values())
