@@ -15,7 +15,19 @@ import msgspec
 from msgspec import Struct
 
 from adapters.embedded.postgres import client_programs
-from adapters.postgres.backup.dumps import DumpFailed, dump, dumped_database, replacing, restore
+from adapters.postgres.backup.aside import Left
+from adapters.postgres.backup.dumps import (
+    DumpedDatabase,
+    DumpFailed,
+    RestoreAtWork,
+    RestoreLeft,
+    dump,
+    dumped_database,
+    finish,
+    replacing,
+    restore,
+    undo,
+)
 from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
 from adapters.redis.backup.forgetting import forget_everything
@@ -111,15 +123,16 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
                 f"which reads no dump of a newer one. Name a server of version {backup.postgres} or newer.",
                 SETTINGS,
             )
-        if database.services:
-            raise CommandError("A service works with this database: stop it first, all its replicas.", IN_USE)
+        _ensure_unserved(database)
+        if database.left is not Left.NOTHING and not replace:
+            raise RestoreLeft(database.left)
         if database.relations and not replace:
             raise CommandError(
                 "The database is not empty, and nothing was changed. With --replace its content is deleted once the"
                 " backup is in its place.",
                 IN_USE,
             )
-        if database.relations:
+        if replace:
             await stack.enter_async_context(replacing(settings.owner_url))
         with counter("Reading", "tables") as name:
             await restore(settings.owner_url, folder / DUMP, _programs(), _tables(name))
@@ -130,17 +143,42 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
     return Answer(text, {"folder": folder, "madeAt": backup.made_at, "version": backup.version, "notes": notes})
 
 
+async def end_restore(settings: Settings, *, undoes: bool) -> str:
+    """Puts back what a restore that was broken off had set aside, or deletes it where the backup is in its place."""
+    async with _told():
+        _ensure_unserved(await dumped_database(settings.owner_url))
+        await (undo if undoes else finish)(settings.owner_url)
+    await ensure_login(settings)
+    notes = await _forgetting(settings)
+    done = (
+        "Undone: what was there before the restore is back."
+        if undoes
+        else "Finished: what was there before is deleted."
+    )
+    return Answer("\n".join([done, *notes]), {"undone": undoes, "notes": notes})
+
+
+def _ensure_unserved(database: DumpedDatabase) -> None:
+    if database.services:
+        raise CommandError("A service works with this database: stop it first, all its replicas.", IN_USE)
+
+
 async def _notes(settings: Settings, backup: Backup) -> list[str]:
     notes = []
     if sorted(backup.revisions) != sorted(heads_of(_folders(settings))):
         notes.append("It is of an older version: migrations are pending, which `tenantry migrate` applies.")
     if backup.secret != _fingerprint(settings):
         notes.append("TENANTRY_SECRET_KEY is not that of the backup: the service cannot open its keys with this one.")
+    return [*notes, *await _forgetting(settings), WAY_ON]
+
+
+async def _forgetting(settings: Settings) -> list[str]:
+    """Has Redis forget what it knows of the replaced database; a note where it does not answer."""
     assert settings.redis_url is not None
     # token versions of the replaced database are higher, and would refuse every new token
-    if not await forget_everything(settings.redis_url.reveal(), settings.redis_prefix):
-        notes.append("Redis does not answer: delete the service's keys there, which belong to the replaced database.")
-    return [*notes, WAY_ON]
+    if await forget_everything(settings.redis_url.reveal(), settings.redis_prefix):
+        return []
+    return ["Redis does not answer: delete the service's keys there, which belong to the replaced database."]
 
 
 def _read(folder: Path) -> Backup:
@@ -207,5 +245,9 @@ async def _told() -> AsyncIterator[None]:
         yield
     except NoProgram as missing:
         raise CommandError(str(missing), SETTINGS) from None
+    except RestoreLeft as left:
+        raise CommandError(str(left), IN_USE) from None
+    except RestoreAtWork:
+        raise CommandError("Another restore works with this database: wait until it has ended.", IN_USE) from None
     except DumpFailed as failure:
         raise CommandError(f"PostgreSQL's program failed, and nothing was changed:\n{failure}", UNAVAILABLE) from None

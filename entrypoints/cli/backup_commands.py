@@ -27,11 +27,24 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
         run(lambda settings: make_backup(settings, folder))
 
     @group.command("restore")
-    @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+    @click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
     @click.option("--replace", is_flag=True, help="Delete what is in the database once the backup is in its place.")
+    @click.option("--undo", is_flag=True, help="Put back what a restore that was killed had set aside; no FOLDER.")
+    @click.option("--finish", is_flag=True, help="Delete what a restore had set aside that was killed at its end.")
     @JSON
-    def restore_command(folder: Path, replace: bool) -> None:
-        """Restore the backup in FOLDER into an empty database, all of it or nothing."""
-        from entrypoints.cli.backup import restore_backup  # noqa: PLC0415
+    def restore_command(folder: Path | None, replace: bool, undo: bool, finish: bool) -> None:
+        """Restore the backup in FOLDER into an empty database, all of it or nothing.
 
-        run(lambda settings: restore_backup(settings, folder, replace=replace))
+        Where a restore with --replace was killed, `tenantry check` says so, and which way is open: --undo, --finish, or
+        to restore again.
+        """
+        from entrypoints.cli.backup import end_restore, restore_backup  # noqa: PLC0415
+
+        if undo or finish:
+            if folder is not None or replace or (undo and finish):
+                raise click.UsageError("--undo and --finish take no FOLDER, and exclude each other and --replace.")
+            run(lambda settings: end_restore(settings, undoes=undo))
+        elif folder is None:
+            raise click.UsageError("Missing argument 'FOLDER': the folder of a backup.")
+        else:
+            run(lambda settings: restore_backup(settings, folder, replace=replace))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, _end)
+    # a child that is forked has nothing to clean up: what it inherits is its parent's
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     try:
         tenantry(prog_name=NAME, complete_var=VARIABLE)
     except (SettingsError, EntitiesError) as error:
@@ -35,6 +39,11 @@ def main() -> None:
         if _is_somewhere():
             raise
         _fail("The current folder is not there any more: change to another one.", SETTINGS)
+
+
+def _end(*_: object) -> NoReturn:
+    """Leaves by the way of exceptions: servers that were started stop, and nothing half done is left."""
+    sys.exit(128 + signal.SIGTERM)
 
 
 def _is_somewhere() -> bool:

@@ -4,6 +4,7 @@ Renaming the schema ``public`` would take its extensions along, and their functi
 a database may make a trusted extension and may not move it.
 """
 
+from enum import Enum
 from typing import TypeAlias
 
 import asyncpg
@@ -39,35 +40,86 @@ UNION ALL
 SELECT 4, format('ALTER STATISTICS %I.%I SET SCHEMA %I', $1::text, stxname, $2::text)
 FROM pg_statistic_ext WHERE stxnamespace = $1::text::regnamespace
 ORDER BY turn"""
-_HAS_SEARCH = "SELECT to_regnamespace('tenantry_search') IS NOT NULL"
+# The name of the search's schema of a restore whose cleaning was broken off would refuse the next one.
+_SET_SEARCH_ASIDE = """
+DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE;
+DO $$ BEGIN
+    IF to_regnamespace('tenantry_search') IS NOT NULL THEN
+        ALTER SCHEMA tenantry_search RENAME TO tenantry_search_before_restore;
+    END IF;
+END $$"""
+_PUT_SEARCH_BACK = """
+DROP SCHEMA IF EXISTS tenantry_search CASCADE;
+DO $$ BEGIN
+    IF to_regnamespace('tenantry_search_before_restore') IS NOT NULL THEN
+        ALTER SCHEMA tenantry_search_before_restore RENAME TO tenantry_search;
+    END IF;
+END $$"""
+_LEFT = """
+SELECT to_regnamespace('tenantry_before_restore') IS NOT NULL AS is_aside,
+    to_regclass('public.alembic_version') IS NOT NULL AS is_filled"""
 
 
-async def has_search(connection: Connection) -> bool:
-    return bool(await connection.fetchval(_HAS_SEARCH))
+class Left(Enum):
+    """State of a database by what a restore that replaces has left in it.
+
+    While one is under way its database is ``EMPTY``, and ``FILLED`` for the moment until the old objects are deleted.
+    Whether a service filled it is not to be told from here: versions before this one migrated the empty ``public``.
+    """
+
+    NOTHING = "nothing"
+    EMPTY = "empty"
+    FILLED = "filled"
+
+    @property
+    def sentence(self) -> str:
+        return _SENTENCES[self]
 
 
-async def set_aside(connection: Connection, *, with_search: bool) -> None:
-    await connection.execute("CREATE SCHEMA tenantry_before_restore")
-    await _move(connection, "public", ASIDE)
-    if with_search:
-        await connection.execute("ALTER SCHEMA tenantry_search RENAME TO tenantry_search_before_restore")
+_SENTENCES = {
+    Left.NOTHING: "No restore was broken off here.",
+    Left.EMPTY: (
+        f"A restore is under way, or was broken off before its end: what it replaces is kept in the schema {ASIDE}."
+        " Where none runs, `tenantry restore --undo` puts it back, and `tenantry restore FOLDER --replace` begins anew."
+    ),
+    Left.FILLED: (
+        f"A restore was broken off: what it replaces is still kept in the schema {ASIDE}, beside the tables that are"
+        " there now. `tenantry restore --finish` keeps those of now and deletes what was there before;"
+        " `tenantry restore --undo` puts back what was there before and deletes those of now."
+    ),
+}
 
 
-async def put_back(connection: Connection, *, with_search: bool) -> None:
-    # A restore that failed after its last statement has left tables of its own.
-    await connection.execute("CREATE SCHEMA tenantry_failed_restore")
-    await _move(connection, "public", _FAILED)
-    await connection.execute("DROP SCHEMA tenantry_failed_restore CASCADE")
-    await _move(connection, ASIDE, "public")
-    await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
-    await connection.execute("DROP SCHEMA IF EXISTS tenantry_search CASCADE")
-    if with_search:
-        await connection.execute("ALTER SCHEMA tenantry_search_before_restore RENAME TO tenantry_search")
+async def left_by_restore(connection: Connection) -> Left:
+    row = await connection.fetchrow(_LEFT)
+    assert row is not None
+    if not row["is_aside"]:
+        return Left.NOTHING
+    return Left.FILLED if row["is_filled"] else Left.EMPTY
+
+
+async def set_aside(connection: Connection) -> None:
+    async with connection.transaction():
+        await connection.execute("CREATE SCHEMA tenantry_before_restore")
+        await _move(connection, "public", ASIDE)
+        await connection.execute(_SET_SEARCH_ASIDE)
+
+
+async def put_back(connection: Connection) -> None:
+    async with connection.transaction():
+        # A restore that failed after its last statement has left tables of its own.
+        await connection.execute("CREATE SCHEMA tenantry_failed_restore")
+        await _move(connection, "public", _FAILED)
+        await connection.execute("DROP SCHEMA tenantry_failed_restore CASCADE")
+        await _move(connection, ASIDE, "public")
+        await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
+        await connection.execute(_PUT_SEARCH_BACK)
 
 
 async def delete_aside(connection: Connection) -> None:
-    await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
-    await connection.execute("DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE")
+    async with connection.transaction():
+        await connection.execute("DROP SCHEMA tenantry_before_restore CASCADE")
+        await connection.execute("DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE")
 
 
 async def _move(connection: Connection, source: str, target: str) -> None:

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 import asyncpg
 from msgspec import Struct
 
-from adapters.postgres.backup.aside import delete_aside, has_search, put_back, set_aside
-from adapters.postgres.backup.programs import fitting_program
+from adapters.postgres.backup.aside import Left, delete_aside, left_by_restore, put_back, set_aside
+from adapters.postgres.backup.programs import ended, fitting_program
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
 from adapters.postgres.schema.search import MAKE_SEARCH
@@ -26,6 +26,12 @@ SELECT current_setting('server_version_num')::int / 10000 AS major,
         AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')) AS relations,
     (SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
         AND application_name = 'tenantry') AS services"""
+_LOCK = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.restore', 0))"
+_PROGRAMS = """
+SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pg_restore')"""
+_END_PROGRAMS = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+WHERE datname = current_database() AND application_name = 'pg_restore'"""
 _NO_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
 
 # --no-owner gives all that is restored to whoever restores. Functions of searches run with the rights of their owner,
@@ -52,24 +58,39 @@ class DumpFailed(Exception):
     """A program of PostgreSQL ended with an error; the message is its own."""
 
 
+class RestoreAtWork(Exception):
+    """Another restore works with the database, or the program of one that was killed."""
+
+
+class RestoreLeft(Exception):
+    """Leavings of a restore that the work does not fit."""
+
+    def __init__(self, left: Left) -> None:
+        super().__init__(left.sentence)
+        self.left = left
+
+
 class DumpedDatabase(Struct, frozen=True):
     """Facts of a database before it is dumped, or a dump is restored into it.
 
-    ``relations`` counts the tables and the like, ``services`` the connections of a running service.
+    ``relations`` counts the tables and the like, ``services`` the connections of a running service. ``left`` is what a
+    restore that was broken off has left.
     """
 
     major: int
     sees_everything: bool
     relations: int
     services: int
+    left: Left
 
 
 async def dumped_database(owner_url: str) -> DumpedDatabase:
     """Raises ServiceUnavailable while the database is away."""
     async with _connected(owner_url) as connection:
         row = await connection.fetchrow(_FACTS)
+        left = await left_by_restore(connection)
     assert row is not None
-    return DumpedDatabase(**dict(row))
+    return DumpedDatabase(**dict(row), left=left)
 
 
 async def dump(owner_url: str, file: Path, folders: Sequence[Path], tell: Tell) -> None:
@@ -102,18 +123,61 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
 
 @asynccontextmanager
 async def replacing(owner_url: str) -> AsyncIterator[None]:
-    """An empty database inside the block; what was there is deleted after it, and is back when the block fails."""
-    async with _connected(owner_url) as connection:
-        with_search = await has_search(connection)
-        async with connection.transaction():
-            await set_aside(connection, with_search=with_search)
+    """An empty database inside the block; what was there is deleted after it, and is back when the block fails.
+
+    Steps are transactions, so that one who is killed between them leaves the old or the new: ``Left`` tells which.
+    Raises RestoreLeft and RestoreAtWork.
+    """
+    async with _restoring(owner_url) as connection:
+        left = await left_by_restore(connection)
+        if left is Left.FILLED:
+            raise RestoreLeft(left)
+        if left is Left.EMPTY:
+            await put_back(connection)
+        await set_aside(connection)
         try:
             yield
         except BaseException:
-            async with connection.transaction():
-                await put_back(connection, with_search=with_search)
+            # a program that was ended may leave its session to the server, which commits or not
+            await connection.execute(_END_PROGRAMS)
+            await put_back(connection)
             raise
-        await delete_aside(connection)
+        try:
+            await delete_aside(connection)
+        except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
+            # the backup is in its place: whoever is told to end now ends with it whole
+            await delete_aside(connection)
+            raise
+
+
+async def undo(owner_url: str) -> None:
+    """Puts back what a restore that was broken off had set aside. Raises RestoreLeft and RestoreAtWork."""
+    async with _restoring(owner_url) as connection:
+        left = await left_by_restore(connection)
+        if left is Left.NOTHING:
+            raise RestoreLeft(left)
+        await put_back(connection)
+
+
+async def finish(owner_url: str) -> None:
+    """Deletes what a restore has set aside whose backup is in its place. Raises RestoreLeft and RestoreAtWork."""
+    async with _restoring(owner_url) as connection:
+        left = await left_by_restore(connection)
+        if left is not Left.FILLED:
+            raise RestoreLeft(left)
+        async with connection.transaction():
+            await connection.execute(_SEARCH_OWNED)
+            await delete_aside(connection)
+
+
+@asynccontextmanager
+async def _restoring(owner_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection of the only restore that moves what is there. Raises RestoreAtWork."""
+    async with _connected(owner_url) as connection:
+        # the lock is one of the session: it ends with a command that is killed, whose pg_restore may go on for a while
+        if not await connection.fetchval(_LOCK) or await connection.fetchval(_PROGRAMS):
+            raise RestoreAtWork
+        yield connection
 
 
 @asynccontextmanager
@@ -142,11 +206,12 @@ async def _run(program: Path, options: Sequence[str], url: str, tell: Tell) -> N
     )
     assert process.stderr is not None
     last: deque[str] = deque(maxlen=SAID)
-    async for line in process.stderr:
-        last.append(line.decode(errors="replace").rstrip())
-        tell(last[-1].partition(": ")[2])
-    if await process.wait():
-        raise DumpFailed("\n".join(last))
+    async with ended(process):
+        async for line in process.stderr:
+            last.append(line.decode(errors="replace").rstrip())
+            tell(last[-1].partition(": ")[2])
+        if await process.wait():
+            raise DumpFailed("\n".join(last))
 
 
 def without_password(url: str) -> tuple[str, str]:

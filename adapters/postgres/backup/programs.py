@@ -3,7 +3,8 @@
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 INSTALLED = Path("/usr/lib/postgresql")
@@ -42,6 +43,20 @@ async def _major(path: Path) -> int | None:
     process = await asyncio.create_subprocess_exec(
         path, "--version", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL
     )
-    said, _ = await process.communicate()
+    async with ended(process):
+        said, _ = await process.communicate()
     found = re.search(rb"PostgreSQL\) (\d+)", said)
     return int(found[1]) if found and not process.returncode else None
+
+
+@asynccontextmanager
+async def ended(process: asyncio.subprocess.Process) -> AsyncIterator[None]:
+    """Ends the process with a block that is left before it has ended, and waits for that."""
+    try:
+        yield
+    finally:
+        if process.returncode is None:
+            with suppress(ProcessLookupError):
+                process.terminate()
+            # what it still says is read, or it could wait for ever for room in the pipe
+            await process.communicate()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
+from adapters.postgres.backup.aside import Left, left_by_restore
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.copies import copy_columns
@@ -62,6 +63,8 @@ async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
 async def pending_on(
     connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry, folders: Sequence[Path] = (VERSIONS,)
 ) -> list[str]:
+    if (left := await left_by_restore(connection)) is not Left.NOTHING:
+        return [left.sentence]
     heads = heads_of(folders)
     if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
         return [f"The database is empty: migrations up to {', '.join(heads)} are pending."]
@@ -75,10 +78,15 @@ async def pending_on(
 
 
 async def applied_versions(url: str) -> list[str]:
-    """Newest applied revision of each line; none for an empty database."""
+    """Newest applied revision of each line; none for an empty database.
+
+    Raises MigrationRefused where a restore was broken off, which hides the tables or what is there beside them.
+    """
     with translated():
         connection = await connect(url, timeout=5)
         try:
+            if (left := await left_by_restore(connection)) is not Left.NOTHING:
+                raise MigrationRefused(left.sentence)
             await connection.execute(_AS_SERVICE, ROLE)
             if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
                 return []
