@@ -45,6 +45,9 @@ class MigrationRefused(Exception):
     """Reason for which Alembic does not run a command, such as a revision that no file has."""
 
 
+_STATE = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regnamespace('tenantry_before_restore') IS NOT NULL"
+
+
 async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
     """Sentences about what is missing; none when the service can start.
 
@@ -63,10 +66,12 @@ async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
 async def pending_on(
     connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry, folders: Sequence[Path] = (VERSIONS,)
 ) -> list[str]:
-    if (left := await left_by_restore(connection)) is not Left.NOTHING:
-        return [left.sentence]
     heads = heads_of(folders)
-    if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
+    # one statement for both: each start asks it
+    is_migrated, is_aside = await connection.fetchrow(_STATE) or (False, False)
+    if is_aside:
+        return [(await left_by_restore(connection)).sentence]
+    if not is_migrated:
         return [f"The database is empty: migrations up to {', '.join(heads)} are pending."]
     versions = {row["version_num"] for row in await connection.fetch(_VERSIONS)}
     if lost := unknown_to(versions, folders):
