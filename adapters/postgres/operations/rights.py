@@ -14,42 +14,43 @@ from adapters.postgres.schema.sql import quoted
 from domain.entities.declaration import EntityModel, Registry
 
 _ROLES = sa.text("""
-    SELECT quote_ident(current_user) AS owner, to_regrole(:role) IS NOT NULL AS is_there,
-        coalesce(pg_has_role(to_regrole(:role), 'MEMBER'), false) AS may_take_on,
-        coalesce(has_schema_privilege(to_regrole(:role), 'public', 'USAGE'), false) AS may_enter,
+    SELECT quote_ident(current_user) AS owner, to_regrole('tenantry_service') IS NOT NULL AS is_there,
+        coalesce(pg_has_role(to_regrole('tenantry_service'), 'MEMBER'), false) AS may_take_on,
+        coalesce(has_schema_privilege(to_regrole('tenantry_service'), 'public', 'USAGE'), false) AS may_enter,
         to_regclass('alembic_version') IS NULL
-            OR coalesce(has_table_privilege(to_regrole(:role), to_regclass('alembic_version'), 'SELECT'), false)
-            AS may_read_version
+            OR coalesce(
+                has_table_privilege(to_regrole('tenantry_service'), to_regclass('alembic_version'), 'SELECT'), false
+            ) AS may_read_version
 """)
 _TABLES = sa.text("""
     SELECT relname::text AS name, ARRAY(
         SELECT word FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS word
-        WHERE coalesce(has_table_privilege(to_regrole(:role), oid, word), false)
+        WHERE coalesce(has_table_privilege(to_regrole('tenantry_service'), oid, word), false)
     ) AS allowed
     FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
 """)
 _SEARCH = sa.text("""
-    SELECT quote_ident(current_user) AS owner, to_regrole(:search) IS NOT NULL AS is_there,
-        coalesce(pg_has_role(to_regrole(:search), 'MEMBER'), false) AS may_take_on,
-        nspowner IS NOT DISTINCT FROM to_regrole(:search)::oid AS is_owner,
-        coalesce(has_schema_privilege(to_regrole(:search), 'public', 'USAGE'), false) AS may_enter,
-        coalesce(has_schema_privilege(to_regrole(:role), oid, 'USAGE'), false) AS is_open,
+    SELECT quote_ident(current_user) AS owner, to_regrole('tenantry_search') IS NOT NULL AS is_there,
+        coalesce(pg_has_role(to_regrole('tenantry_search'), 'MEMBER'), false) AS may_take_on,
+        nspowner IS NOT DISTINCT FROM to_regrole('tenantry_search')::oid AS is_owner,
+        coalesce(has_schema_privilege(to_regrole('tenantry_search'), 'public', 'USAGE'), false) AS may_enter,
+        coalesce(has_schema_privilege(to_regrole('tenantry_service'), oid, 'USAGE'), false) AS is_open,
         ARRAY(SELECT proname::text FROM pg_proc WHERE pronamespace = n.oid) AS functions,
         ARRAY(
             SELECT proname::text FROM pg_proc
-            WHERE pronamespace = n.oid AND proowner IS NOT DISTINCT FROM to_regrole(:search)::oid
-            AND coalesce(has_function_privilege(to_regrole(:role), pg_proc.oid, 'EXECUTE'), false)
+            WHERE pronamespace = n.oid AND proowner IS NOT DISTINCT FROM to_regrole('tenantry_search')::oid
+            AND coalesce(has_function_privilege(to_regrole('tenantry_service'), pg_proc.oid, 'EXECUTE'), false)
         ) AS open_functions,
         ARRAY(
             SELECT c.relname::text FROM pg_policy JOIN pg_class c ON c.oid = polrelid
-            WHERE polname = 'searched_rows' AND polroles = ARRAY[to_regrole(:search)::oid]
+            WHERE polname = 'searched_rows' AND polroles = ARRAY[to_regrole('tenantry_search')::oid]
         ) AS tables,
         ARRAY(
             SELECT c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND attnum > 0
-            AND coalesce(has_column_privilege(to_regrole(:search), c.oid, attnum, 'SELECT'), false)
+            AND coalesce(has_column_privilege(to_regrole('tenantry_search'), c.oid, attnum, 'SELECT'), false)
         ) AS columns
-    FROM pg_namespace n WHERE nspname = :search
+    FROM pg_namespace n WHERE nspname = 'tenantry_search'
 """)
 _MAKE = "CREATE ROLE %s NOLOGIN NOSUPERUSER NOBYPASSRLS"
 _SEARCH_OWNED = f"ALTER SCHEMA {SEARCH} OWNER TO {SEARCH}"
@@ -59,7 +60,7 @@ _SEARCH_ENTERS = f"GRANT USAGE ON SCHEMA public TO {SEARCH}"
 
 def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterable[str]) -> Iterator[Gap]:
     """Roles that the server lacks, and rights that they lack on ``tables`` and on the indexes of searches."""
-    found = connection.execute(_ROLES, {"role": ROLE}).mappings().one()
+    found = connection.execute(_ROLES).mappings().one()
     yield from _role_missing(ROLE, found)
     if not found["may_enter"]:
         yield Gap(f"The role {ROLE} may not use the schema public.", (GRANT_SCHEMA,))
@@ -74,7 +75,7 @@ def grant_missing(connection: sa.Connection, registry: Registry, tables: Sequenc
     missing = list(missing_rights(connection, registry, tables))
     if missing:
         connection.execute(sa.text(MAKE_ROLE))
-        if connection.execute(_SEARCH, {"role": ROLE, "search": SEARCH}).one_or_none() is not None:
+        if connection.execute(_SEARCH).one_or_none() is not None:
             connection.execute(sa.text(MAKE_SEARCH))
     for gap in missing_rights(connection, registry, tables):
         for statement in gap.statements:
@@ -92,7 +93,7 @@ def _role_missing(role: str, found: sa.RowMapping) -> Iterator[Gap]:
 
 def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Gap]:
     lacking: dict[tuple[str, ...], list[str]] = {}
-    for name, allowed in connection.execute(_TABLES, {"role": ROLE}):
+    for name, allowed in connection.execute(_TABLES):
         wanted = ("SELECT", "INSERT") if name in APPEND_ONLY else ("SELECT", "INSERT", "UPDATE", "DELETE")
         if name in tables and set(wanted) - set(allowed):
             lacking.setdefault(wanted, []).append(name)
@@ -104,7 +105,7 @@ def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Ga
 
 def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]:
     """Nothing where the server has no index for searches: they are slower there, and right."""
-    found = connection.execute(_SEARCH, {"role": ROLE, "search": SEARCH}).mappings().one_or_none()
+    found = connection.execute(_SEARCH).mappings().one_or_none()
     if found is None:
         return
     yield from _role_missing(SEARCH, found)
