@@ -12,6 +12,7 @@ from application.audit import record_by_mail, record_own
 from application.identity.login.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -143,7 +144,7 @@ class Accounts:
             published.update(await self._end_sessions(tx, user.id, subjects, now))
             if before is not None:
                 await record_by_mail(tx, "password.reset", before, client, self.clock.now())
-            await tx.outbox.add(self._notice(user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "password-changed", user, client, now))
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
         """Sets a new password; every session of the user ends, the caller's included.
@@ -175,7 +176,7 @@ class Accounts:
             await tx.email_changes.end(user.id)
             published.update(await self._end_sessions(tx, user.id, subjects, now))
             await record_own(tx, "password.changed", user.id, caller.tenant_id, client, self.clock.now())
-            await tx.outbox.add(self._notice(user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "password-changed", user, client, now))
 
     async def _hash_after_verification(self, user: User, current: str, new: str, client: Client) -> str:
         async with self.database.autocommit(EveryTenant()) as tx:
@@ -224,7 +225,7 @@ class Accounts:
         if linked and not await tx.social.of_user(token.user_id):
             state = await tx.users.state(token.user_id)
             assert state is not None
-            await tx.outbox.add(self._notice(state.user, client, now, "identities-unlinked"))
+            await tx.outbox.add(own_notice(self.ids.new(), "identities-unlinked", state.user, client, now))
 
     async def _end_sessions(
         self, tx: AccountTransaction, user_id: UUID, subjects: Sequence[str], now: datetime
@@ -238,17 +239,6 @@ class Accounts:
         user, tenants = state.user, [held.tenant_name for held in state.memberships]
         await self.password_rules.ensure_good(
             password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
-        )
-
-    def _notice(self, user: User, client: Client, now: datetime, kind: MailKind = "password-changed") -> Mail:
-        return Mail(
-            id=self.ids.new(),
-            kind=kind,
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=now,
-            language=client.language,
         )
 
 

@@ -7,13 +7,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.audit import record_own
-from application.ports.database import Database, Mail, MailKind
+from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, EmailChange
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import RateLimited, TokenInvalid, ValidationError
-from domain.identity.users import AccountEmail, AccountState, User, email_key, profile_key, token_hash
+from domain.identity.users import AccountEmail, AccountState, email_key, profile_key, token_hash
 from domain.limits import LINKS_APART
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject
 
@@ -63,7 +64,7 @@ class EmailChangeRequests:
             mail = Mail(id=self.ids.new(), kind="email-change", recipient=email, at=now, language=client.language)
             await tx.email_changes.save(self._change(caller, email, key, mail, before))
             await tx.outbox.add(mail)
-            await tx.outbox.add(self._notice("email-change-requested", state.user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "email-change-requested", state.user, client, now))
             await record_own(tx, "email.change-requested", caller.user_id, caller.tenant_id, client, now)
 
     def _change(self, caller: Caller, email: str, key: str, mail: Mail, before: EmailChange | None) -> EmailChange:
@@ -128,20 +129,9 @@ class EmailChangeRequests:
             updated_at=now,
         )
         await tx.users.save(changed, user)
-        await tx.outbox.add(self._notice("email-changed", user, client, now))
+        await tx.outbox.add(own_notice(self.ids.new(), "email-changed", user, client, now))
         if linked and not await tx.social.of_user(user.id):
-            await tx.outbox.add(self._notice("identities-unlinked", changed, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "identities-unlinked", changed, client, now))
         for tenant_id in sorted({held.tenant_id for held in state.memberships} or {SYSTEM_TENANT_ID}):
             # Each tenant learns that its member has another address.
             await tx.audit.add(tenant_id, event("email.changed", user.id, user.id, client, now))
-
-    def _notice(self, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
-        return Mail(
-            id=self.ids.new(),
-            kind=kind,
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=now,
-            language=client.language,
-        )

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from application.audit import record_own
 from application.identity.ways_in import WayTransaction, ensure_way_in
-from application.ports.database import Database, Mail
+from application.ports.database import Database
 from application.ports.identity.accounts import LinkedProvider, SocialProviders
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
@@ -46,16 +47,6 @@ class LinkedIdentities:
                 raise NotFound
             await tx.social.unlink(caller.user_id, name)
             await ensure_way_in(tx, state.user, self.providers.names)
-            await tx.outbox.add(
-                Mail(
-                    id=self.ids.new(),
-                    kind="identity-removed",
-                    recipient=state.user.email,
-                    name=state.user.full_name,
-                    address=client.address,
-                    at=now,
-                    about=name,
-                    language=client.language,
-                )
-            )
+            told = own_notice(self.ids.new(), "identity-removed", state.user, client, now, about=name)
+            await tx.outbox.add(told)
             await record_own(tx, "identity.unlinked", caller.user_id, caller.tenant_id, client, now)

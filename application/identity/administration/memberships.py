@@ -10,8 +10,8 @@ from msgspec import UNSET, Struct, UnsetType
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.user_forms import UserItem, item_fields
 from application.identity.mails_to_strangers import AdministrationTransaction, add_notice
-from application.ports.database import Database, Mail
-from application.ports.identity.users import Departures, IdentityTransaction
+from application.ports.database import Database
+from application.ports.identity.users import Departures, IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -27,7 +27,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.users import AccountState, Membership, Role, User, profile_key
+from domain.identity.users import AccountState, Membership, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
@@ -103,7 +103,8 @@ class MembershipAdministration:
                 form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
             )
             if before is not None and {role.id for role in roles} != {role.id for role in kept}:
-                await add_notice(tx, self._notice(state.user, client), state.user, self.clock.now())
+                told = notice(self.ids.new(), "roles-changed", state.user, self.clock.now(), client=client)
+                await add_notice(tx, told, state.user, self.clock.now())
             digests = self.departures.digests(state.user.email_key, tenant_id)
             await tx.former_members.readmit(tenant_id, form.user_id, digests)
             published.update(await tx.token_versions.bump([subject]))
@@ -136,16 +137,6 @@ class MembershipAdministration:
             published.update(await tx.token_versions.bump([subject]))
             await tx.audit.add(tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now()))
         await self.cache.drop([profile_key(user_id)])
-
-    def _notice(self, user: User, client: Client) -> Mail:
-        return Mail(
-            id=self.ids.new(),
-            kind="roles-changed",
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=self.clock.now(),
-        )
 
     async def _ensure_tenant(self, tx: IdentityTransaction, tenant_id: UUID) -> None:
         if await tx.memberships.visit(tenant_id, self.clock.now()) is None:

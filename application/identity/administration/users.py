@@ -22,8 +22,8 @@ from application.identity.administration.user_forms import (
     item_fields,
 )
 from application.identity.mails_to_strangers import AdministrationTransaction, add_notice, add_to_stranger
-from application.ports.database import Database, Mail, MailKind
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
+from application.ports.database import Database, Mail
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -219,14 +219,9 @@ class UserAdministration:
             return
         confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
         # Security: the old address learns of the change, in case somebody else made it.
-        notice = self._notice("email-changed", before, client, after.updated_at)
+        told = notice(self.ids.new(), "email-changed", before, after.updated_at, client=client)
         await add_to_stranger(tx, confirmation, after.email_key, after.updated_at)
-        await add_notice(tx, notice, before, after.updated_at)
-
-    def _notice(self, kind: MailKind, user: User, client: Client, at: datetime) -> Mail:
-        return Mail(
-            id=self.ids.new(), kind=kind, recipient=user.email, name=user.full_name, address=client.address, at=at
-        )
+        await add_notice(tx, told, before, after.updated_at)
 
     async def _revoke_tokens(
         self, tx: IdentityTransaction, caller: Caller, state: AccountState, form: UserForm, now: datetime
@@ -287,7 +282,8 @@ class UserAdministration:
         is_changed = {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}
         if is_changed:
             now = self.clock.now()
-            await add_notice(tx, self._notice("roles-changed", state.user, client, now), state.user, now)
+            told = notice(self.ids.new(), "roles-changed", state.user, now, client=client)
+            await add_notice(tx, told, state.user, now)
         return is_changed
 
     async def _save_roles(

@@ -15,13 +15,13 @@ from application.identity.factors.forms import (
     factor_item,
     item_fields,
 )
-from application.identity.factors.proofs import notice
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.gate import SecondFactorGate
 from application.identity.ways_in import WayTransaction, ensure_way_in
 from application.ports.database import Database
 from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound, TokenInvalid
@@ -106,7 +106,7 @@ class MyFactors:
                 self._ensure_not_required(state)
                 await tx.recovery_codes.replace(caller.user_id, [])
             await tx.audit.add(SYSTEM_TENANT_ID, event("factor.removed", caller.user_id, factor_id, client, now))
-            await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "factor-removed", state.user, client, now))
 
     @retry_on_conflict
     async def renew_codes(self, caller: Caller, client: Client) -> NewRecoveryCodes:

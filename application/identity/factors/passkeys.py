@@ -11,12 +11,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.identity.factors.forms import Assertion, Begun
-from application.identity.factors.proofs import VerifiedPasskey, notice, wrong_ticket
+from application.identity.factors.proofs import VerifiedPasskey, wrong_ticket
 from application.identity.factors.registering import NewPasskey
 from application.ports.database import Database
 from application.ports.identity.factors import Credential, Factor, FactorTransaction
 from application.ports.identity.passkeys import PasskeyCeremonies, Seen
 from application.ports.identity.sessions import Tickets
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
 from domain.errors import ValidationError
@@ -142,7 +143,7 @@ class Passkeys:
             state = await tx.users.state(factor.user_id)
             await tx.audit.add(SYSTEM_TENANT_ID, event("factor.cloned", factor.user_id, factor.id, client, now))
             if state is not None:
-                await tx.outbox.add(notice(self.ids.new(), "factor-cloned", state.user, client, now))
+                await tx.outbox.add(own_notice(self.ids.new(), "factor-cloned", state.user, client, now))
 
     def _sealed(self, challenge: bytes, ceremony: Ceremony, user_id: UUID | None) -> str:
         return self.tickets.seal("passkey", PasskeyState(challenge, ceremony, user_id), self.clock.now() + LIFETIME)

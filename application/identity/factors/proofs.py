@@ -9,8 +9,9 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.factors.forms import Assertion
-from application.ports.database import Database, Mail, MailKind
+from application.ports.database import Database
 from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, FieldError, ValidationError
@@ -156,7 +157,7 @@ class FactorProofs:
                 raise ValidationError.on("code", WRONG_CODE)
             await self._accept(tx, user, user.id, client, ticket)
             await self._audit(tx, "recovery-codes.used", user, user.id, client)
-            await tx.outbox.add(notice(self.ids.new(), "recovery-code-used", user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "recovery-code-used", user, client, now))
         return ("rec",)
 
     @retry_on_conflict
@@ -195,19 +196,6 @@ async def consume_nonce(tx: FactorTransaction, ticket: UsedNonce, now: datetime)
 def wrong_ticket(field: str) -> ValidationError:
     """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
     return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
-
-
-def notice(mail_id: UUID, kind: MailKind, user: User, client: Client, now: datetime) -> Mail:
-    """A mail to the user about their factors."""
-    return Mail(
-        id=mail_id,
-        kind=kind,
-        recipient=user.email,
-        name=user.full_name,
-        address=client.address,
-        at=now,
-        language=client.language,
-    )
 
 
 def _ensure_complete(proof: Proof) -> None:

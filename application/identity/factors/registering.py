@@ -10,9 +10,10 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.factors.forms import Assertion, Begun, FinishForm
-from application.identity.factors.proofs import WRONG_CODE, UsedNonce, consume_nonce, notice, wrong_ticket
+from application.identity.factors.proofs import WRONG_CODE, UsedNonce, consume_nonce, wrong_ticket
 from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.sessions import Tickets
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from domain.errors import Conflict, ValidationError
 from domain.identity.factor_codes import (
@@ -146,7 +147,7 @@ class FactorRegistration:
         # Whoever loses the only factor needs another way in, so the codes come with the first one.
         codes = [] if before else await self.renew_codes(tx, user, client)
         await tx.audit.add(SYSTEM_TENANT_ID, event("factor.added", user.id, new.factor.id, client, now))
-        await tx.outbox.add(notice(self.ids.new(), "factor-added", user, client, now))
+        await tx.outbox.add(own_notice(self.ids.new(), "factor-added", user, client, now))
         return codes
 
     async def renew_codes(self, tx: FactorTransaction, user: User, client: Client) -> list[str]:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from msgspec.structs import replace
 
 from application.identity.joining.deciders import deciders
-from application.ports.database import Database, Mail
+from application.ports.database import Database
 from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction
+from application.ports.identity.users import notice
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
 from domain.identity.domains import CHECKED_EVERY, TenantDomain, is_proved, record_name
@@ -62,13 +63,4 @@ class DomainChecks:
 
     async def _tell(self, tx: DomainTransaction, lost: TenantDomain, now: datetime) -> None:
         for user in await deciders(tx, lost.tenant_id):
-            await tx.outbox.add(
-                Mail(
-                    id=self.ids.new(),
-                    kind="domain-lost",
-                    recipient=user.email,
-                    name=user.full_name,
-                    at=now,
-                    about=lost.domain,
-                )
-            )
+            await tx.outbox.add(notice(self.ids.new(), "domain-lost", user, now, about=lost.domain))

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from application.identity.joining.deciders import deciders
-from application.ports.database import Database, Mail
+from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
-from application.ports.identity.users import Departures, VerifiedIdentity
+from application.ports.identity.users import Departures, VerifiedIdentity, notice
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
@@ -128,16 +128,7 @@ class DomainJoining:
 
     async def _tell(self, tx: DomainTransaction, domain: TenantDomain, now: datetime) -> None:
         for decider in await deciders(tx, domain.tenant_id):
-            await tx.outbox.add(
-                Mail(
-                    id=self.ids.new(),
-                    kind="join-request",
-                    recipient=decider.email,
-                    name=decider.full_name,
-                    at=now,
-                    about=domain.domain,
-                )
-            )
+            await tx.outbox.add(notice(self.ids.new(), "join-request", decider, now, about=domain.domain))
 
 
 def _is_member(state: AccountState, domain: TenantDomain) -> bool:

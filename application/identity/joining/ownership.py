@@ -6,8 +6,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.database import Database, Mail
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
+from application.ports.database import Database
+from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -123,14 +123,5 @@ class Ownership:
         self, tx: IdentityTransaction, state: AccountState, tenant_id: UUID, client: Client, now: datetime
     ) -> None:
         membership = state.membership_in(tenant_id)
-        await tx.outbox.add(
-            Mail(
-                id=self.ids.new(),
-                kind="owner-changed",
-                recipient=state.user.email,
-                name=state.user.full_name,
-                address=client.address,
-                at=now,
-                about=membership.tenant_name if membership else "",
-            )
-        )
+        about = membership.tenant_name if membership else ""
+        await tx.outbox.add(notice(self.ids.new(), "owner-changed", state.user, now, client=client, about=about))

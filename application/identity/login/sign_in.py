@@ -21,7 +21,7 @@ from application.identity.login.gate import Waiting
 from application.identity.login.issuing import Entered, TokenIssuing
 from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
-from application.ports.identity.users import VerifiedIdentity
+from application.ports.identity.users import VerifiedIdentity, notice, own_notice
 from application.ports.runtime import Clock, Ids, Turns
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -172,16 +172,7 @@ class SignIn:
         # Nobody needs to hear of their own first login.
         if verified.state.user.last_login_at is None:
             return None
-        user = verified.state.user
-        return Mail(
-            id=self.ids.new(),
-            kind="new-device",
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=now,
-            language=client.language,
-        )
+        return own_notice(self.ids.new(), "new-device", verified.state.user, client, now)
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
         opened = self.issuing.refresh_tokens.open(form.refresh_token)
@@ -302,14 +293,7 @@ class SignIn:
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:
         """Ends a session whose token or code was used twice: one of the two users is a thief. Its user gets a mail."""
         now, subjects = self.clock.now(), (session_subject(session.id),)
-        mail = Mail(
-            id=self.ids.new(),
-            kind="session-stolen",
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=now,
-        )
+        mail = notice(self.ids.new(), "session-stolen", user, now, client=client)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)

@@ -14,6 +14,7 @@ from application.identity.registration import Registration
 from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, SocialIdentity
 from application.ports.identity.tenants import TenantTransaction
+from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
@@ -103,21 +104,10 @@ class SocialAccounts:
             # The provider vouches for the owner of the address: the account is theirs alone from now on.
             published.update(await self._clear_credentials(tx, user, client, now))
             await self._link(tx, identity, user.id, now)
-            await tx.outbox.add(self._notice(user, client, now))
+            await tx.outbox.add(own_notice(self.ids.new(), "identity-linked", user, client, now))
             state = await tx.users.state(user.id)
         await self.cache.drop([profile_key(user.id)])
         return state
-
-    def _notice(self, user: User, client: Client, now: datetime) -> Mail:
-        return Mail(
-            id=self.ids.new(),
-            kind="identity-linked",
-            recipient=user.email,
-            name=user.full_name,
-            address=client.address,
-            at=now,
-            language=client.language,
-        )
 
     async def _clear_credentials(
         self, tx: SocialTransaction, seen: User, client: Client, now: datetime

@@ -9,12 +9,13 @@ from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from application.ports.database import AuditTrail, Outbox
+from application.ports.database import AuditTrail, Mail, MailKind, Outbox
 from application.ports.shared_memory import TokenVersions
 from domain.identity.users import AccountState, Membership, Role, User
 from domain.limits import Lockout
-from domain.scope import Permission
+from domain.scope import Client, Permission
 
 # Said by every adapter alike: the twin of a service in memory answers as PostgreSQL does.
 ROLE_HELD = "Users, members of tenants or service accounts still hold this role: take it from them first."
@@ -313,3 +314,16 @@ class MemberTransaction(IdentityTransaction, Protocol):
 
     @property
     def former_members(self) -> FormerMembers: ...
+
+
+def own_notice(mail_id: UUID, kind: MailKind, user: User, client: Client, at: datetime, *, about: str = "") -> Mail:
+    """Notice to a user about an act of their own account, in the language of the ``client`` that it came from."""
+    return replace(notice(mail_id, kind, user, at, client=client, about=about), language=client.language)
+
+
+def notice(
+    mail_id: UUID, kind: MailKind, user: User, at: datetime, *, client: Client | None = None, about: str = ""
+) -> Mail:
+    """Notice to a user about what others did, or nobody: the ``client`` is theirs, and so is its language."""
+    address = "" if client is None else client.address
+    return Mail(id=mail_id, kind=kind, recipient=user.email, name=user.full_name, address=address, at=at, about=about)
