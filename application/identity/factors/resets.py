@@ -5,7 +5,7 @@ from uuid import UUID
 
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
-from application.ports.identity.users import own_notice
+from application.ports.identity.users import notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
@@ -50,4 +50,4 @@ class FactorResets:
             for tenant_id in caller.audited_tenants(membership.tenant_id for membership in state.memberships):
                 await tx.audit.add(tenant_id, line)
             if removed:
-                await tx.outbox.add(own_notice(self.ids.new(), "factor-removed", state.user, client, now))
+                await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, now, client=client))

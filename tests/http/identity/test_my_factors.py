@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest_asyncio
 
+from domain.scope import EveryTenant
 from tests.authenticator import Authenticator
 from tests.http.app import TestApp
 from tests.http.identity.factors import Person, actions, ask_for_factors, move
@@ -143,8 +144,13 @@ async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Per
     await person.add_app()
     user_id = claims_of(person.app.tokens[person.name])["sub"]
     path = f"/api/users/{user_id}/factors"
+    german = {"Accept-Language": "de"}
     for whom, status in (("reader", 403), ("other", 404), ("acme", 200)):
-        assert (await person.app.call("DELETE", path, as_whom=whom)).status_code == status, whom
+        assert (await person.app.call("DELETE", path, as_whom=whom, headers=german)).status_code == status, whom
+    async with person.app.adapters.database.transaction(EveryTenant()) as tx:
+        due = await tx.outbox.take(10, person.app.clock.now(), timedelta())
+    # the language is the administrator's, and the reader's is not known
+    assert [mail.mail.language for mail in due if mail.mail.kind == "factor-removed"] == [""]
     dead = await person.app.call("GET", "/api/auth/me", as_whom=person.name)
     assert (dead.status_code, dead.json()["errorCode"]) == (401, "TOKEN_INVALID")
     assert (await person.login()).status_code == 200
