@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
+from uuid import UUID
 
 import msgspec
 from msgspec import Struct
@@ -37,6 +38,7 @@ _WORDS = {
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # Their categories are those of letters and symbols: fillers of Hangul, Braille without a dot, a note without a head.
 _WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
@@ -156,6 +158,11 @@ def _plain(sentence: str) -> str:
 def _json_words(code: str) -> str:
     # "int | str" becomes "a whole number or text".
     return " or ".join(_WORDS.get(part, part) for part in code.split(" | "))
+
+
+def uuid_of(text: str) -> UUID | None:
+    """The id that a text spells as the API does; Python's ``UUID`` takes braces, ``urn:uuid:`` and no hyphens, too."""
+    return UUID(text) if _UUID.fullmatch(text) else None
 
 
 def plain(text: str) -> str:

@@ -13,6 +13,7 @@ from domain.entities.declaration import EntityModel
 from domain.entities.exact_values import as_column, whole_number
 from domain.entities.forms import read_changes, read_new, strangers
 from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
+from domain.forms import uuid_of
 from domain.scope import allows
 
 MOST_ITEMS = 1_000
@@ -242,12 +243,5 @@ def _list(body: Body, name: str) -> tuple[list[object], list[FieldError]]:
 
 def _id(text: object, n: int) -> UUID:
     # A malformed id names no row. Each gets an id that no row has, so that two of them do not count as repeated.
-    nothing = UUID(int=n)
-    if not isinstance(text, str) or len(text) != len(str(nothing)):
-        return nothing
-    # Python's UUID() also takes braces and missing hyphens, which are no ids of the API.
-    try:
-        found = UUID(text)
-    except ValueError:
-        return nothing
-    return found if str(found) == text.lower() else nothing
+    found = uuid_of(text) if isinstance(text, str) else None
+    return UUID(int=n) if found is None else found

@@ -16,10 +16,10 @@ from msgspec import Raw, Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.errors import FieldError
+from domain.forms import uuid_of
 
 CHECKED_KINDS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UUID, Kind.UUIDS})
 
-UUID_TEXT = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 """The one spelling of an id; Python also takes braces, ``urn:uuid:`` and missing hyphens."""
 
 MOST_INDEXED = 2_600
@@ -80,7 +80,7 @@ def value_errors(fields: Sequence[FieldModel], body: Mapping[str, object]) -> It
             yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
         elif field.kind is Kind.TIMESTAMP and isinstance(value, str) and _TOO_FINE.search(value):
             yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
-        elif field.kind is Kind.UUID and isinstance(value, str) and UUID_TEXT.fullmatch(value) is None:
+        elif field.kind is Kind.UUID and isinstance(value, str) and uuid_of(value) is None:
             yield FieldError(field.wire, _NO_ID)
         elif field.kind is Kind.UUIDS and isinstance(value, list):
             yield from _list_errors(field, value)
@@ -88,7 +88,7 @@ def value_errors(fields: Sequence[FieldModel], body: Mapping[str, object]) -> It
 
 def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]:
     for n, item in enumerate(items):
-        if isinstance(item, str) and UUID_TEXT.fullmatch(item) is None:
+        if isinstance(item, str) and uuid_of(item) is None:
             yield FieldError(f"{field.wire}[{n}]", _NO_ID)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, ensure_plain, read_object, read_parameters
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
-from domain.forms import read_form
+from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
 
 NO_VERSION = -1
@@ -23,7 +23,6 @@ PARSED = "parsed_json"
 _TAG = re.compile(rb'(?:^|(?<=[\s,]))(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[\s,]|$)')
 # Proxies that compress add the coding to the tag (Caddy, Apache), and take it off If-None-Match at most.
 _VERSION = re.compile(rb'"(0|[1-9][0-9]{0,8})(?:--?(?:gzip|br|zstd|deflate))?"')
-_CANONICAL = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 PathId: TypeAlias = Annotated[str, PathParameter(format="uuid")]
@@ -164,9 +163,9 @@ class StrictRequest(Request[Any, Any, Any]):
 
 def read_id(text: str) -> UUID:
     """A path's id; raises NotFound for every spelling of a UUID but its usual one, as for an id of nothing."""
-    if _CANONICAL.fullmatch(text) is None:
+    if (found := uuid_of(text)) is None:
         raise NotFound
-    return UUID(text)
+    return found
 
 
 def read_scope(given: bytes) -> Scope:

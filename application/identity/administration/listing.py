@@ -1,13 +1,13 @@
 """Query parameters and pages of the lists of users and tenants."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from application.ports.identity.users import Listing
 from domain.errors import FieldError, ValidationError, unknown_name
+from domain.forms import uuid_of
 
 V = TypeVar("V")
 C = TypeVar("C", bound=str)
@@ -32,7 +32,6 @@ SORTABLE_TENANTS = {
     "isActive": "is_active",
 }
 
-_ID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 Parameters = Sequence[tuple[str, str]]
 
@@ -108,10 +107,11 @@ class ParameterReader:
         texts = self.given[name].split(",") if name in self.given else None
         if texts is None:
             return None
-        if len(texts) > MAX_PAGE_SIZE or not all(_ID.fullmatch(text.strip()) for text in texts):
+        found = [read for text in texts if (read := uuid_of(text.strip())) is not None]
+        if len(texts) > MAX_PAGE_SIZE or len(found) < len(texts):
             self.errors.append(FieldError(name, f"takes up to {MAX_PAGE_SIZE} ids (UUID) between commas"))
             return None
-        return tuple(dict.fromkeys(UUID(text.strip()) for text in texts))
+        return tuple(dict.fromkeys(found))
 
     def _number(self, name: str, default: int, largest: int | None) -> int:
         text = self.given.get(name)

@@ -8,8 +8,9 @@ from math import isfinite
 from uuid import UUID
 
 from domain.entities.declaration import FieldModel, Kind
-from domain.entities.exact_values import UUID_TEXT, whole_number
+from domain.entities.exact_values import whole_number
 from domain.errors import FieldError, ValidationError, unknown_name
+from domain.forms import uuid_of
 
 
 class NotAValue(Exception):
@@ -175,10 +176,9 @@ def _day(_: FieldModel, text: str) -> date:
 
 
 def _uuid(_: FieldModel, text: str) -> UUID:
-    # Python's UUID() also takes braces, ``urn:uuid:`` and missing hyphens, which are not valid in the API.
-    if not UUID_TEXT.fullmatch(text):
+    if (found := uuid_of(text)) is None:
         raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
-    return UUID(text)
+    return found
 
 
 def _choice(field: FieldModel, text: str) -> str:
