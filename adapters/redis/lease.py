@@ -9,6 +9,7 @@ from typing import NamedTuple
 from adapters.redis.commands import Commands
 from adapters.redis.shared_pipeline import Away, SharedPipeline
 from application.ports.shared_memory import PendingVersions
+from application.tasks import beside
 from domain.errors import ServiceUnavailable
 
 log = logging.getLogger(__name__)
@@ -67,13 +68,8 @@ class Lease:
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
-        task = asyncio.create_task(self._keep())
-        try:
+        async with beside(self._keep()):
             yield
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
 
     async def renew(self) -> bool:
         """Whether the lease lives on; False while the server or the database is away, or more is due than fits."""

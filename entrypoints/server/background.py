@@ -7,11 +7,12 @@ keys that expire, and domains are looked up again.
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from application.identity.service_accounts.last_uses import STORED_EVERY, LastUses
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
+from application.tasks import beside
 from domain.errors import ServiceUnavailable
 from entrypoints.server.housekeeping import keep_clean
 from entrypoints.use_cases import Services
@@ -59,21 +60,18 @@ DOMAINS = LogTexts(
 async def background(services: Services) -> AsyncIterator[None]:
     """Begins when the signing keys have been read."""
     await _first_keys(services.signing_keys)
-    tasks = [
-        asyncio.create_task(_keep_reloading(services.signing_keys)),
-        asyncio.create_task(_keep_doing(services.relay.deliver, LOOKED_FOR_MAIL_EVERY, MAIL)),
-        asyncio.create_task(keep_clean(services.housekeeping)),
-        asyncio.create_task(_keep_storing_uses(services.last_uses)),
-        asyncio.create_task(_keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY)),
-        asyncio.create_task(_keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS)),
-    ]
+    work = (
+        _keep_reloading(services.signing_keys),
+        _keep_doing(services.relay.deliver, LOOKED_FOR_MAIL_EVERY, MAIL),
+        keep_clean(services.housekeeping),
+        _keep_storing_uses(services.last_uses),
+        _keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY),
+        _keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS),
+    )
     try:
-        yield
+        async with beside(*work):
+            yield
     finally:
-        for task in tasks:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
         # What was noted since the last turn would be lost with the process.
         await _do(services.last_uses.store, USES)
 

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from application.tasks import beside
+
 if TYPE_CHECKING:  # the process that starts the workers serves nothing, and does without it
     from litestar import Litestar
     from litestar.types import Message, Scope
@@ -62,11 +64,8 @@ async def drained(app: "Litestar", flag: Path | None) -> AsyncIterator[None]:
     if flag is None:
         yield
         return
-    task = asyncio.create_task(_watch(app, flag))
-    try:
+    async with beside(_watch(app, flag)):
         yield
-    finally:
-        task.cancel()
 
 
 async def _watch(app: "Litestar", flag: Path) -> None:

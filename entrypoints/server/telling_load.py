@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from adapters.prometheus.metrics import PrometheusMetrics
 from application.operations.monitoring import Monitoring
+from application.tasks import beside
 
 EVERY = 1.0
 """Seconds: as old as the load of another process can be in an answer."""
@@ -13,13 +14,8 @@ EVERY = 1.0
 
 @asynccontextmanager
 async def telling_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> AsyncIterator[None]:
-    task = asyncio.create_task(_keep_telling(metrics, monitoring))
-    try:
+    async with beside(_keep_telling(metrics, monitoring)):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def _keep_telling(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:

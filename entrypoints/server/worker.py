@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from litestar import Litestar
 
+from application.tasks import beside
 from entrypoints.plugin import Service, production_with
 from entrypoints.server.access_log import access_writer, with_fields
 from entrypoints.server.draining import drained
@@ -88,11 +89,8 @@ async def _watched(parent: int) -> AsyncIterator[None]:
     if sys.platform == "linux":
         yield  # the kernel watches
         return
-    task = asyncio.create_task(_watch(parent))
-    try:
+    async with beside(_watch(parent)):
         yield
-    finally:
-        task.cancel()
 
 
 @asynccontextmanager
@@ -104,11 +102,8 @@ async def heeding_signals() -> AsyncIterator[None]:
     """
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGURG, lambda: None)  # whoever has no handler ignores it
-    task = asyncio.create_task(_wake())
-    try:
+    async with beside(_wake()):
         yield
-    finally:
-        task.cancel()
 
 
 async def _wake() -> None:
