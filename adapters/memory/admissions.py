@@ -43,12 +43,12 @@ class MemoryAdmissions:
         self._nonces = itertools.count()
         self._epoch = secrets.token_hex(8)
 
-    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
-        if shown is None:
+    async def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Admission:
+        if presented is None:
             return Admission(self._verdicts(hits), {})
-        is_dead = any(self._has_risen(subject, count) for subject, count in shown.issued.items())
-        verdicts = self._verdicts(shown.instead if is_dead else hits)
-        return Admission(verdicts, *self._versions(tuple(shown.issued)), is_dead)
+        is_dead = any(self._has_risen(subject, count) for subject, count in presented.issued.items())
+        verdicts = self._verdicts(presented.instead if is_dead else hits)
+        return Admission(verdicts, *self._versions(tuple(presented.issued)), is_dead)
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:

@@ -53,19 +53,19 @@ class RedisAdmissions:
         await self._lease.clear()
         return await self._lease.renew()
 
-    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Admission:
         try:
-            now, counted, values, is_dead = await self._admitted(hits, shown)
+            now, counted, values, is_dead = await self._admitted(hits, presented)
         except Away:
             # The process knows no versions: None makes the caller ask the database.
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
-        if shown is None:
+        if presented is None:
             return Admission(await self._bounded(hits, _verdicts(hits, counted, now)), {})
         if is_dead:
-            hits = shown.instead
+            hits = presented.instead
         verdicts = await self._bounded(hits, _verdicts(hits, counted, now))
-        return Admission(verdicts, *_certain_versions(shown.issued, values), bool(is_dead))
+        return Admission(verdicts, *_certain_versions(presented.issued, values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Takes the counted hits back and counts the others, in one round trip."""
@@ -88,10 +88,10 @@ class RedisAdmissions:
             await self._recounted(hits, ())
         return own
 
-    async def _admitted(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Any:
+    async def _admitted(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Any:
         if self._spread is not None:
-            return await self._spread.admit(hits, shown)
-        return await self._pipeline.call(self._commands.admit(hits, shown))
+            return await self._spread.admit(hits, presented)
+        return await self._pipeline.call(self._commands.admit(hits, presented))
 
     async def _recounted(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[int, Sequence[int]]:
         if self._spread is not None:

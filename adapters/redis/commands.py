@@ -35,9 +35,9 @@ class Commands:
         """A new name for a change or a generation, hexadecimal."""
         return next(self._nonces)
 
-    def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Command:
-        instead: Sequence[Hit] = shown.instead if shown else ()
-        issued: Mapping[str, int] = shown.issued if shown else {}
+    def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Command:
+        instead: Sequence[Hit] = presented.instead if presented else ()
+        issued: Mapping[str, int] = presented.issued if presented else {}
         keys = self._logs((*hits, *instead))
         if issued:
             keys += self._with_copy(issued)

@@ -37,21 +37,21 @@ class SpreadAdmissions:
         self._commands = commands
 
     async def admit(
-        self, hits: Sequence[Hit], shown: PresentedToken | None
+        self, hits: Sequence[Hit], presented: PresentedToken | None
     ) -> tuple[int, list[int], Sequence[Any], int]:
         """The answer of ADMIT: now, the numbers of the hits, the values of the versions, 1 for a dead token.
 
         Raises Away.
         """
-        if shown is None or not shown.issued:
+        if presented is None or not presented.issued:
             return (*await self._counted(hits), (), 0)
         # Without the hits that would count instead: their keys lie in other slots.
-        versions = self._pipeline.call(self._commands.admit((), PresentedToken(shown.issued, ())))
+        versions = self._pipeline.call(self._commands.admit((), PresentedToken(presented.issued, ())))
         counted, (_, _, values, dead) = await asyncio.gather(self._count(hits), versions)
         if dead:
             # The hits were counted before the token was known to be dead: others count in their place.
             await self._take_back(hits, counted)
-            return (*await self._counted(shown.instead), values, dead)
+            return (*await self._counted(presented.instead), values, dead)
         return (*await self._all_or_none(hits, counted), values, dead)
 
     async def recount(self, before: Sequence[Hit], instead: Sequence[Hit]) -> Counted:

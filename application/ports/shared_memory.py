@@ -103,7 +103,7 @@ class Admissions(Protocol):
     While the shared memory is away each process counts for itself and knows no versions (None); no error is raised.
     """
 
-    async def admit(self, hits: Sequence[Hit], shown: PresentedToken | None) -> Admission:
+    async def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Admission:
         """Counts ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts keep their order."""
         ...
 
