@@ -36,12 +36,16 @@ async def test_an_error_of_the_work_is_raised_at_the_end_of_the_block() -> None:
         finally:
             ended.set()
 
-    reached = False
-    with pytest.raises(ValueError, match="the work is wrong"):
+    reached = []
+
+    async def block() -> None:
         async with beside(fails(), waits()):
             await asyncio.sleep(0)
-            reached = True
-    assert reached
+            reached.append("the end")
+
+    with pytest.raises(ValueError, match="the work is wrong"):
+        await block()
+    assert reached == ["the end"]
     async with asyncio.timeout(5):
         await ended.wait()
 
@@ -56,8 +60,11 @@ async def test_an_error_of_the_block_ends_the_work() -> None:
             cancelled.set()
             raise
 
-    with pytest.raises(ValueError, match="the block"):
+    async def block() -> None:
         async with beside(waits()):
             await asyncio.sleep(0)
             raise ValueError("the block is wrong")
+
+    with pytest.raises(ValueError, match="the block"):
+        await block()
     assert cancelled.is_set()

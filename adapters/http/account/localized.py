@@ -8,12 +8,14 @@ from string import Template
 
 import msgspec
 
-from adapters.http.docs.pages import ASSETS, NOTHING_MORE, TYPES, File, file_of
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.static_files import ALONE, ASSETS, NOTHING_MORE, TYPES, File, file_of
 from domain.words.languages import LANGUAGES, chosen_language
 from domain.words.words import Words, words_of
 
 VARIES = {"vary": "Accept-Language"}
+# the pages hold a secret in their address: nothing inline, and in no other page's frame
+POLICY = f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {ALONE}"
 
 ELEMENTS: Mapping[str, str] = {
     "application": "<b>{}</b>",
@@ -35,6 +37,11 @@ class PageTemplate(Template):
     """The markup of an account page, in which ``${login.title}`` is a text by its key and ``$root`` is a value."""
 
     braceidpattern = r"[a-z]\w*(?:[.-][a-z][\w.-]*)?"
+
+
+def policy_with(picture: str) -> str:
+    """The content security policy of a page that shows one picture of another host; ``picture`` is its address."""
+    return POLICY.replace("img-src data:", f"img-src data: {picture}")
 
 
 def language_for(request: StrictRequest, tenant_language: str | None = None) -> str:

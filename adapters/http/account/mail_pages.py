@@ -4,16 +4,29 @@ from collections.abc import Mapping
 
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.account.localized import VARIES, filled, language_for, script_name, script_words
-from adapters.http.docs.pages import ACCOUNT_FILES, ACCOUNT_POLICY, HTML, File, asset, file_handler, file_of
+from adapters.http.account.localized import POLICY, VARIES, filled, language_for, script_name, script_words
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.static_files import HTML, File, asset, file_handler, file_of
 from domain.errors import NotFound
 from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 
 NAMES = ("confirm", "invitation", "reset")
-HEADERS = {"content-security-policy": ACCOUNT_POLICY, "referrer-policy": "no-referrer", **VARIES}
+FILES = frozenset(
+    {
+        "account.css",
+        "account.js",
+        "account-api.js",
+        "account-invitation.js",
+        "account-login.js",
+        "account-register.js",
+        "account-security.js",
+        "account-ways.js",
+        "account-words.js",
+    }
+)
+HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer", **VARIES}
 
 
 def account_handlers(service: str) -> list[HTTPRouteHandler]:
@@ -38,7 +51,7 @@ def _asset_handler() -> HTTPRouteHandler:
 
     def found(request: StrictRequest) -> File:
         name = request.path_params["name"]
-        if name not in scripts and name not in ACCOUNT_FILES:
+        if name not in scripts and name not in FILES:
             raise NotFound
         return scripts[name] if name in scripts else asset(name)
 

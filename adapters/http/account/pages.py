@@ -8,12 +8,12 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.account.localized import filled, language_for
+from adapters.http.account.localized import POLICY, filled, language_for, policy_with
 from adapters.http.account.page_query import PageQuery, read_page_query
-from adapters.http.docs.pages import ACCOUNT_POLICY, HTML, NOTHING_MORE, account_policy
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.static_files import HTML, NOTHING_MORE
 from application.identity.handover.appearance import Appearance, Appearances, Logo
 from application.identity.handover.social_redirect import SocialRedirect
 from application.identity.handover.targets import Targets
@@ -23,7 +23,7 @@ from domain.identity.users import PASSWORD_LENGTH
 from domain.words.words import Words, words_of
 
 HEADERS = {
-    "content-security-policy": ACCOUNT_POLICY,
+    "content-security-policy": POLICY,
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
@@ -147,7 +147,7 @@ def _branded(
     """A page with the tenant's logo, where it has one."""
     page = _page(name, words, values, markup={**markup, "logo": _picture(look.logo) if look.logo else ""})
     if look.logo is not None:
-        page.headers["content-security-policy"] = account_policy(look.logo.source)
+        page.headers["content-security-policy"] = policy_with(look.logo.source)
     return page
 
 

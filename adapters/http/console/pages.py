@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.docs.pages import HTML, TYPES, File, file_handler, file_of
 from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.static_files import HTML, TYPES, File, file_handler, file_of
 from domain.errors import NotFound
 
 ROOT = "/console"

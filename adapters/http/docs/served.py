@@ -15,9 +15,10 @@ from litestar.openapi.spec import Contact, License
 from litestar.response.base import ASGIResponse
 
 from adapters.http.docs.operations import camel, without_flags
-from adapters.http.docs.pages import About, file_of
+from adapters.http.docs.pages import About
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.static_files import file_of
 
 Json = dict[str, Any]
 

@@ -7,21 +7,18 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.docs.pages import ASSETS, HTML
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest, read_id
 from adapters.http.request.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
+from adapters.http.static_files import ALONE, ASSETS, HTML
 from application.ports.mail_delivery import Inbox, ReceivedMail
 from domain.errors import NotFound
 
 PATH = "/dev/mail"
 MOST = 100
 # a mail has styles of its own, and runs nothing
-POLICY = (
-    "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
+POLICY = f"default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; {ALONE}"
 HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no-referrer"}
 
 

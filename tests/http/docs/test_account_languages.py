@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 
 from adapters.http.account.localized import PageTemplate, filled
-from adapters.http.docs.pages import ASSETS
+from adapters.http.static_files import ASSETS
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 from tests.http.app import TestApp

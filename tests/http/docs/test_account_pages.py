@@ -3,14 +3,13 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from adapters.http.docs import pages
 from adapters.http.docs.pages import About
+from adapters.http.static_files import ASSETS
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import Json, TestApp, open_test_app
 from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
@@ -23,7 +22,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the pages are not driven")
 
 
-ASSETS = Path(pages.__file__).parent / "assets"
 _SENDING = re.compile(r"<button(?![^>]*type=)[^>]*>")
 
 

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
-from adapters.http.docs.pages import ASSETS
+from adapters.http.static_files import ASSETS
 from tests.http.app import PASSWORD, TestApp
 from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
 

@@ -19,9 +19,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.operations import camel
-from adapters.http.docs.pages import ASSETS, About
+from adapters.http.docs.pages import About
 from adapters.http.docs.served import finished
 from adapters.http.request.rules import RULES
+from adapters.http.static_files import ASSETS
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import entity, guarded
