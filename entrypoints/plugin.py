@@ -77,7 +77,7 @@ class TenantryPlugin(HttpPlugin):
         self.runtime, self.adapters = runtime, runtime.adapters(self.settings, registry)
         services = self.use_cases = assemble(self.adapters, self.settings)
         pipeline, beside = self.parts(services, self.http)
-        super().__init__(services, pipeline, self.http.routes, beside, self.answers_everything)
+        super().__init__(services, pipeline, self.http.routes, beside, self.answers_everything, self.http.server_timing)
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
         return plugin_parts(services, settings)

@@ -25,7 +25,7 @@ from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import metrics_handler
-from adapters.http.operations.server_timing import TimedPipeline, TimedSecurity, timed_throttle
+from adapters.http.operations.server_timing import TimedSecurity, timed_throttle
 from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.bearer import Security
@@ -33,7 +33,7 @@ from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.read_your_writes import ReplicaPipeline, TimedReplicaPipeline
+from adapters.http.request.read_your_writes import ReplicaPipeline
 from adapters.http.request.responses import JSON
 from adapters.http.request.rules import NOWHERE, Area
 from adapters.http.use_cases import UseCases
@@ -81,7 +81,9 @@ class HttpSettings:
 def build_app(services: UseCases, settings: HttpSettings, metrics: Metrics | None = None) -> Litestar:
     """The service, which counts in this process alone; without ``metrics`` it has none."""
     pipeline, beside = service_parts(services, settings, metrics, Traffic(time))
-    plugin = HttpPlugin(services, pipeline, settings.routes, beside, answers_everything=True)
+    plugin = HttpPlugin(
+        services, pipeline, settings.routes, beside, answers_everything=True, is_timed=settings.server_timing
+    )
     return empty_application(plugin, settings)
 
 
@@ -143,12 +145,11 @@ def build_pipeline(
     *,
     is_https: bool = False,
 ) -> Pipeline:
-    """The plain pipeline, or one that times every stage where the setting asks for it."""
+    """The pipeline, with stages that time themselves where the setting asks for it."""
     is_timed = settings.server_timing
     security: type[Security] = TimedSecurity if is_timed else Security
-    made: Callable[..., Pipeline] = TimedPipeline if is_timed else Pipeline
-    if services.freshness is not None:
-        made = partial(TimedReplicaPipeline if is_timed else ReplicaPipeline, freshness=services.freshness)
+    freshness = services.freshness
+    made = Pipeline if freshness is None else partial(ReplicaPipeline, freshness=freshness)
     return made(
         security=security(services.tokens),
         keys=services.key_authentication,

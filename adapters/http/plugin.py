@@ -22,6 +22,7 @@ from adapters.http.docs.schemas import ExactSchemas
 from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
+from adapters.http.operations.server_timing import ServerTiming, WorkTiming
 from adapters.http.operations.system import system_router
 from adapters.http.request.body import IDENTITY_BODY
 from adapters.http.request.errors import ENVELOPES, answer_error
@@ -65,7 +66,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     ``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
     ``beside`` are handlers of the service that need no use case, such as its pages. ``answers_everything`` gives our
-    envelope to every path that no route matches; without it, only paths under ours get it.
+    envelope to every path that no route matches; without it, only paths under ours get it. ``is_timed`` puts a watch
+    around every stage, and its times into the responses.
     """
 
     services: UseCases
@@ -73,6 +75,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     routes: Sequence[ControllerRouterHandler] = ()
     beside: Sequence[ControllerRouterHandler] = ()
     answers_everything: bool = False
+    is_timed: bool = False
 
     def __post_init__(self) -> None:
         ExactSchemas.__init__(self, self.services.registry)
@@ -105,7 +108,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             path,
             route_handlers=handlers,
             opt={OURS: True, "area": "B", "any_query": True, **(opt or {})},
-            middleware=[self.pipeline],
+            middleware=[ServerTiming(), self.pipeline, WorkTiming()] if self.is_timed else [self.pipeline],
             request_class=StrictRequest,
             request_max_body_size=IDENTITY_BODY,
             exception_handlers={Exception: answer_error},

@@ -1,4 +1,4 @@
-"""``Server-Timing``: how long each stage of a request took. Put around the others only where a setting asks for it."""
+"""``Server-Timing``: how long each stage of a request took. Put around the stages only where a setting asks for it."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -7,10 +7,11 @@ from datetime import datetime
 from time import perf_counter_ns
 from typing import Any
 
+from litestar.enums import ScopeType
+from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from adapters.http.request.bearer import Security
-from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.rules import RULES, Rules
 from application.throttle import Admitted, Renewal, Throttle
 from domain.limits import Hit
@@ -73,8 +74,13 @@ def on(stage: str) -> Iterator[None]:
         watch.turn(before)
 
 
-class TimedPipeline(Pipeline):
-    """Shows its times to callers alone whom it let in: they have a token, and all that the handler asks for."""
+class ServerTiming(ASGIMiddleware):
+    """Middleware around the pipeline: shows times to callers alone who have a token and all that the handler asks for.
+
+    ``WorkTiming`` stands behind the pipeline and says that a caller was let in.
+    """
+
+    scopes = (ScopeType.HTTP,)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         watch = Watch()
@@ -88,17 +94,25 @@ class TimedPipeline(Pipeline):
                 message["headers"] = [*message["headers"], (b"server-timing", watch.text().encode())]
             await send(message)
 
-        async def timed_app(inner: Scope, receive: Receive, send: Send) -> None:
-            rules: Rules = inner["route_handler"].opt[RULES]
-            watch.is_shown = rules.policy.asks is not None and not inner["path"].startswith(NEVER)
-            with on("work"):
-                await next_app(inner, receive, send)
-
         before = _WATCH.set(watch)
         try:
-            await super().handle(scope, timed_receive, timed_send, timed_app)
+            await next_app(scope, timed_receive, timed_send)
         finally:
             _WATCH.reset(before)
+
+
+class WorkTiming(ASGIMiddleware):
+    """Middleware behind the pipeline: times what a request is let in for."""
+
+    scopes = (ScopeType.HTTP,)
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
+        rules: Rules = scope["route_handler"].opt[RULES]
+        watch = _WATCH.get()
+        assert watch is not None  # of ServerTiming
+        watch.is_shown = rules.policy.asks is not None and not scope["path"].startswith(NEVER)
+        with on("work"):
+            await next_app(scope, receive, send)
 
 
 class TimedSecurity(Security):

@@ -7,7 +7,6 @@ from typing import cast
 
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.operations.server_timing import TimedPipeline
 from adapters.http.request.pipeline import Outgoing, Pipeline
 from adapters.http.request.rules import RULES, Rules
 from application.freshness import Freshness
@@ -74,11 +73,6 @@ class ReplicaPipeline(Pipeline):
             await next_app(scope, receive, send_noted)
 
         return noted
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TimedReplicaPipeline(TimedPipeline, ReplicaPipeline):
-    """Shows its times as well."""
 
 
 def _position(given: bytes | None) -> Position | None:
