@@ -15,6 +15,7 @@ from adapters.http.request.rules import (
     super_admin,
 )
 from application.entities.own_rows import Rows, RowsPage, StoredRow
+from application.entities.own_transactions import RowsTransaction
 from domain.limits import Limit
 from domain.scope import Client
 
@@ -31,6 +32,7 @@ __all__ = [
     "Policy",
     "Rows",
     "RowsPage",
+    "RowsTransaction",
     "StoredRow",
     "TenantDatabase",
     "needs",

@@ -132,6 +132,11 @@ class Store:
         plain = {name: dict(getattr(self, name)) for name in names}
         return Store(**plain, tables={name: dict(rows) for name, rows in self.tables.items()})
 
+    def become(self, other: "Store") -> None:
+        """Takes the dictionaries of the other state, whoever holds this one."""
+        for attribute in fields(self):
+            setattr(self, attribute.name, getattr(other, attribute.name))
+
 
 class Access(Protocol):
     """State as a statement sees it: that of a transaction, or the committed one."""

@@ -1,6 +1,7 @@
 """Parts of the database, as the ports name them, in a transaction or on a connection."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -47,6 +48,15 @@ class MemoryTransaction:
     scope: Scope
     registry: Registry
     ids: Ids
+
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        before = self.access.read().copy()
+        try:
+            yield
+        except Exception:
+            self.access.lock().become(before)
+            raise
 
     @property
     def users(self) -> MemoryUsers:

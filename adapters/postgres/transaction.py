@@ -1,5 +1,7 @@
 """Ports of one connection, by the names that transactions give them."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from adapters.postgres.connection.connections import ServiceConnection
@@ -51,6 +53,17 @@ class PostgresTransaction:
     ids: Ids
     scope: Scope
     searches: Searches = NO_SEARCHES
+
+    @asynccontextmanager
+    async def savepoint(self) -> AsyncIterator[None]:
+        # ends with the transaction, or hides below the next one: to release it would be a round trip for nothing
+        await self.connection.execute("SAVEPOINT part")
+        try:
+            yield
+        except Exception:
+            if not self.connection.is_closed():
+                await self.connection.execute("ROLLBACK TO SAVEPOINT part")
+            raise
 
     @property
     def users(self) -> PostgresUsers:

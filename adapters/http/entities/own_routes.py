@@ -1,8 +1,8 @@
 """Handlers of a user's own: their router, and what they get and answer with."""
 
 import hashlib
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,9 +25,10 @@ from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import TenantSessions, UseCases
 from application.entities.guarded_fields import GuardedFields
 from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRow
+from application.entities.own_transactions import RowsTransaction
 from application.entities.writing import IdempotencyKey, Write
-from application.ports.database import Database
 from application.ports.entities.records import RecordTransaction, Versions
+from application.ports.whole_database import WholeDatabase
 from domain.errors import BadRequest, ServiceUnavailable
 from domain.scope import Caller, OneTenant, Scope
 
@@ -40,26 +41,29 @@ WRITES = "own_writes"
 class TenantDatabase:
     """The database as the request's caller reaches it: ``async with database.transaction() as tx: …``."""
 
-    whole: Database[RecordTransaction]
+    whole: WholeDatabase
+    entities: tuple[EntityAccess, ...]
     request: StrictRequest
 
     def read_only(self) -> AbstractAsyncContextManager[RecordTransaction]:
         """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
         return self.whole.read_only(self.request.tenant_scope)
 
-    def transaction(self) -> AbstractAsyncContextManager[RecordTransaction]:
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[RowsTransaction]:
         """Commits when it is left, and undoes everything when an error leaves it."""
-        return self.whole.transaction(self.request.written_tenant)
+        async with self.whole.transaction(self.request.written_tenant) as tx:
+            yield RowsTransaction(tx, self.entities, OwnRequest(self.request))
 
 
 def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:
     """Router of a user's own handlers: the rows of ``order-lines`` are their argument ``order_lines``."""
-    rows = [
+    rows = tuple(
         EntityAccess(model, services.crud, services.batches, GuardedFields(model, services.registry))
         for model in services.registry
-    ]
+    )
     provided = {argument_name(entity.model.plural): _rows(entity) for entity in rows}
-    sources = {"database": _database(services.database), "session": _session(services.own_queries)}
+    sources = {"database": _database(services.database, rows), "session": _session(services.own_queries)}
     return Router(
         "/",
         route_handlers=routes,
@@ -99,9 +103,9 @@ def _rows(entity: EntityAccess) -> Provide:
     return Provide(provide)
 
 
-def _database(database: Database[RecordTransaction]) -> Provide:
+def _database(database: WholeDatabase, entities: tuple[EntityAccess, ...]) -> Provide:
     async def provide(request: Request[Any, Any, Any]) -> TenantDatabase:
-        return TenantDatabase(database, cast(StrictRequest, request))
+        return TenantDatabase(database, entities, cast(StrictRequest, request))
 
     return Provide(provide)
 

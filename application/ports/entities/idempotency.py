@@ -1,5 +1,6 @@
 """Responses stored under an Idempotency-Key, in the transaction of the write."""
 
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
@@ -50,3 +51,7 @@ class WriteTransaction(Protocol):
     def records(self) -> Records: ...
     @property
     def answers(self) -> IdempotencyStore: ...
+
+    def savepoint(self) -> AbstractAsyncContextManager[None]:
+        """Part of a transaction: an error that leaves the block undoes what it wrote, and the transaction goes on."""
+        ...

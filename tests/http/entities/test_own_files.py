@@ -29,7 +29,8 @@ async def opened(*files: str) -> TestApp:
 @pytest_asyncio.fixture
 async def shop(tmp_path: Path) -> AsyncIterator[TestApp]:
     """The catalogue with the routes of docs/endpoints.md."""
-    app = await opened(*(copied("endpoints.md", name, tmp_path) for name in ("retiring.py", "restocking.py")))
+    names = ("retiring.py", "bundling.py", "restocking.py")
+    app = await opened(*(copied("endpoints.md", name, tmp_path) for name in names))
     yield app
     await app.client.aclose()
 
@@ -98,6 +99,15 @@ async def test_a_controller_reads_pages_and_keeps_rules(shop: TestApp) -> None:
     await shop.call("POST", f"{path}/retire", as_whom="acme")
     refused = await shop.call("POST", "/api/stock/deliveries", as_whom="acme", json=delivery)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "UNPROCESSABLE_ENTITY")
+
+
+async def test_a_bundle_is_stored_as_a_whole(shop: TestApp) -> None:
+    await create_lamp(shop)
+    for whom, sku, status in (("acme", "LAMP-1", 409), ("reader", "LAMP-2", 403), ("acme", "LAMP-2", 201)):
+        bundle = {"category": "Lamps", "prices": {"BULB-1": "2.50", sku: 30}}
+        assert (await shop.call("POST", "/api/bundles", as_whom=whom, json=bundle)).status_code == status
+    page = await shop.call("GET", "/api/products?category.name=Lamps&sort=sku", as_whom="acme")
+    assert [(row["sku"], row["price"]) for row in page.json()["data"]["items"]] == [("BULB-1", 2.5), ("LAMP-2", 30.0)]
 
 
 BEGINNING = """
