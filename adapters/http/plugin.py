@@ -14,7 +14,7 @@ from litestar.exceptions.responses import create_exception_response
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.plugins import InitPlugin, ReceiveRoutePlugin
-from litestar.routes import BaseRoute, HTTPRoute
+from litestar.routes import ASGIRoute, BaseRoute, HTTPRoute, WebSocketRoute
 from litestar.types import ControllerRouterHandler
 
 from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
@@ -49,7 +49,7 @@ OURS = "tenantry"
 
 
 class NoPolicy(Exception):
-    """A handler that states no policy or no limit: the application does not start."""
+    """A handler without a policy or a limit, or one that none can be judged for: the application does not start."""
 
 
 class ServedTwice(Exception):
@@ -118,7 +118,10 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def receive_route(self, route: BaseRoute) -> None:
         """Called once a route's handlers are complete, and before requests can reach it."""
-        if not isinstance(route, HTTPRoute) or not any(OURS in handler.opt for handler in route.route_handlers):
+        if not isinstance(route, HTTPRoute):
+            _ensure_theirs(cast(ASGIRoute | WebSocketRoute, route))
+            return
+        if not any(OURS in handler.opt for handler in route.route_handlers):
             return
         if "GET" in route.route_handler_map and "HEAD" not in route.route_handler_map:
             # the pipeline takes the body off
@@ -162,6 +165,16 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def area_of(self, path: str) -> Area | None:
         """Area whose envelope a path without a handler gets: ``/api/users/17`` → ``A``; None for a stranger's path."""
         return self._areas.get(segment_of(path), "B" if self.answers_everything else None)
+
+
+def _ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
+    """Raises NoPolicy where a route of ours is no HTTP route: the pipeline judges requests of HTTP handlers alone."""
+    handler = route.route_handler
+    if OURS in handler.opt:
+        raise NoPolicy(
+            f"{handler} is a WebSocket or ASGI handler, for which no policy is judged: anybody would reach it. Register"
+            " it with the application that the plugin is in"
+        )
 
 
 def segment_of(path: str) -> str:

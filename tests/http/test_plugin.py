@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 
 import pytest
-from litestar import Litestar, Request, get, post
+from litestar import Litestar, Request, WebSocket, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import NotFoundException
@@ -175,3 +175,20 @@ async def test_the_ordinary_limit_counts_for_each_method_and_path(app: TestApp) 
             for path in ("/own/first", "/own/first", "/own/second/1", "/own/second/2")
         ]
     assert left == ["99", "98", "99", "98"]
+
+
+@websocket("/theirs/socket")
+async def their_socket(socket: WebSocket[Any, Any, Any]) -> None: ...
+
+
+@websocket("/own/socket", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def own_socket(socket: WebSocket[Any, Any, Any]) -> None: ...
+
+
+def test_sockets_are_the_applications_own_and_never_routes_of_the_plugin(app: TestApp) -> None:
+    services = on_stand_ins(app.services)
+    pipeline = build_pipeline(services, HttpSettings(), log_nothing)
+    hosts = Litestar([their_socket], plugins=[HttpPlugin(services, pipeline)], logging_config=None)
+    assert "/theirs/socket" in {route.path for route in hosts.routes}
+    with pytest.raises(NoPolicy, match="own_socket is a WebSocket or ASGI handler"):
+        Litestar(plugins=[HttpPlugin(services, pipeline, [own_socket])], logging_config=None)

@@ -74,7 +74,7 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
 
 
 def methods_and_paths(router: Router) -> list[str]:
-    """What a router serves by path, as ``GET /api/stock/low``; the path alone of what has no HTTP methods."""
+    """What a router serves, as ``GET /api/stock/low``; of handlers that are not of HTTP, and are refused, the path."""
     served: list[str] = []
     # Litestar keeps the paths of a handler in a set, whose order differs from start to start.
     for route in sorted(router.routes, key=lambda route: route.path_format):

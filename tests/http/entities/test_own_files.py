@@ -111,7 +111,8 @@ async def test_a_bundle_is_stored_as_a_whole(shop: TestApp) -> None:
 
 
 BEGINNING = """
-from litestar import get, post, route
+from litestar import WebSocket, asgi, get, post, route, websocket
+from litestar.types import Receive, Scope, Send
 from tenantry import ORDINARY, PUBLIC, rules
 
 RULES = rules(policy=PUBLIC, limit=ORDINARY)
@@ -147,6 +148,14 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
                 "own = (options, both)"
             ),
             "OPTIONS /own is served twice",
+        ),
+        ("@websocket('/own', opt=RULES)\nasync def own(socket: WebSocket) -> None: ...", r"own is a WebSocket or ASGI"),
+        (
+            (
+                "@asgi('/own', opt=RULES, copy_scope=True)\n"
+                "async def own(scope: Scope, receive: Receive, send: Send) -> None: ..."
+            ),
+            "own is a WebSocket or ASGI handler, for which no policy is judged",
         ),
         ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
         ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
