@@ -132,11 +132,11 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
                 handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area="B", operation="options", allow=allow)
                 continue
             if RULES not in handler.opt:
-                self._apply_rules(handler, route.path_format)
+                self._apply_rules(handler, route)
             if segment := segment_of(route.path):
                 self._areas.setdefault(segment, handler.opt["area"])
 
-    def _apply_rules(self, handler: HTTPRouteHandler, path: str) -> None:
+    def _apply_rules(self, handler: HTTPRouteHandler, route: HTTPRoute) -> None:
         """Judges a handler's ``opt`` once, so that a request costs one look-up; and documents what it says."""
         opt = handler.opt
         if "policy" not in opt or "limit" not in opt:
@@ -145,13 +145,13 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         # two functions of users' own may have one name, a method and path have one function
         # and Litestar calls its document by a random name that every start makes anew
         name = None if handler.name == OPENAPI_JSON_HANDLER_NAME else handler.name
-        operation = name or f"{'/'.join(sorted(handler.http_methods))} {path}"
+        operation = name or f"{'/'.join(sorted(handler.http_methods))} {route.path_format}"
         limit = opt["limit"]
         derived = {
             "limit": endpoint_limit(operation) if limit == ORDINARY else limit,
             "operation": operation,
             "is_write": "GET" not in handler.http_methods,
-            "query": query_names(handler) if judges_query else None,
+            "query": query_names(handler, route.path_parameters) if judges_query else None,
         }
         stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
         rules = opt[RULES] = Rules(**stated | derived)

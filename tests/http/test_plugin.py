@@ -1,13 +1,14 @@
 """The plugin in an application that exists: its own handlers, errors and document stay as they were."""
 
+from datetime import date
 from typing import Annotated, Any
 
 import pytest
 from litestar import Litestar, Request, WebSocket, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.di import NamedDependency, Provide
-from litestar.exceptions import NotFoundException
-from litestar.params import JSONBody, QueryParameter
+from litestar.exceptions import HTTPException, NotFoundException
+from litestar.params import FromPath, JSONBody, QueryParameter
 from litestar.types import ASGIApp
 from msgspec import Struct
 
@@ -154,6 +155,38 @@ async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
     assert (answer.status_code, told) == (status, said)
 
 
+@get("/own/dates/{year:int}", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def of_year(year: int, day: date, words: list[str] | None = None) -> list[Any]:
+    return [year, day, words]
+
+
+@get("/own/every", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def with_every_parameter(query: dict[str, Any]) -> list[str]:
+    return sorted(query)
+
+
+@pytest.mark.filterwarnings("ignore::litestar.utils.deprecation.LitestarDeprecationWarning")
+@pytest.mark.parametrize(
+    ("path", "status", "said"),
+    [
+        ("/own/dates/2026?day=2026-11-26&words=a&words=b", 200, [2026, "2026-11-26", ["a", "b"]]),
+        ("/own/dates/2026?day=2026-11-26&year=2027", 400, "year"),
+        ("/own/dates/2026?day=2026-11-26&word=a", 400, "word"),
+        ("/own/every?a=1&b=2", 200, ["a", "b"]),
+    ],
+)
+async def test_arguments_without_a_mark_are_query_parameters(
+    app: TestApp, path: str, status: int, said: object
+) -> None:
+    """Litestar's older way, which it warns of and serves."""
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    async with client_of(hosting(app, of_year, with_every_parameter)) as client:
+        answer = await client.get(path, headers=token)
+    body = answer.json()
+    told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body
+    assert (answer.status_code, told) == (status, said)
+
+
 def own_routes_of_one_name() -> list[Any]:
     """Handlers of two files, whose functions have the same name."""
 
@@ -192,3 +225,32 @@ def test_sockets_are_the_applications_own_and_never_routes_of_the_plugin(app: Te
     assert "/theirs/socket" in {route.path for route in hosts.routes}
     with pytest.raises(NoPolicy, match="own_socket is a WebSocket or ASGI handler"):
         Litestar(plugins=[HttpPlugin(services, pipeline, [own_socket])], logging_config=None)
+
+
+@get("/own/raised/{status:int}", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def raising(status: FromPath[int]) -> None:
+    raise HTTPException(detail=f"said by the handler: {status}", status_code=status, headers={"Retry-After": "7"})
+
+
+@pytest.mark.parametrize(
+    ("raised", "status", "code"),
+    [
+        (401, 401, "UNAUTHORIZED"),
+        (403, 403, "FORBIDDEN"),
+        (409, 409, "CONFLICT"),
+        (412, 412, "PRECONDITION_FAILED"),
+        (415, 415, "UNSUPPORTED_MEDIA_TYPE"),
+        (418, 400, "BAD_REQUEST"),
+        (422, 422, "UNPROCESSABLE_ENTITY"),
+        (429, 429, "RATE_LIMITED"),
+    ],
+)
+async def test_exceptions_of_litestar_are_answered_by_their_status(
+    app: TestApp, raised: int, status: int, code: str
+) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    async with client_of(hosting(app, raising)) as client:
+        answer = await client.get(f"/own/raised/{raised}", headers=token)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["message"]) == (status, code, f"said by the handler: {raised}")
+    assert answer.headers.get("retry-after") == ("7" if raised == 429 else None)

@@ -17,16 +17,21 @@ from adapters.http.request.rules import RULES, Area, Rules, allowed
 from domain.errors import (
     BadRequest,
     Challenge,
+    Conflict,
     Error,
     FieldError,
+    Forbidden,
     InternalError,
     MethodNotAllowed,
     MfaRequired,
     NotFound,
+    PreconditionFailed,
     RateLimited,
     ReauthenticationRequired,
     TooBusy,
     Unauthorized,
+    UnprocessableEntity,
+    UnsupportedMediaType,
     ValidationError,
 )
 from domain.scope import Client
@@ -86,6 +91,16 @@ NAMES: dict[Area, dict[str, str]] = {
     },
 }
 """Codes that an area knows by another name."""
+
+RAISED: dict[int, type[Error]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    409: Conflict,
+    412: PreconditionFailed,
+    415: UnsupportedMediaType,
+    422: UnprocessableEntity,
+}
+"""Errors for exceptions of Litestar that a user's handler, guard or middleware raises, by status; others are 400."""
 
 RETRY_SECONDS = "5"
 
@@ -180,7 +195,14 @@ def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error
         return _missing_body(request)  # Litestar's words for an empty body; StrictRequest judges every other
     if wrong:
         return ValidationError(fields=[FieldError(place.get("key", ""), place["message"]) for place in wrong])
-    return BadRequest(error.detail)
+    return _raised(error)
+
+
+def _raised(error: HTTPException) -> Error:
+    if error.status_code == 429:
+        waits = {name.lower(): value for name, value in (error.headers or {}).items()}.get("retry-after", "")
+        return RateLimited(int(waits) if waits.isdecimal() else 1, error.detail)
+    return RAISED.get(error.status_code, BadRequest)(error.detail)
 
 
 def _missing_body(request: Request[Any, Any, Any]) -> Error:
