@@ -8,7 +8,7 @@ from litestar import Litestar, Request, WebSocket, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException, NotFoundException
-from litestar.params import FromPath, JSONBody, QueryParameter
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.types import ASGIApp
 from msgspec import Struct
 
@@ -128,6 +128,11 @@ async def paging(size: Annotated[int, QueryParameter(name="pageSize")] = 20) -> 
     return size
 
 
+@get("/own/needed", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def needed(size: FromQuery[int]) -> int:
+    return size
+
+
 @get("/own/paged", dependencies={"paging": Provide(paging)}, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
 async def paged(paging: NamedDependency[int]) -> int:
     return paging
@@ -138,6 +143,8 @@ async def paged(paging: NamedDependency[int]) -> int:
     [
         ("/own/listed?top=3", 200, {"top": 3}),
         ("/own/listed?tpo=3", 400, "tpo"),
+        ("/own/listed", 200, {"top": 10}),
+        ("/own/needed", 400, "size"),
         ("/own/listed?top=x", 400, "top"),
         ("/own/raw?a=1", 200, {"a": "1"}),
         ("/own/paged?pageSize=3", 200, 3),
@@ -148,7 +155,7 @@ async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
     app: TestApp, path: str, status: int, said: object
 ) -> None:
     token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, listed, with_raw_query, paged)) as client:
+    async with client_of(hosting(app, listed, with_raw_query, paged, needed)) as client:
         answer = await client.get(path, headers=token)
     body = answer.json()
     told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body

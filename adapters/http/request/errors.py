@@ -1,6 +1,7 @@
 """Errors as responses: the one table from an error's code to its status, and both areas' envelopes."""
 
 import logging
+import re
 from collections.abc import Iterator
 from secrets import token_hex
 from typing import Any
@@ -102,6 +103,9 @@ RAISED: dict[int, type[Error]] = {
 }
 """Errors for exceptions of Litestar that a user's handler, guard or middleware raises, by status; others are 400."""
 
+_MISSING = re.compile(r"Missing required \w+ parameter '(.+)' for path ")
+"""Litestar's sentence about a parameter that is required: the name stands in prose alone."""
+
 RETRY_SECONDS = "5"
 
 log = logging.getLogger(__name__)
@@ -199,6 +203,8 @@ def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error
 
 
 def _raised(error: HTTPException) -> Error:
+    if missing := _MISSING.match(error.detail):
+        return ValidationError.on(missing[1], "is required")
     if error.status_code == 429:
         waits = {name.lower(): value for name, value in (error.headers or {}).items()}.get("retry-after", "")
         return RateLimited(int(waits) if waits.isdecimal() else 1, error.detail)
