@@ -114,7 +114,7 @@ async def test_roles_in_tenants_are_asked_for_page_by_page(app: TestApp) -> None
 
 async def test_a_user_made_by_the_operator_logs_in_with_the_printed_password(app: TestApp) -> None:
     said = await administration.create_user(app.services, "bo@acme.example", "Bo", "acme", ["Member"], None)
-    found = re.search(r"password (\S+)\. ", said)
+    found = re.search(r", and is (\S+)$", said)
     assert found, said
     body = {"email": "bo@acme.example", "password": found[1], "isPasswordEncrypted": False}
     data = (await app.call("POST", "/api/auth/login", json=body)).json()["data"]

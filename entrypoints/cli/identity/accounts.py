@@ -18,10 +18,11 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
     # Nobody else will ever see a generated password. That of the settings is the first super-admin's too.
-    addition = "" if password else f", with the password {made}"
+    # no full stop behind it: who copies the word would take it along
+    addition = "." if password else f", with the password {made}"
     if settings.admin_password is not None and password == settings.admin_password.reveal():
-        addition = ", with the password of TENANTRY_ADMIN_PASSWORD"
-    text = f"{email} is a super-admin now{addition}."
+        addition = ", with the password of TENANTRY_ADMIN_PASSWORD."
+    text = f"{email} is a super-admin now{addition}"
     return Answer(text, {"email": email, "generatedPassword": None if password else made})
 
 

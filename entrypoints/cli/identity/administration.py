@@ -100,8 +100,8 @@ async def create_user(
     caller = await operator_in(services, tenant)
     form = NewUserForm(email=email, password=made, full_name=name or email.partition("@")[0], roles=list(roles))
     user = await services.users.create(caller, form, CLIENT)
-    addition = "" if password else f", with the password {made}"
-    text = f"{email} is a member of {tenant} now{addition}. The password has to be changed at the first login."
+    addition = "." if password else f", and is {made}"
+    text = f"{email} is a member of {tenant} now. The password has to be changed at the first login{addition}"
     return Answer(text, {"user": user, "tenant": tenant, "generatedPassword": None if password else made})
 
 
