@@ -1,9 +1,11 @@
-"""The console by its keyboard alone: sign-in, form and import; and where the focus is, one sees it."""
+"""The console by its keyboard alone: sign-in, grid, form and import; and where the focus is, one sees it."""
+
+import re
 
 import pytest
 from playwright.async_api import FilePayload, Locator, ViewportSize, expect
 
-from tests.console.conftest import NARROW, WIDE, Visitor
+from tests.console.conftest import HOSTILE, NARROW, WIDE, Visitor
 from tests.http.app import PASSWORD
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
@@ -89,6 +91,65 @@ async def test_an_import_needs_no_mouse(visitor: Visitor) -> None:
     await press_until(visitor, "Import 1 row")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+
+
+async def press(visitor: Visitor, *keys: str) -> None:
+    for key in keys:
+        await visitor.page.keyboard.press(key)
+
+
+async def test_the_headers_of_the_grid_need_no_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products")
+    await expect(page.locator("tbody a").first).to_be_visible()
+    await page.get_by_role("main").focus()
+    await press_until_focused(visitor, page.get_by_role("grid"))
+    await press(visitor, "ArrowDown", "ArrowUp", "Enter")
+    await expect(page).to_have_url(re.compile(r"\?sort=name:asc$"))
+    # the order is another one, and the place in the grid is the same
+    await expect(page.locator("th#active-cell")).to_have_text("Name")
+    await press(visitor, "ArrowRight", "Shift+Enter")
+    await expect(page).to_have_url(re.compile(r"\?sort=name:asc,sku:asc$"))
+    await expect(page.locator("tbody a").first).to_have_text("Lamp 000")
+    await press(visitor, "ArrowLeft", "ArrowLeft", "Space")
+    await expect(page.locator(".selected")).to_contain_text("100 selected")
+    await press(visitor, "Space")
+    await expect(page.locator(".selected")).to_have_count(0)
+
+
+async def test_links_in_cells_of_the_grid_need_no_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    email = "keys@acme.example"
+    await visitor.service.app.make_user("acme", email, ["Admin"])
+    await visitor.enter("rows/products?sort=name:asc&~columns=name,sku,categoryId,createdBy", email)
+    await expect(page.locator("tbody tr:not(.spacer)").first.get_by_role("link")).to_have_count(3)
+    await page.get_by_role("grid").focus()
+    await press(visitor, "ArrowDown", "ArrowRight", "ArrowRight", "Enter")
+    await expect(page.get_by_role("heading", name=HOSTILE)).to_be_focused()
+    await page.go_back()
+    await expect(page.locator("tbody tr:not(.spacer)").first.get_by_role("link")).to_have_count(3)
+    await page.get_by_role("grid").focus()
+    # no cell stands between the grid and what follows it
+    await press(visitor, "Tab")
+    assert await page.evaluate("document.activeElement.closest('[role=grid]')") is None
+    await page.get_by_role("grid").focus()
+    await press(visitor, "ArrowDown", "ArrowRight", "Enter")
+    await expect(page.get_by_role("heading", name="Lamp 000")).to_be_focused()
+
+
+async def test_the_active_cell_is_not_behind_a_pinned_one(visitor: Visitor) -> None:
+    page = visitor.page
+    columns = "name,sku,price,status,categoryId,stock,createdAt,updatedAt,description"
+    await visitor.enter(f"rows/products?~columns={columns}&~pinned=2")
+    await expect(page.locator("tbody a").first).to_be_visible()
+    await page.get_by_role("grid").focus()
+    await press(visitor, "ArrowDown", "End", *["ArrowLeft"] * 6)
+    covered = """() => new Promise(done => requestAnimationFrame(() => {
+      const [cell, pinned] = [...document.querySelectorAll('tbody tr:not(.spacer)')[0].cells].slice(2, 4).reverse();
+      const at = cell.id === 'active-cell' ? cell.getBoundingClientRect().left : null;
+      done(at === null ? 'another cell' : pinned.getBoundingClientRect().right - at);
+    }))"""
+    assert await page.evaluate(covered) <= 1
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])

@@ -11,13 +11,14 @@ import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
 import { Cell, isNumber, titleOf, widthOf } from "./cells";
 import { filterName } from "./filters";
-import { useKeys } from "./keys";
+import { BOXES, HEADERS, useKeys } from "./keys";
 import type { Pages } from "./pages";
 import type { Selection } from "./selection";
 import type { View } from "./view";
 
 const OVERSCAN = 8;
 const SELECT = 40; // pixels of the column with the boxes
+const AT_SIDE = { insetInlineStart: "0" };
 const SETTLED = 40; // milliseconds without scrolling before pages are asked for
 
 interface Props {
@@ -44,7 +45,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
     () => view.columns.map((name) => entity.fields.find((field) => field.name === name)).filter((field) => !!field),
     [entity, view.columns],
   );
-  const keys = useKeys({ pages, columns, box, selection, hasSelection: !!selection });
+  const keys = useKeys({ pages, columns, box, selection });
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -91,6 +92,8 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
   const widths = widthsOf(columns, entity, wide.value - (selection ? SELECT : 0));
   const pinned = pinnedOffsets(widths, view.pinned, !!selection);
   const width = widths.reduce((sum, column) => sum + column, selection ? SELECT : 0);
+  const pinnedWidth = widths.slice(0, view.pinned).reduce((sum, column) => sum + column, selection ? SELECT : 0);
+  const activeIn = (row: number) => (keys.active.value?.row === row ? keys.active.value.column : null);
   return (
     <>
       {pages.error.value ? (
@@ -105,6 +108,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
       <div
         ref={box}
         class={isShort ? "grid short" : "grid"}
+        style={{ "--pinned": `${pinnedWidth}px` }}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
       >
         <table
@@ -128,7 +132,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
           <thead>
             <tr aria-rowindex={1}>
               {selection && (
-                <th class="select pinned" scope="col" style={{ insetInlineStart: "0" }}>
+                <th {...activeCell(activeIn(HEADERS) === BOXES, "select pinned")} scope="col" style={AT_SIDE}>
                   <label>
                     <input
                       type="checkbox"
@@ -141,7 +145,14 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
                 </th>
               )}
               {columns.map((field, index) => (
-                <Header key={field.name} field={field} view={view} offset={pinned[index]} onSort={onSort} />
+                <Header
+                  key={field.name}
+                  field={field}
+                  view={view}
+                  offset={pinned[index]}
+                  isActive={activeIn(HEADERS) === index}
+                  onSort={onSort}
+                />
               ))}
             </tr>
           </thead>
@@ -156,7 +167,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
                 columns={columns}
                 pinned={pinned}
                 selection={selection}
-                active={keys.active.value?.row === index ? keys.active.value.column : -1}
+                active={activeIn(index)}
                 onActive={(column) => (keys.active.value = { row: index, column })}
               />
             ))}
@@ -209,23 +220,30 @@ const Spacer = ({ rows, size, columns }: { rows: number; size: number; columns: 
     </tr>
   ) : null;
 
-function Header({
-  field,
-  view,
-  offset,
-  onSort,
-}: {
+const classesOf = (field: Field, offset: number | undefined) =>
+  `${isNumber(field) ? "number" : ""} ${offset === undefined ? "" : "pinned"}`;
+
+/** What marks the active cell, which the focused grid names as its descendant. */
+const activeCell = (isActive: boolean, classes: string) => ({
+  id: isActive ? "active-cell" : undefined,
+  class: isActive ? `${classes} active` : classes,
+});
+
+interface HeaderProps {
   field: Field;
   view: View;
   offset?: number;
+  isActive: boolean;
   onSort: Props["onSort"];
-}) {
+}
+
+function Header({ field, view, offset, isActive, onSort }: HeaderProps) {
   const direction = view.sort.find(([name]) => name === field.name)?.[1];
-  const classes = `${isNumber(field) ? "number" : ""} ${offset === undefined ? "" : "pinned"}`;
+  const cell = activeCell(isActive, classesOf(field, offset));
   const aria = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : undefined;
   const style = offset === undefined ? undefined : { insetInlineStart: `${offset}px` };
   return (
-    <th scope="col" class={classes} aria-sort={aria} style={style} title={field.help ?? undefined}>
+    <th {...cell} scope="col" aria-sort={aria} style={style} title={field.help ?? undefined}>
       {field.sortable ? (
         <button type="button" tabIndex={-1} onClick={(event) => onSort(field, event.shiftKey)}>
           <bdi>{titleOf(field)}</bdi>
@@ -247,7 +265,7 @@ interface RowProps {
   columns: Field[];
   pinned: (number | undefined)[];
   selection?: Selection;
-  active: number;
+  active: number | null;
   onActive: (column: number) => void;
 }
 
@@ -261,7 +279,7 @@ function BodyRow({ index, row, entity, columns, pinned, selection, active, onAct
       onDblClick={() => row && void go(linkOf(entity, row))}
     >
       {selection && (
-        <td class="select pinned" style={{ insetInlineStart: "0" }}>
+        <td {...activeCell(active === BOXES, "select pinned")} style={AT_SIDE}>
           <label>
             <input
               type="checkbox"
@@ -277,8 +295,7 @@ function BodyRow({ index, row, entity, columns, pinned, selection, active, onAct
       {columns.map((field, column) => (
         <td
           key={field.name}
-          id={active === column ? "active-cell" : undefined}
-          class={`${isNumber(field) ? "number" : ""} ${pinned[column] === undefined ? "" : "pinned"} ${active === column ? "active" : ""}`}
+          {...activeCell(active === column, classesOf(field, pinned[column]))}
           style={pinned[column] === undefined ? undefined : { insetInlineStart: `${pinned[column]}px` }}
           onClick={() => onActive(column)}
         >

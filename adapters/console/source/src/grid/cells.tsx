@@ -60,7 +60,7 @@ export function Cell({ field, row }: { entity: Entity; field: Field; row: Row })
       );
   }
   if (field.kind === "tenant" && typeof value === "string") return <TenantName id={value} />;
-  if (PEOPLE.test(field.name) && typeof value === "string") return <PersonName id={value} />;
+  if (PEOPLE.test(field.name) && typeof value === "string") return <PersonName id={value} tabIndex={-1} />;
   return <Value field={field} value={value} />;
 }
 

@@ -1,4 +1,5 @@
-// Keys of the grid: arrows move the active cell, Enter opens its row, Space selects it.
+// Keys of the grid: arrows move the active cell, headers among them. Enter presses what the cell holds, and opens the
+// row where it holds nothing; Space selects the row.
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
@@ -14,19 +15,29 @@ interface Asked {
   columns: Field[];
   box: RefObject<HTMLDivElement | null>;
   selection?: Selection;
-  hasSelection: boolean;
 }
+
+/** The row of the headers, and the column of the boxes that select. */
+export const HEADERS = -1;
+export const BOXES = -1;
 
 export interface Active {
   row: number;
   column: number;
 }
 
+const cell = () => document.getElementById("active-cell");
+
+/** A click on the link, the title of a column or the box in a cell, with the keys that are held down. */
+const click = (held: Element, { shiftKey, ctrlKey }: KeyboardEvent) =>
+  held.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey, ctrlKey }));
+
 export function useKeys({ pages, columns, box, selection }: Asked) {
   const active: Signal<Active | null> = useSignal<Active | null>(null);
 
   useEffect(() => {
-    active.value = null;
+    // whoever sorts by a header stays on it
+    if (active.value?.row !== HEADERS) active.value = null;
   }, [pages]);
 
   function show(row: number): void {
@@ -34,41 +45,42 @@ export function useKeys({ pages, columns, box, selection }: Asked) {
     if (!element) return;
     const size = rowHeight();
     const [from, to] = [row * size, (row + 2) * size];
-    if (from < element.scrollTop) element.scrollTop = from;
+    // headers are always in sight
+    if (row !== HEADERS && from < element.scrollTop) element.scrollTop = from;
     else if (to > element.scrollTop + element.clientHeight) element.scrollTop = to - element.clientHeight;
-    requestAnimationFrame(() =>
-      document.getElementById("active-cell")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
-    );
+    requestAnimationFrame(() => cell()?.scrollIntoView({ block: "nearest", inline: "nearest" }));
   }
 
   function onKeyDown(event: KeyboardEvent): void {
     if (event.altKey || event.metaKey || !(event.target as Element).matches("table")) return;
-    const at = active.value ?? { row: -1, column: 0 };
+    // the first key leads to the first row, or to its header
+    const at = active.value ?? { row: ["ArrowDown", "ArrowUp"].includes(event.key) ? HEADERS : 0, column: 0 };
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 400) / rowHeight()) - 2);
     const end = Math.max(0, pages.span - 1);
     const isRtl = document.documentElement.dir === "rtl";
-    const sideways = (step: number) => ({ row: Math.max(0, at.row), column: at.column + (isRtl ? -step : step) });
+    const sideways = (step: number) => ({ row: at.row, column: at.column + (isRtl ? -step : step) });
     const moves: Record<string, () => Active> = {
       ArrowDown: () => ({ row: at.row + 1, column: at.column }),
       ArrowUp: () => ({ row: at.row - 1, column: at.column }),
       ArrowRight: () => sideways(1),
       ArrowLeft: () => sideways(-1),
       PageDown: () => ({ row: at.row + page, column: at.column }),
-      PageUp: () => ({ row: at.row - page, column: at.column }),
-      Home: () => (event.ctrlKey ? { row: 0, column: 0 } : { row: Math.max(0, at.row), column: 0 }),
-      End: () =>
-        event.ctrlKey ? { row: end, column: at.column } : { row: Math.max(0, at.row), column: columns.length - 1 },
+      PageUp: () => ({ row: Math.max(0, at.row - page), column: at.column }),
+      Home: () => ({ row: event.ctrlKey ? 0 : at.row, column: 0 }),
+      End: () => (event.ctrlKey ? { row: end, column: at.column } : { row: at.row, column: columns.length - 1 }),
     };
-    const row = pages.row(at.row);
+    const row = active.value ? pages.row(at.row) : undefined;
+    const held = cell()?.querySelector("a, button, input");
     if (moves[event.key]) {
       const to = moves[event.key]!();
       active.value = {
-        row: Math.min(end, Math.max(0, to.row)),
-        column: Math.min(columns.length - 1, Math.max(0, to.column)),
+        row: Math.min(end, Math.max(HEADERS, to.row)),
+        column: Math.min(columns.length - 1, Math.max(selection ? BOXES : 0, to.column)),
       };
       show(active.value.row);
-    } else if (event.key === "Enter" && row) void go(linkOf(pages.entity, row));
-    else if (event.key === " " && row && selection) selection.toggle(row);
+    } else if (event.key === " " && row) selection?.toggle(row);
+    else if (held && (event.key === "Enter" || (event.key === " " && at.row === HEADERS))) click(held, event);
+    else if (event.key === "Enter" && row) void go(linkOf(pages.entity, row));
     else if (event.key === "Escape" && selection?.ids.value.size) selection.clear();
     else return;
     event.preventDefault();

@@ -19,14 +19,14 @@ function ask(id: string): void {
   );
 }
 
-export function PersonName({ id }: { id: string | null }) {
+export function PersonName({ id, tabIndex }: { id: string | null; tabIndex?: number }) {
   if (!id) return <span class="muted">{t("nobody")}</span>;
   if (id === profile.value?.id) return <bdi>{profile.value.fullName}</bdi>;
   ask(id);
   const name = names.value.get(id);
   if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
   return (
-    <a href={href("people", id)}>
+    <a href={href("people", id)} tabIndex={tabIndex}>
       <bdi>{name}</bdi>
     </a>
   );
