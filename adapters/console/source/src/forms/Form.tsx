@@ -4,9 +4,8 @@ import { ApiError, call, isPassing } from "../api/api";
 import type { Entity, Row } from "../api/meta";
 import { Once } from "../api/once";
 import { titleOf } from "../grid/cells";
-import { ask } from "../parts/Dialog";
 import { errorText, toast } from "../parts/Toast";
-import { guard } from "../session/routes";
+import { useUnsaved } from "../parts/unsaved";
 import { t } from "../words/words";
 import { Conflict } from "./conflict";
 import { Input } from "./inputs";
@@ -44,16 +43,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
     const isKept = ([name, value]: [string, unknown]) => before !== null && value !== before[name];
     setDraft((now) => ({ ...start, ...preset, ...Object.fromEntries(Object.entries(now).filter(isKept)) }));
   }, [start]);
-  useEffect(() => {
-    if (!isDirty || !mayWrite) return;
-    const leave = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", leave);
-    guard.ask = () => ask(t("leave.title"), t("leave.text"), t("leave.yes"));
-    return () => {
-      removeEventListener("beforeunload", leave);
-      guard.ask = null;
-    };
-  }, [isDirty, mayWrite]);
+  useUnsaved(isDirty && mayWrite);
 
   async function write(body: Record<string, unknown>, version: string | null): Promise<void> {
     setBusy(true);
@@ -74,7 +64,6 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
             exact: true,
           });
       once.current.answered();
-      guard.ask = null;
       setTheirs(null);
       toast(t(row ? "row.saved" : "row.created"));
       saved(reply.data, reply.etag);

@@ -4,6 +4,7 @@ import { useId, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
 import { errorText } from "./Toast";
+import { useUnsaved } from "./unsaved";
 
 export interface Sending {
   isBusy: boolean;
@@ -91,21 +92,33 @@ export function TextField({ label, name, value, change, sending, type = "text", 
 type Texts<T> = { [name in keyof T]: string };
 
 /** The texts of a form by the names that errors have, and its sending; `field` makes the input of one of them. */
-export function useTexts<T extends Texts<T>>(start: T, mayWrite = true) {
-  const [texts, setTexts] = useState(start);
+export function useTexts<T extends Texts<T>>(given: T, mayWrite = true) {
+  const [start, setStart] = useState(given);
+  const [texts, setTexts] = useState(given);
   const sending = useSending();
-  const field = (name: keyof T & string, label: string, hint?: string) => (
+  const names = Object.keys(start) as (keyof T)[];
+  useUnsaved(mayWrite && names.some((name) => texts[name] !== start[name]));
+  /** Takes what the service has stored of what was sent; what was typed meanwhile stays. */
+  function stored(next: T): void {
+    setStart(next);
+    setTexts((now) => {
+      const kept = names.filter((name) => now[name] !== texts[name]).map((name) => [name, now[name]]);
+      return { ...next, ...Object.fromEntries(kept) };
+    });
+  }
+  const field = (name: keyof T & string, label: string, hint?: string, type?: TextProps["type"]) => (
     <TextField
       label={label}
       name={name}
       value={texts[name]}
-      change={(value) => setTexts({ ...texts, [name]: value })}
+      change={(value) => setTexts((now) => ({ ...now, [name]: value }))}
       sending={sending}
       hint={hint}
+      type={type}
       disabled={!mayWrite}
     />
   );
-  return { texts, sending, field };
+  return { texts, sending, field, stored };
 }
 
 /** How many fields need attention, and what is wrong with those that the form does not show. */

@@ -3,13 +3,14 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { HeldPermission, ListedRoleItem as Role, UserDetail } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList, Summary, TextField, useSending } from "../parts/Fields";
+import { CheckList, Summary, TextField, useTexts } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
 import { Tags } from "../parts/Table";
 import { Crumb, Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
-import { go, href } from "../session/routes";
+import { useUnsaved } from "../parts/unsaved";
+import { gone } from "../session/routes";
 import { may, userId } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
 import { permissionsOf, rolesOf, wider } from "./identity";
@@ -79,7 +80,7 @@ function Actions({ user, path, set }: Props) {
   async function remove(): Promise<void> {
     const title = t("person.remove.title", { name: user.fullName });
     if (!(await ask(title, t("person.remove.text"), t("person.remove")))) return;
-    if (await attempt(() => call("DELETE", path), "person.removed")) await go(href("people"));
+    if (await attempt(() => call("DELETE", path), "person.removed")) await gone("people");
   }
   async function resetFactors(): Promise<void> {
     const title = t("person.factors.title", { name: user.fullName });
@@ -113,21 +114,28 @@ function Actions({ user, path, set }: Props) {
   );
 }
 
+const textsOf = ({ fullName, email, phoneNumber }: UserDetail) => ({ fullName, email, phoneNumber: phoneNumber ?? "" });
+
+const sorted = (names: string[]) => [...names].sort().join();
+
 function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
-  const [form, setForm] = useState({ fullName: user.fullName, email: user.email, phoneNumber: user.phoneNumber ?? "" });
-  const [chosen, choose] = useState(user.roles);
-  const sending = useSending();
   const mayWrite = may("update:users");
-  const put = (name: keyof typeof form) => (value: string) => setForm({ ...form, [name]: value });
+  const { texts, sending, field, stored } = useTexts(textsOf(user), mayWrite);
+  const [chosen, choose] = useState(user.roles);
+  const hasOther = sorted(chosen) !== sorted(user.roles);
+  useUnsaved(mayWrite && hasOther);
   function submit(event: Event): void {
     event.preventDefault();
     void sending.run(async () => {
       const json: Record<string, unknown> = {};
-      if (form.fullName !== user.fullName) json.fullName = form.fullName;
-      if (form.email !== user.email) json.email = form.email;
-      if (form.phoneNumber !== (user.phoneNumber ?? "")) json.phoneNumber = form.phoneNumber || null;
-      if (chosen.join() !== user.roles.join()) json.roles = chosen;
-      set((await call<UserDetail>("PUT", path, { json })).data);
+      if (texts.fullName !== user.fullName) json.fullName = texts.fullName;
+      if (texts.email !== user.email) json.email = texts.email;
+      if (texts.phoneNumber !== (user.phoneNumber ?? "")) json.phoneNumber = texts.phoneNumber || null;
+      if (hasOther) json.roles = chosen;
+      const { data } = await call<UserDetail>("PUT", path, { json });
+      set(data);
+      stored(textsOf(data));
+      choose((now) => (now === chosen ? data.roles : now));
       toast(t("saved"));
     });
   }
@@ -135,32 +143,9 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
     <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
       <Summary sending={sending} />
       <div class="form">
-        <TextField
-          label={t("name")}
-          name="fullName"
-          value={form.fullName}
-          change={put("fullName")}
-          sending={sending}
-          disabled={!mayWrite}
-        />
-        <TextField
-          label={t("email")}
-          name="email"
-          type="email"
-          value={form.email}
-          change={put("email")}
-          sending={sending}
-          disabled={!mayWrite}
-        />
-        <TextField
-          label={t("phone")}
-          name="phoneNumber"
-          type="tel"
-          value={form.phoneNumber}
-          change={put("phoneNumber")}
-          sending={sending}
-          disabled={!mayWrite}
-        />
+        {field("fullName", t("name"))}
+        {field("email", t("email"), undefined, "email")}
+        {field("phoneNumber", t("phone"), undefined, "tel")}
       </div>
       <CheckList
         legend={t("person.roles")}

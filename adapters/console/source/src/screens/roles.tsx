@@ -11,6 +11,7 @@ import { Menu } from "../parts/Menu";
 import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
+import { useUnsaved } from "../parts/unsaved";
 import { may } from "../session/session";
 import { type Key, t } from "../words/words";
 import { holds, permissionsOf, rolesOf } from "./identity";
@@ -107,6 +108,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
     .map(([group, names]) => [group, names.filter((name) => name.includes(text.trim().toLowerCase()))] as const)
     .filter(([, names]) => names.length);
   const count = Object.keys(changed).length;
+  useUnsaved(count > 0);
   return (
     <>
       <div class="tools">

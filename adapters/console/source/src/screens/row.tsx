@@ -13,7 +13,7 @@ import { Icon } from "../parts/Icon";
 import { Failure, Notice, Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
-import { go, href, query } from "../session/routes";
+import { go, gone, href, query } from "../session/routes";
 import { t } from "../words/words";
 import { History } from "./history";
 import { PersonName } from "./names";
@@ -179,7 +179,7 @@ function RowActions({ entity, row, etag, reload }: ActionProps) {
     try {
       await work();
       toast(text);
-      if (leaves) await go(listOf(entity));
+      if (leaves) await gone("rows", entity.plural);
       else await reload();
     } catch (error) {
       failed(error);

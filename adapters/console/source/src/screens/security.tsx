@@ -4,6 +4,7 @@ import { call } from "../api/api";
 import type { OwnSettings } from "../api/types";
 import { Summary, useTexts } from "../parts/Fields";
 import { toast } from "../parts/Toast";
+import { useUnsaved } from "../parts/unsaved";
 import { may } from "../session/session";
 import { t, time } from "../words/words";
 import { SETTINGS } from "./identity";
@@ -17,17 +18,20 @@ function days(text: string): unknown {
   return /^-?\d+$/.test(typed) ? Number(typed) : typed || null;
 }
 
+const textsOf = ({ security }: OwnSettings) => ({
+  "security.mfaGraceDays": String(security.mfaGraceDays),
+  "security.sessionDays": String(security.sessionDays ?? ""),
+  "security.idleDays": String(security.idleDays ?? ""),
+});
+
 export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
   const { security } = of;
   const [requireMfa, setRequired] = useState(security.requireMfa);
   const [methods, setMethods] = useState<string[]>(security.mfaMethods);
   const mayWrite = may("update:tenant-settings");
-  const start = {
-    "security.mfaGraceDays": String(security.mfaGraceDays),
-    "security.sessionDays": String(security.sessionDays ?? ""),
-    "security.idleDays": String(security.idleDays ?? ""),
-  };
-  const { texts, sending, field } = useTexts(start, mayWrite);
+  const { texts, sending, field, stored } = useTexts(textsOf(of), mayWrite);
+  const isOther = requireMfa !== security.requireMfa || methods.join() !== security.mfaMethods.join();
+  useUnsaved(mayWrite && isOther);
   function submit(event: Event): void {
     event.preventDefault();
     const json = {
@@ -40,7 +44,9 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
       },
     };
     void sending.run(async () => {
-      set((await call<OwnSettings>("PUT", SETTINGS, { json })).data);
+      const { data } = await call<OwnSettings>("PUT", SETTINGS, { json });
+      set(data);
+      stored(textsOf(data));
       toast(t("saved"));
     });
   }

@@ -60,19 +60,19 @@ function Own() {
   );
 }
 
+const textsOf = ({ timezone, language, currency, branding }: OwnSettings) => ({
+  timezone,
+  language,
+  currency,
+  "branding.name": branding.name ?? "",
+  "branding.logoUrl": branding.logoUrl ?? "",
+  "branding.primaryColor": branding.primaryColor ?? "",
+  "branding.supportEmail": branding.supportEmail ?? "",
+});
+
 function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
-  const { branding } = of;
   const mayWrite = may("update:tenant-settings");
-  const start = {
-    timezone: of.timezone,
-    language: of.language,
-    currency: of.currency,
-    "branding.name": branding.name ?? "",
-    "branding.logoUrl": branding.logoUrl ?? "",
-    "branding.primaryColor": branding.primaryColor ?? "",
-    "branding.supportEmail": branding.supportEmail ?? "",
-  };
-  const { texts, sending, field } = useTexts(start, mayWrite);
+  const { texts, sending, field, stored } = useTexts(textsOf(of), mayWrite);
   function submit(event: Event): void {
     event.preventDefault();
     const { timezone, language, currency, ...brand } = texts;
@@ -82,6 +82,7 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
         json: { timezone, language, currency, branding: sent },
       });
       set(data);
+      stored(textsOf(data));
       applyAccent(data.branding.primaryColor);
       toast(t("saved"));
     });

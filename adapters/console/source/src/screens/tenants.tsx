@@ -11,7 +11,7 @@ import { Notice, Ready, useLoaded } from "../parts/States";
 import { Listed, SearchBox, Table, usePaged } from "../parts/Table";
 import { Crumb, Head } from "../parts/Title";
 import { attempt, failed, toast } from "../parts/Toast";
-import { go, href } from "../session/routes";
+import { go, gone, href } from "../session/routes";
 import { may, profile, switchTo, tenant } from "../session/session";
 import { date, t } from "../words/words";
 import { People } from "./members";
@@ -23,19 +23,20 @@ interface FormProps {
   isBeside?: boolean;
 }
 
+const textsOf = (of: Tenant) => ({
+  name: of.name,
+  identifier: of.identifier,
+  domain: of.domain ?? "",
+  "settings.timezone": of.settings.timezone,
+  "settings.language": of.settings.language,
+  "settings.currency": of.settings.currency,
+  "settings.enabledFeatures": of.settings.enabledFeatures.join(", "),
+});
+
 /** Only super-admins may change a tenant; everybody else reads what is set. */
 export function TenantForm({ of, set, isBeside = false }: FormProps) {
   const mayWrite = mayArea("tenants") && may("update:tenants");
-  const start = {
-    name: of.name,
-    identifier: of.identifier,
-    domain: of.domain ?? "",
-    "settings.timezone": of.settings.timezone,
-    "settings.language": of.settings.language,
-    "settings.currency": of.settings.currency,
-    "settings.enabledFeatures": of.settings.enabledFeatures.join(", "),
-  };
-  const { texts, sending, field } = useTexts(start, mayWrite);
+  const { texts, sending, field, stored } = useTexts(textsOf(of), mayWrite);
   function submit(event: Event): void {
     event.preventDefault();
     const { name, identifier, domain } = texts;
@@ -59,7 +60,9 @@ export function TenantForm({ of, set, isBeside = false }: FormProps) {
       },
     };
     void sending.run(async () => {
-      set((await call<Tenant>("PUT", `/api/tenants/${of.id}`, { json })).data);
+      const { data } = await call<Tenant>("PUT", `/api/tenants/${of.id}`, { json });
+      set(data);
+      stored(textsOf(data));
       toast(t("saved"));
     });
   }
@@ -222,7 +225,7 @@ export function TenantScreen({ id }: { id: string }) {
   }
   async function remove(of: Tenant): Promise<void> {
     if (!(await ask(t("tenant.remove.title", { name: of.name }), t("tenant.remove.text"), t("delete")))) return;
-    if (await attempt(() => call("DELETE", path))) await go(href("tenants"));
+    if (await attempt(() => call("DELETE", path))) await gone("tenants");
   }
   return (
     <>

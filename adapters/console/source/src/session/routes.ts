@@ -23,10 +23,14 @@ function decoded(part: string): string {
   }
 }
 
-/** A form with unsaved changes sets this: it answers whether one may leave. */
-export const guard: { ask: (() => Promise<boolean>) | null } = { ask: null };
+/** Forms with unsaved changes, each by the question whether one may leave. */
+export const unsaved = new Set<() => Promise<boolean>>();
 
-export const mayLeave = async (): Promise<boolean> => !guard.ask || guard.ask();
+/** One question stands for all forms of a screen. */
+export async function mayLeave(): Promise<boolean> {
+  const [question] = unsaved;
+  return !question || question();
+}
 
 /** Set when the address leads to another screen: its heading takes the focus once, whenever it appears. */
 export const arrival = { isNew: false };
@@ -49,13 +53,19 @@ export async function go(to: string, replace = false): Promise<boolean> {
   return true;
 }
 
+/** Leads to a list from what was deleted: nothing of it can be saved any more. */
+export async function gone(...steps: string[]): Promise<void> {
+  unsaved.clear();
+  await go(href(...steps));
+}
+
 /** The browser went back or forward already: where a form asks first, its address stands there until the answer. */
 async function popped(): Promise<void> {
-  if (!guard.ask || !leaves(location)) return moved();
+  if (!unsaved.size || !leaves(location)) return moved();
   const { path, search } = current.peek();
   history.pushState(null, "", path + search);
-  if (!(await guard.ask())) return;
-  guard.ask = null;
+  if (!(await mayLeave())) return;
+  unsaved.clear();
   history.back();
 }
 

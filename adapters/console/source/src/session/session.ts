@@ -6,7 +6,7 @@ import { entityOf, loadMeta, meta, scope } from "../api/meta";
 import type { LoginResult, NewRecoveryCodes, Profile, RefreshResult, Tenant, TenantName } from "../api/types";
 import { t } from "../words/words";
 import { type BegunPasskey, type Shown, showPasskey } from "./passkeys";
-import { go, guard, href } from "./routes";
+import { go, href, unsaved } from "./routes";
 import { applyAccent } from "./theme";
 
 /** What the routes of the session answer: a result of the public API without its refresh token. */
@@ -208,7 +208,7 @@ function renew(): Promise<boolean> {
       if (!(error instanceof ApiError) || isPassing(error)) return false;
       if (error.code === STRANGER) throw error;
       // what is typed stays on the screen: whoever signs in again in another tab saves it here
-      if (guard.ask) throw new ApiError(401, "SESSION_ENDED", t("session.ended"));
+      if (unsaved.size) throw new ApiError(401, "SESSION_ENDED", t("session.ended"));
       forget();
       // the tenant asks for a second factor now: the session goes on once it is shown or set up
       if (error.mfa) waits(error, error.mfa);
