@@ -77,12 +77,14 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   }
 
   async function refused(error: unknown): Promise<void> {
+    // what was chosen between two values is refused in the form, or chosen anew
+    setTheirs(null);
     if (error instanceof ApiError && error.status === 412 && row) {
       try {
         const now = await call<Row>("GET", `/api/${entity.plural}/${row.id}`, { exact: true });
         setTheirs({ row: now.data, etag: now.etag });
       } catch (problem) {
-        setSummary(errorText(problem));
+        setSummary(isGone(problem) ? t("row.gone") : errorText(problem));
       }
       return;
     }
@@ -95,7 +97,8 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
     const elsewhere = wrong
       .filter(({ field }) => !known.has(field))
       .map(({ field, message }) => `${field}: ${message}`);
-    const text = wrong.length ? t("form.wrong", { count: wrong.length }) : errorText(error);
+    const whole = row && isGone(error) ? t("row.gone") : errorText(error);
+    const text = wrong.length ? t("form.wrong", { count: wrong.length }) : whole;
     setSummary([text, ...elsewhere].join(" "));
     requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus());
   }
@@ -109,42 +112,45 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   }
 
   return (
-    <form ref={form} onSubmit={submit} noValidate aria-busy={isBusy} class="section grow">
-      {summary && (
-        <p class="summary" role="alert">
-          {summary}
-        </p>
-      )}
-      <div class="form">
-        {fields.map((field) => (
-          <Input
-            key={field.name}
-            field={field}
-            value={draft[field.name]}
-            problem={problems[field.name]}
-            disabled={!mayWrite}
-            change={(value) => setDraft((before) => ({ ...before, [field.name]: value }))}
-          />
-        ))}
-        {fields.length === 0 && <p class="muted">{t("form.none")}</p>}
-      </div>
-      {mayWrite && (
-        <div class="saving">
-          <button type="submit" class="primary" disabled={isBusy || (!!row && !isDirty)}>
-            {t(row ? "save" : "row.create")}
-          </button>
-          {isDirty && row && (
-            <button type="button" onClick={() => (setDraft(start), setProblems({}), setSummary(""))}>
-              {t("form.reset")}
-            </button>
-          )}
-          {isDirty && row && (
-            <span class="muted small" role="status">
-              {t("form.changed", { names: changedNames(entity, changes) })}
-            </span>
-          )}
+    <>
+      <form ref={form} onSubmit={submit} noValidate aria-busy={isBusy} class="section grow">
+        {summary && (
+          <p class="summary" role="alert">
+            {summary}
+          </p>
+        )}
+        <div class="form">
+          {fields.map((field) => (
+            <Input
+              key={field.name}
+              field={field}
+              value={draft[field.name]}
+              problem={problems[field.name]}
+              disabled={!mayWrite}
+              change={(value) => setDraft((before) => ({ ...before, [field.name]: value }))}
+            />
+          ))}
+          {fields.length === 0 && <p class="muted">{t("form.none")}</p>}
         </div>
-      )}
+        {mayWrite && (
+          <div class="saving">
+            <button type="submit" class="primary" disabled={isBusy || (!!row && !isDirty)}>
+              {t(row ? "save" : "row.create")}
+            </button>
+            {isDirty && row && (
+              <button type="button" onClick={() => (setDraft(start), setProblems({}), setSummary(""))}>
+                {t("form.reset")}
+              </button>
+            )}
+            {isDirty && row && (
+              <span class="muted small" role="status">
+                {t("form.changed", { names: changedNames(entity, changes) })}
+              </span>
+            )}
+          </div>
+        )}
+      </form>
+      {/* outside of the form: Enter in the dialog must not send the form */}
       {theirs && row && (
         <Conflict
           entity={entity}
@@ -157,9 +163,11 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
           }
         />
       )}
-    </form>
+    </>
   );
 }
+
+const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
 
 const pick = (all: Record<string, unknown>, names: string[]) =>
   Object.fromEntries(names.map((name) => [name, all[name]]));
