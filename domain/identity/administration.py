@@ -1,12 +1,14 @@
 """Limits of what administrators may do: grant only permissions they hold, and change only users of their own tenant."""
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from uuid import UUID
+
+from msgspec import Struct
 
 from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
 from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, grants_bytes, shipped_role_id
-from domain.scope import GRANTS_BYTES, Caller, may_grant, smallest
+from domain.scope import GRANTS_BYTES, Caller, allows, may_grant, smallest
 
 
 def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
@@ -117,6 +119,40 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
     is_stronger = state.is_super_admin and not caller.is_super_admin
     if is_stronger or not may_grant(caller.permissions, _permissions([*seen, *state.roles])):
         raise Forbidden("This user has permissions that you do not have.")
+
+
+class AccountRights(Struct, rename="camel", frozen=True, kw_only=True):
+    """Whether the caller may do this to an account; that a last owner or Admin stays is another matter.
+
+    ``change`` is of name, phone and the lock of the account, ``disable`` of its address and its second factors too.
+    """
+
+    change: bool
+    disable: bool
+    remove: bool
+    end_sessions: bool
+
+
+def account_rights(caller: Caller, state: AccountState, own: AccountState | None) -> AccountRights:
+    """Rights by the rules above; ``own`` is the caller's account, None for a service's."""
+    is_updated, is_deleted = (allows(caller.permissions, f"{action}:users") for action in ("update", "delete"))
+    is_below = _passes(lambda: ensure_outranks(caller, state))
+    is_changed = is_updated and _passes(lambda: ensure_may_change_account(caller, state))
+    is_no_foreign_owner = _passes(lambda: ensure_may_change_owner(caller, state, own))
+    return AccountRights(
+        change=is_changed,
+        disable=is_changed and is_no_foreign_owner,
+        remove=is_deleted and is_below and is_no_foreign_owner,
+        end_sessions=is_updated and is_below,
+    )
+
+
+def _passes(rule: Callable[[], None]) -> bool:
+    try:
+        rule()
+    except Forbidden:
+        return False
+    return True
 
 
 def shipped_name(role: Role) -> str | None:

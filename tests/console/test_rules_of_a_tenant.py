@@ -70,6 +70,30 @@ async def test_an_owner_passes_the_tenant_on_and_leaves_it(visitor: Visitor) -> 
     await expect(page.get_by_label("Password")).to_be_visible()
 
 
+async def test_a_person_is_offered_what_the_service_does_alone(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    tenant_id, people = await make_tenant(visitor, "guild", "owner", "chief")
+    body = {"name": "Clerk", "permissions": ["read:users", "read:roles"]}
+    assert (await app.call("POST", "/api/roles", as_whom="root in guild", json=body)).status_code == 201
+    body = {"name": "Staff", "permissions": ["read:users", "update:users", "delete:users", "read:roles"]}
+    assert (await app.call("POST", "/api/roles", as_whom="root in guild", json=body)).status_code == 201
+    clerk = await app.make_user("guild", "clerk@guild.example", ["Clerk"])
+    await app.make_user("guild", "staff@guild.example", ["Staff"])
+    path = f"/api/tenants/{tenant_id}/users/{people['owner']}"
+    assert (await app.call("PUT", path, as_whom="root", json={"isOwner": True})).status_code == 200
+    await visitor.enter(f"people/{people['owner']}", "chief@guild.example")
+    await expect(page.get_by_label("Phone")).to_be_enabled()
+    await expect(page.get_by_label("E-mail")).to_be_disabled()
+    for name in ("Disable", "Reset second factors", "Remove"):
+        await expect(page.get_by_role("button", name=name)).to_have_count(0)
+    await visitor.enter(f"people/{clerk}", "staff@guild.example")
+    for name in ("Disable", "Reset second factors", "Remove"):
+        await expect(page.get_by_role("button", name=name)).to_be_visible()
+    await expect(page.get_by_label("Clerk")).to_be_enabled()
+    # nobody gives a role that holds more than they do
+    await expect(page.get_by_label("Admin", exact=True)).to_be_disabled()
+
+
 async def test_an_administrator_resets_the_factors_of_a_member(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     _, people = await make_tenant(visitor, "forgetful", "chief", "member")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from domain.errors import FieldError, ValidationError
 from domain.forms import documented, text_errors, url_errors
+from domain.identity.administration import AccountRights
 from domain.identity.users import (
     NAME_LENGTH,
     PHONE_LENGTH,
@@ -69,6 +70,7 @@ class UserDetail(UserItem, rename="camel", kw_only=True):
     last_login_at: datetime | None
     updated_at: datetime
     tenants: list[TenantName]
+    may: AccountRights
 
 
 class UserPage(Struct, rename="camel", kw_only=True):

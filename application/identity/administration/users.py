@@ -29,6 +29,7 @@ from application.ports.shared_memory import Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid
 from domain.identity.administration import (
+    account_rights,
     ensure_admin_stays,
     ensure_fits_token,
     ensure_may_change_account,
@@ -332,6 +333,7 @@ class UserAdministration:
                 for membership in state.memberships
                 if sees_all or membership.tenant_id == caller.tenant_id
             ],
+            may=account_rights(caller, state, await tx.users.state(caller.user_id)),
         )
 
 

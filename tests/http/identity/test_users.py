@@ -10,7 +10,7 @@ from tests.http.two_tenants import TwoTenants, email_of
 USER = {"id", "email", "fullName", "roles", "isActive", "createdAt"}
 DETAIL = USER | {
     "phoneNumber", "profilePictureUrl", "emailConfirmed", "isLocked", "lockedUntil", "secondFactorsLockedUntil",
-    "mustChangePassword", "lastLoginAt", "updatedAt", "tenants",
+    "mustChangePassword", "lastLoginAt", "updatedAt", "tenants", "may",
 }  # fmt: skip
 
 

@@ -1,5 +1,12 @@
 // Made of the OpenAPI document by tests/console/test_types.py: change the service, and not this file.
 
+export interface AccountRights {
+  change: boolean;
+  disable: boolean;
+  remove: boolean;
+  endSessions: boolean;
+}
+
 export interface ApiKeyItem {
   id: string;
   name: string;
@@ -439,6 +446,7 @@ export interface UserDetail {
   lastLoginAt: string | null;
   updatedAt: string;
   tenants: TenantName[];
+  may: AccountRights;
 }
 
 export interface UserItem {

@@ -106,16 +106,15 @@ export function useTexts<T extends Texts<T>>(given: T, mayWrite = true) {
       return { ...next, ...Object.fromEntries(kept) };
     });
   }
-  const field = (name: keyof T & string, label: string, hint?: string, type?: TextProps["type"]) => (
+  const field = (name: keyof T & string, label: string, more: Partial<TextProps> = {}) => (
     <TextField
       label={label}
       name={name}
       value={texts[name]}
       change={(value) => setTexts((now) => ({ ...now, [name]: value }))}
       sending={sending}
-      hint={hint}
-      type={type}
       disabled={!mayWrite}
+      {...more}
     />
   );
   return { texts, sending, field, stored };
@@ -137,19 +136,21 @@ interface CheckListProps {
   all: string[];
   chosen: string[];
   change: (chosen: string[]) => void;
-  disabled?: boolean;
+  /** Whether a name can be neither chosen nor left out. */
+  isFixed?: (name: string) => boolean;
 }
 
-export function CheckList({ legend, all, chosen, change, disabled }: CheckListProps) {
+export function CheckList({ legend, all, chosen, change, isFixed }: CheckListProps) {
   const names = [...new Set([...all, ...chosen])];
   return (
-    <fieldset class="radios" disabled={disabled}>
+    <fieldset class="radios">
       <legend>{legend}</legend>
       {names.map((name) => (
         <label class="check" key={name}>
           <input
             type="checkbox"
             checked={chosen.includes(name)}
+            disabled={isFixed?.(name)}
             onChange={() =>
               change(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name])
             }

@@ -51,7 +51,7 @@ export function Person({ id }: { id: string }) {
                 <Facts user={user} />
                 <Sessions
                   path={`${path}/sessions`}
-                  mayEnd={may("update:users")}
+                  mayEnd={user.may.endSessions}
                   endAll={(reload) => endAll(path, reload)}
                 />
               </div>
@@ -89,22 +89,22 @@ function Actions({ user, path, set }: Props) {
   }
   return (
     <>
-      {user.isLocked && may("update:users") && (
+      {user.isLocked && user.may.change && (
         <button type="button" onClick={() => void change("POST", `${path}/unlock`)}>
           {t("person.unlock")}
         </button>
       )}
-      {may("update:users") && (
+      {user.may.disable && (
         <button type="button" onClick={() => void change("PUT", path, { isActive: !user.isActive })}>
           {t(user.isActive ? "person.disable" : "person.enable")}
         </button>
       )}
-      {may("update:users") && user.id !== userId.value && (
+      {user.may.disable && user.id !== userId.value && (
         <button type="button" onClick={() => void resetFactors()}>
           {t("person.factors")}
         </button>
       )}
-      {may("delete:users") && (
+      {user.may.remove && (
         <button type="button" class="quiet-danger" onClick={() => void remove()}>
           <Icon name="trash-2" />
           {t("person.remove")}
@@ -119,11 +119,11 @@ const textsOf = ({ fullName, email, phoneNumber }: UserDetail) => ({ fullName, e
 const sorted = (names: string[]) => [...names].sort().join();
 
 function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
-  const mayWrite = may("update:users");
-  const { texts, sending, field, stored } = useTexts(textsOf(user), mayWrite);
+  const mayGive = may("update:users");
+  const { texts, sending, field, stored } = useTexts(textsOf(user), user.may.change);
   const [chosen, choose] = useState(user.roles);
   const hasOther = sorted(chosen) !== sorted(user.roles);
-  useUnsaved(mayWrite && hasOther);
+  useUnsaved(mayGive && hasOther);
   function submit(event: Event): void {
     event.preventDefault();
     void sending.run(async () => {
@@ -144,17 +144,17 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
       <Summary sending={sending} />
       <div class="form">
         {field("fullName", t("name"))}
-        {field("email", t("email"), undefined, "email")}
-        {field("phoneNumber", t("phone"), undefined, "tel")}
+        {field("email", t("email"), { type: "email", disabled: !user.may.disable })}
+        {field("phoneNumber", t("phone"), { type: "tel" })}
       </div>
       <CheckList
         legend={t("person.roles")}
         all={roles.map((role) => role.name)}
         chosen={chosen}
         change={choose}
-        disabled={!mayWrite}
+        isFixed={(name) => !mayGive || roles.some((role) => role.name === name && !role.permissions.every(may))}
       />
-      {mayWrite && (
+      {mayGive && (
         <p>
           <button type="submit" class="primary" disabled={sending.isBusy}>
             {t("save")}

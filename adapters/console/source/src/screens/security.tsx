@@ -77,9 +77,9 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
         </fieldset>
       )}
       <div class="form">
-        {requireMfa && field("security.mfaGraceDays", t("security.grace"), t("security.grace.hint"))}
-        {field("security.sessionDays", t("security.session"), t("security.days.hint"))}
-        {field("security.idleDays", t("security.idle"), t("security.days.hint"))}
+        {requireMfa && field("security.mfaGraceDays", t("security.grace"), { hint: t("security.grace.hint") })}
+        {field("security.sessionDays", t("security.session"), { hint: t("security.days.hint") })}
+        {field("security.idleDays", t("security.idle"), { hint: t("security.days.hint") })}
       </div>
       {mayWrite && (
         <>

@@ -91,14 +91,14 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
     <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
       <Summary sending={sending} />
       <div class="form">
-        {field("timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
+        {field("timezone", t("tenant.timezone"), { hint: t("tenant.timezone.hint") })}
         {field("language", t("tenant.language"))}
         {field("currency", t("tenant.currency"))}
       </div>
       <h2>{t("tenant.brand")}</h2>
       <div class="form">
         {field("branding.name", t("tenant.brand.name"))}
-        {field("branding.primaryColor", t("tenant.brand.color"), t("tenant.brand.color.hint"))}
+        {field("branding.primaryColor", t("tenant.brand.color"), { hint: t("tenant.brand.color.hint") })}
         {field("branding.logoUrl", t("tenant.brand.logo"))}
         {field("branding.supportEmail", t("tenant.brand.support"))}
       </div>

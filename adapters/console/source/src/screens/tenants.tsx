@@ -75,12 +75,12 @@ export function TenantForm({ of, set, isBeside = false }: FormProps) {
         {field("domain", t("tenant.domain"))}
         {!isBeside && (
           <>
-            {field("settings.timezone", t("tenant.timezone"), t("tenant.timezone.hint"))}
+            {field("settings.timezone", t("tenant.timezone"), { hint: t("tenant.timezone.hint") })}
             {field("settings.language", t("tenant.language"))}
             {field("settings.currency", t("tenant.currency"))}
           </>
         )}
-        {field("settings.enabledFeatures", t("tenant.features"), t("tenant.features.hint"))}
+        {field("settings.enabledFeatures", t("tenant.features"), { hint: t("tenant.features.hint") })}
       </div>
       {mayWrite ? (
         <p>
