@@ -44,16 +44,22 @@ export function Reference(props: Props) {
 
 const namePart = (target: Entity): Record<string, string> => (target.display ? { fields: target.display } : {});
 
-function Chosen({ target, label, value, change, disabled }: Props & { target: Entity; value: string }) {
-  const [row, setRow] = useState<Row | null>(null);
+/** Names of rows by their ids; a row that cannot be read has none. */
+export function useRowNames(target: Entity | undefined, ids: string[]): ReadonlyMap<string, string> {
+  const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   useEffect(() => {
-    setRow(null);
-    call<Row>("GET", `/api/${target.plural}/${value}`, { query: namePart(target) }).then(
-      (reply) => setRow(reply.data),
-      () => undefined,
-    );
-  }, [value]);
-  const name = row ? rowLabel(target, row) : value.slice(0, 13);
+    if (!target) return;
+    for (const id of ids.slice(0, SHOWN))
+      call<Row>("GET", `/api/${target.plural}/${encodeURIComponent(id)}`, { query: namePart(target) }).then(
+        ({ data }) => setNames((before) => new Map(before).set(id, rowLabel(target, data))),
+        () => undefined,
+      );
+  }, [target, ids.join()]);
+  return names;
+}
+
+function Chosen({ target, label, value, change, disabled }: Props & { target: Entity; value: string }) {
+  const name = useRowNames(target, [value]).get(value) ?? value.slice(0, 13);
   return (
     <>
       <span class="label-like">{label}</span>

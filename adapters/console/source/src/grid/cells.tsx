@@ -23,7 +23,7 @@ const WIDTHS: Partial<Record<string, number>> = {
 };
 const LONGEST = 300;
 /** Fields of the service that hold a user's id. */
-const PEOPLE = /^(createdBy|updatedBy|deletedBy|actorId)$/;
+export const PEOPLE = /^(createdBy|updatedBy|deletedBy|actorId)$/;
 
 export const isNumber = (field: Field) => NUMBERS.has(field.kind);
 

@@ -2,12 +2,13 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { readable } from "../api/api";
-import { choicesOf, type Entity, type Field } from "../api/meta";
-import { Reference } from "../forms/reference";
+import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
+import { Reference, useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
-import { type Key, t } from "../words/words";
-import { titleOf } from "./cells";
+import { personName } from "../screens/names";
+import { date, type Key, t, time } from "../words/words";
+import { PEOPLE, titleOf } from "./cells";
 import { apiQuery, hasChoices, readFilter, readView, type View } from "./view";
 
 interface Props {
@@ -28,32 +29,55 @@ export function Chips({ entity, view, change }: Props) {
   const without = (index: number) => change({ filters: view.filters.filter((_, at) => at !== index) });
   return (
     <>
-      {view.filters.map(([key, value], index) => {
-        const { field, operator } = readFilter(entity, key);
-        const name = field ? filterName(entity, key) : `${key} =`;
-        const shown = operator === "isNull" ? t(value === "false" ? "no" : "yes") : value;
-        return (
-          <span class="chip" key={`${key}=${value}`}>
-            <span>
-              <bdi>{name}</bdi>{" "}
-              <strong>
-                <bdi>{shown}</bdi>
-              </strong>
-            </span>
-            <button
-              type="button"
-              class="plain square"
-              aria-label={t("filter.remove", { name: `${name} ${shown}` })}
-              onClick={() => without(index)}
-            >
-              <Icon name="x" />
-            </button>
-          </span>
-        );
-      })}
+      {view.filters.map(([key, value], index) => (
+        <Chip key={`${key}=${value}`} entity={entity} filter={key} value={value} remove={() => without(index)} />
+      ))}
     </>
   );
 }
+
+interface ChipProps {
+  entity: Entity;
+  filter: string;
+  value: string;
+  remove: () => void;
+}
+
+function Chip({ entity, filter, value, remove }: ChipProps) {
+  const { field, operator } = readFilter(entity, filter);
+  const values = operator === "in" ? value.split(",") : [value];
+  const rows = useRowNames(field?.target && operator !== "isNull" ? entityOf(field.target) : undefined, values);
+  const name = field ? filterName(entity, filter) : `${filter} =`;
+  const shown = values.map((one) => rows.get(one) ?? valueText(field, operator, one)).join(", ");
+  return (
+    <span class="chip">
+      <span>
+        <bdi>{name}</bdi>{" "}
+        <strong>
+          <bdi>{shown}</bdi>
+        </strong>
+      </span>
+      <button
+        type="button"
+        class="plain square"
+        aria-label={t("filter.remove", { name: `${name} ${shown}` })}
+        onClick={remove}
+      >
+        <Icon name="x" />
+      </button>
+    </span>
+  );
+}
+
+/** A value of a filter as its form and the grid show it; one that the service will refuse, as it was typed. */
+function valueText(field: Field | undefined, operator: string, value: string): string {
+  if (operator === "isNull" || field?.kind === "boolean") return YES_NO[value] ? t(YES_NO[value]) : value;
+  if (field?.kind === "timestamp") return value.includes("T") ? time(value) : date(value);
+  if (field?.kind === "date") return date(value);
+  return (field && PEOPLE.test(field.name) && personName(value)) || value;
+}
+
+const YES_NO: Partial<Record<string, Key>> = { true: "yes", false: "no" };
 
 export function AddFilter({ entity, view, change }: Props) {
   return (

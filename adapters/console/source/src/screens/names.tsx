@@ -19,11 +19,17 @@ function ask(id: string): void {
   );
 }
 
+/** The name of a person as a text; undefined until it is read, and for those who may not read it. */
+export function personName(id: string): string | undefined {
+  if (id === profile.value?.id) return profile.value.fullName;
+  ask(id);
+  return names.value.get(id);
+}
+
 export function PersonName({ id, tabIndex }: { id: string | null; tabIndex?: number }) {
   if (!id) return <span class="muted">{t("nobody")}</span>;
-  if (id === profile.value?.id) return <bdi>{profile.value.fullName}</bdi>;
-  ask(id);
-  const name = names.value.get(id);
+  const name = personName(id);
+  if (id === profile.value?.id) return <bdi>{name}</bdi>;
   if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
   return (
     <a href={href("people", id)} tabIndex={tabIndex}>
