@@ -6,6 +6,7 @@ import pytest
 from playwright.async_api import FilePayload, Route, expect
 
 from tests.console.conftest import Visitor
+from tests.console.test_nothing_lost import made
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -138,3 +139,12 @@ async def test_unsaved_changes_are_asked_about(visitor: Visitor) -> None:
     await page.get_by_role("link", name="Home").click()
     await dialog.get_by_role("button", name="Leave").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
+
+
+async def test_an_address_cannot_name_a_row_of_another_entity(visitor: Visitor) -> None:
+    page = visitor.page
+    row_id = await made(visitor.service.app, "/api/categories", name="Elsewhere")
+    await visitor.enter(f"rows/products/..%2Fcategories%2F{row_id}")
+    await expect(page.get_by_role("heading", name="Not found")).to_be_visible()
+    await visitor.open(f"rows/products/new?categoryId=..%2Fcategories%2F{row_id}")
+    await expect(page.locator(".chosen")).to_have_text("../categories")

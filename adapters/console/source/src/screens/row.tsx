@@ -63,7 +63,8 @@ function NewRow({ entity }: { entity: Entity }) {
 }
 
 function OldRow({ entity, id }: { entity: Entity; id: string }) {
-  const path = `/api/${entity.plural}/${id}`;
+  // security: what an address names is a row of this entity and nothing else of the API
+  const path = `/api/${entity.plural}/${encodeURIComponent(id)}`;
   const loaded = useLoaded<Loaded>(async () => {
     const isDeletedMeant = entity.has.softDelete && entity.may.delete;
     const query = isDeletedMeant ? new URLSearchParams({ includeDeleted: "true" }) : undefined;
