@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import CDPSession, async_playwright, expect
+from playwright.async_api import CDPSession, Route, async_playwright, expect
 
 from adapters.memory.clock import MovableClock
 from tests.console.conftest import WIDE, Service, Visitor
@@ -101,6 +101,41 @@ async def test_a_passkey_is_offered_at_the_field_of_the_e_mail(visitor: Visitor,
     await expect(page.get_by_role("heading", name="My account")).to_be_visible()
     paths = [request.url.removeprefix(visitor.home) for request in visitor.requests[asked:]]
     assert paths[:2] == ["/api/auth/passkeys/begin", "/console/session"]
+
+
+async def test_a_passkey_of_the_list_that_is_refused_is_told(visitor: Visitor, device: Device) -> None:
+    page = visitor.page
+    await enter_as_new(visitor, "refused@acme.example")
+    await make_passkey(visitor, "Laptop")
+    await page.get_by_role("button", name="Sign out", exact=True).click()
+    visitor.service.let_time_pass()
+    error = {"isSuccess": False, "errorCode": "SERVICE_UNAVAILABLE", "errorMessage": "Later.", "errors": []}
+    await page.route("**/console/session", lambda route: route.fulfill(status=503, json=error))
+    await page.get_by_label("E-mail").focus()
+    await expect(page.get_by_role("alert")).to_contain_text("Later.")
+    await page.unroute("**/console/session")
+    # the list is offered again at the field
+    await page.get_by_label("Password").focus()
+    await page.get_by_label("E-mail").focus()
+    await expect(page.get_by_role("heading", name="My account")).to_be_visible()
+
+
+async def test_a_list_of_passkeys_that_nobody_asked_for_tells_nothing(visitor: Visitor, device: Device) -> None:
+    page = visitor.page
+    await device.chooses(False)
+    asked = []
+
+    async def fail(route: Route) -> None:
+        asked.append(route.request.url)
+        await route.fulfill(status=503, json={})
+
+    await page.route("**/api/auth/passkeys/begin", fail)
+    await visitor.open("account")
+    async with page.expect_response("**/api/auth/passkeys/begin"):
+        await page.get_by_label("E-mail").focus()
+    await page.get_by_label("Password").focus()
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    assert len(asked) == 1
 
 
 async def test_a_passkey_is_the_second_factor_behind_a_password(visitor: Visitor, device: Device) -> None:

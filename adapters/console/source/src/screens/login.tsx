@@ -1,17 +1,18 @@
 // Signing in: e-mail and password, then the tenant where there are several, or a mail for a new password.
 import { signal } from "@preact/signals";
 import { type ComponentChildren, h } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { Icon } from "../parts/Icon";
 import { type Begun, Scan } from "../parts/Scan";
 import { Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText, failed } from "../parts/Toast";
-import { type BegunPasskey, hasPasskeys, makePasskey, offersPasskeys } from "../session/passkeys";
+import { type BegunPasskey, hasPasskeys, makePasskey, type Shown } from "../session/passkeys";
 import {
   challenge,
   choices,
+  choosePasskey,
   enrol,
   enter,
   login,
@@ -22,6 +23,7 @@ import {
   state,
 } from "../session/session";
 import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
+import { useOffer } from "./offer";
 
 const email = signal("");
 
@@ -66,17 +68,17 @@ export function Login() {
   );
 }
 
-interface Work {
+interface Work<T = string> {
   isBusy: boolean;
   error: string;
-  run: (event?: Event, argument?: string) => Promise<void>;
+  run: (event?: Event, argument?: T) => Promise<void>;
 }
 
 /** Runs a form's work once at a time and keeps what went wrong. */
-function useWork(work: (argument: string) => Promise<void>): Work {
+function useWork<T = string>(work: (argument?: T) => Promise<void>): Work<T> {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
-  async function run(event?: Event, argument = ""): Promise<void> {
+  async function run(event?: Event, argument?: T): Promise<void> {
     event?.preventDefault();
     if (isBusy) return;
     setBusy(true);
@@ -177,8 +179,8 @@ const EmailInput = ({ autocomplete = "username", onFocus }: { autocomplete?: str
 function Password({ forgotten }: { forgotten: () => void }) {
   const [password, setPassword] = useState("");
   const work = useWork(() => login(email.value.trim(), password));
-  const passkey = useWork(() => passkeyLogin());
-  const offer = useOffer();
+  const passkey = useWork<Shown>(async (shown) => passkeyLogin(shown ?? (await choosePasskey())));
+  const offer = useOffer((shown) => passkey.run(undefined, shown));
   return (
     <Step
       title={t("login.title")}
@@ -206,21 +208,6 @@ function Password({ forgotten }: { forgotten: () => void }) {
       />
     </Step>
   );
-}
-
-/** Passkeys in the browser's list below the field of the e-mail: asked for when somebody comes to the field, since each
- * page that is only looked at would count towards the limit of logins. Nothing is told of it where it fails. */
-function useOffer() {
-  const waiting = useRef<AbortController | null>(null);
-  const end = () => waiting.current?.abort();
-  useEffect(() => end, []);
-  async function begin(): Promise<void> {
-    if (waiting.current) return;
-    waiting.current = new AbortController();
-    const { signal } = waiting.current;
-    if (await offersPasskeys()) await passkeyLogin(signal).catch(() => undefined);
-  }
-  return { begin: () => void begin(), end };
 }
 
 const startAgain = () => (challenge.value = null);
@@ -310,7 +297,9 @@ function Enrolment({ ticket, methods }: { ticket: string; methods: string[] }) {
 }
 
 function TenantChoice() {
-  const work = useWork(enter);
+  const work = useWork(async (id?: string) => {
+    if (id) await enter(id);
+  });
   return (
     <Step title={t("login.tenant")} work={work} other={t("login.other")} goTo={() => logout().catch(failed)}>
       {choices.value.length === 0 && <p>{t("login.nowhere")}</p>}

@@ -100,11 +100,15 @@ export async function login(email: string, password: string): Promise<void> {
   await started(() => post("/console/session", { with: "password", email, password, isPasswordEncrypted: false }));
 }
 
-/** A passkey alone: it is both factors at once. With `signal` the browser waits until one is chosen at a field. */
-export async function passkeyLogin(signal?: AbortSignal): Promise<void> {
+/** A passkey that the account has. With `signal` the browser waits until one is chosen at a field. */
+export async function choosePasskey(signal?: AbortSignal): Promise<Shown> {
   const options = { json: {}, isAnonymous: true, signal };
   const { data } = await call<BegunPasskey>("POST", "/api/auth/passkeys/begin", options);
-  const shown = await showPasskey(data, signal);
+  return showPasskey(data, signal);
+}
+
+/** A passkey alone: it is both factors at once. */
+export async function passkeyLogin(shown: Shown): Promise<void> {
   mustChangePassword.value = false;
   await started(() => post("/console/session", { with: "passkey", ...shown }));
 }
