@@ -44,6 +44,20 @@ async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor:
     await expect(page).to_have_title("Sign in · Tenantry")
 
 
+async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.service.let_time_pass()
+    await visitor.open()
+    await page.get_by_role("button", name="Deutsch").click()
+    # the browser would tell both of it in its own language, in a bubble that goes away
+    await page.get_by_role("button", name="Anmelden", exact=True).click()
+    await expect(page.get_by_role("alert")).to_have_text("E-Mail oder Passwort ist falsch.")
+    await page.get_by_role("button", name="Passwort vergessen").click()
+    await page.get_by_label("E-Mail").fill("no address")
+    await page.get_by_role("button", name="Mail senden").click()
+    await expect(page.get_by_role("alert")).to_have_text("E-Mail: ist keine E-Mail-Adresse")
+
+
 async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products/new")

@@ -119,7 +119,7 @@ interface StepProps {
 /** One step of signing in: a form, what went wrong, and the way to another step. */
 function Step({ title, work: { isBusy, error, run }, submit, other, goTo, instead, children }: StepProps) {
   return (
-    <form onSubmit={(event) => void run(event)} aria-busy={isBusy}>
+    <form onSubmit={(event) => void run(event)} noValidate aria-busy={isBusy}>
       <Title isStep>{title}</Title>
       {error && (
         <p class="bad-text" role="alert">
