@@ -1,0 +1,52 @@
+"""The console on a telephone of 360 pixels with contents that nobody expects: nothing widens the page."""
+
+import pytest
+from playwright.async_api import ViewportSize, expect
+
+from tests.console.conftest import Visitor
+from tests.console.test_nothing_lost import made
+from tests.http.app import PASSWORD
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+HOSTILE = ("<script>alert(1)</script>" * 4, "w" * 100, "\u202eمصباح " * 12)
+WIDER = "document.documentElement.scrollWidth - innerWidth"
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=["markup", "one word", "right to left"])
+async def test_no_content_widens_a_page(visitor: Visitor, name: str) -> None:
+    page, app = visitor.page, visitor.service.app
+    category = await made(app, "/api/categories", name=name, description="d" * 2_000)
+    row_id = await made(
+        app, "/api/products", name=name, sku="W" * 32, price="1.00", categoryId=category, description="w" * 10_000
+    )
+    # people are refused names with marks of writing direction
+    full_name = name.replace("\u202e", "")
+    body = {"email": f"{'e' * 60}@acme.example", "password": PASSWORD, "fullName": full_name, "roles": ["Reader"]}
+    member = await app.call("POST", "/api/users", as_whom="root in acme", json=body)
+    assert member.status_code == 201, member.text
+    role = {"name": "r" * 50, "description": name, "permissions": ["read:products"]}
+    assert (await app.call("POST", "/api/roles", as_whom="acme", json=role)).status_code == 201
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.enter()
+    for path in (
+        f"rows/products?categoryId.eq={category}&~columns=name,description,categoryId",
+        f"rows/products/{row_id}",
+        f"rows/products/{row_id}?tab=history",
+        "rows/products/import",
+        "people",
+        f"people/{member.json()['data']['id']}",
+        "roles",
+        "settings",
+        "",
+    ):
+        await visitor.open(path)
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await expect(page.locator(".loading")).to_have_count(0)
+        assert await page.evaluate(WIDER) <= 0, path
+    await visitor.open("rows/products")
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("button", name="Export").click()
+    box = await page.get_by_role("dialog").bounding_box()
+    assert box is not None
+    assert 0 <= box["x"] <= 360 - box["width"]
