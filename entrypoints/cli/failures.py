@@ -7,13 +7,16 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from adapters.joserfc import WrongSecretKey
+from adapters.postgres.connection.failures import refused_url
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
 from adapters.postgres.schema.row_security import ROLE
 from adapters.redis.refusals import RedisRefusal, RedisRefuses
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 from entrypoints.entities import EntitiesError
+from entrypoints.settings.settings import Settings
 
+SERVICE = "TENANTRY_DATABASE_URL"
 NOT_MIGRATED = "The database has no tables, or older ones: run `tenantry migrate`, or start the service once."
 NO_ROLE = (
     f"The server has no role {ROLE}, as one that was never migrated, or into which the database was copied: run"
@@ -63,6 +66,7 @@ MAY_MAKE_ROLE = (
     " PostgreSQL does not say which of them is wrong. A role that is not there yet is made by `tenantry migrate`, as"
     " the owner in TENANTRY_DATABASE_OWNER_URL."
 )
+NEEDS_OWNER = " It has to be a role that is there: `tenantry migrate` makes that of TENANTRY_DATABASE_URL alone."
 _IS_LACKING = re.compile("permission denied (for (table|schema|function|sequence)|to set role) ")
 REFUSED = (
     RedisRefuses,
@@ -74,23 +78,21 @@ REFUSED = (
 
 
 @asynccontextmanager
-async def explained() -> AsyncIterator[None]:
-    """Turns failures inside the block into CommandError."""
+async def explained(settings: Settings) -> AsyncIterator[None]:
+    """Turns failures inside the block into CommandError, which names the setting whose URL is refused."""
     try:
         yield
     except (WrongSecretKey, EntitiesError) as error:
         raise CommandError(str(error), SETTINGS) from None
     except REFUSED as error:
-        raise CommandError(_refusal(error), SETTINGS) from None
+        raise CommandError(_refusal(error, settings), SETTINGS) from None
     except InconsistentMigrations as error:
         lines = [f"  - {mistake}" for mistake in error.mistakes]
         raise CommandError("\n".join([UNFIT, *lines, WAY_OUT]), MIGRATIONS) from None
     except MigrationRefused as error:
         raise CommandError(str(error), MIGRATIONS) from None
     except ServiceUnavailable as error:
-        raise CommandError(
-            f"The database does not answer ({_reason(error.__cause__ or error)}).", UNAVAILABLE
-        ) from None
+        raise CommandError(_outage(error, settings), UNAVAILABLE) from None
     except asyncpg.PostgresError as error:
         raise _refused_statement(error) from None
     except Error as error:
@@ -109,18 +111,37 @@ def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
     return CommandError(f"The database refuses: {error}.", UNAVAILABLE)
 
 
-def _refusal(error: Exception) -> str:
+def _refusal(error: Exception, settings: Settings) -> str:
     if isinstance(error, RedisRefuses):
         return REDIS_REFUSES[error.refusal].format(reason=error.reason)
+    setting = _setting_of(refused_url(error), settings)
     if isinstance(error, asyncpg.ClientConfigurationError):
-        return f"A URL of PostgreSQL in the settings cannot be used: {' '.join(str(error).split())}."
+        return f"{setting} cannot be used: {' '.join(str(error).split())}."
     if isinstance(error, asyncpg.InvalidCatalogNameError):
-        return f"PostgreSQL says: {error}: create it, or correct its name in TENANTRY_DATABASE_URL."
+        return f"PostgreSQL says: {error}: create it, or correct its name in {setting}."
     way = MAKES_ROLE if "does not exist" in str(error) else ""
     if isinstance(error, asyncpg.InvalidPasswordError):
         way = MAY_MAKE_ROLE
-    return f"PostgreSQL refuses the role or its password ({error}): correct them in TENANTRY_DATABASE_URL.{way}"
+    if way and setting != SERVICE:
+        way = NEEDS_OWNER
+    return f"PostgreSQL refuses the role or its password ({error}): correct them in {setting}.{way}"
 
 
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__  # a TimeoutError has no text
+def _outage(error: ServiceUnavailable, settings: Settings) -> str:
+    cause = error.__cause__ or error
+    reason = str(cause) or "no answer in time"  # a TimeoutError has no text
+    url = refused_url(error)
+    database = "The database" if url is None else f"The database of {_setting_of(url, settings)}"
+    # where the server itself has said why, such as that it has too many clients, its address is right
+    is_silent = url is not None and isinstance(cause, OSError)
+    way = ": check that its server runs, and that the URL has its host, its port and its TLS" if is_silent else ""
+    return f"{database} does not answer ({reason}){way}."
+
+
+def _setting_of(url: str | None, settings: Settings) -> str:
+    """Setting that has the URL; that of the service where none has it, as for an embedded server."""
+    service, owner = settings.database_url, settings.database_owner_url
+    if owner is not None and owner.reveal() == url and owner != service:
+        return "TENANTRY_DATABASE_OWNER_URL"
+    is_of_replica = any(replica.reveal() == url for replica in settings.database_replica_urls)
+    return "TENANTRY_DATABASE_REPLICA_URLS" if is_of_replica else SERVICE

@@ -269,7 +269,7 @@ def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
         if running is not None:
             said = f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers."
             click.echo(said, err=True)
-        _show(lambda: asyncio.run(_explained(work(ready))))
+        _show(lambda: asyncio.run(_explained(ready, work(ready))))
 
 
 def _show(work: "Callable[[], str]") -> None:
@@ -281,10 +281,10 @@ def _show(work: "Callable[[], str]") -> None:
         raise
 
 
-async def _explained(work: "Awaitable[str]") -> str:
+async def _explained(settings: Settings, work: "Awaitable[str]") -> str:
     from entrypoints.cli.failures import explained  # noqa: PLC0415
 
-    async with explained():
+    async with explained(settings):
         return await work
 
 

@@ -88,7 +88,7 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
     from entrypoints.preparation import ensure_fit_login, prepare  # noqa: PLC0415
 
     async def explaining() -> str | None:
-        async with explained():
+        async with explained(settings):
             warn(await ensure_fit_login(settings, allows_superuser=allows_superuser))
             return await prepare(settings)
 

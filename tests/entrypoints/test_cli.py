@@ -213,6 +213,7 @@ def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> 
         SECRET_KEY="4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD",
     )
     assert ended.returncode == 4
-    assert "The database does not answer" in ended.stderr
+    assert ended.stderr.startswith("The database of TENANTRY_DATABASE_URL does not answer (")
+    assert ended.stderr.endswith(": check that its server runs, and that the URL has its host, its port and its TLS.\n")
     assert "hidden" not in ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr

@@ -124,6 +124,44 @@ def test_an_unknown_database(tenantry: Tenantry, shared: dict[str, str], command
     )
 
 
+@pytest.mark.parametrize(
+    ("command", "wrong", "exit_code"),
+    [
+        ("migrate", "password", 2),
+        ("migrate", "database", 2),
+        ("migrate", "server", 4),
+        ("migrate", "option", 2),
+        ("serve", "password", 2),
+        ("check", "password", 1),
+    ],
+)
+def test_what_is_wrong_with_the_owner_is_not_said_of_the_service(
+    tenantry: Tenantry, shared: dict[str, str], guarded: str, command: str, wrong: str, exit_code: int
+) -> None:
+    password = urlsplit(guarded).password
+    assert password is not None
+    url, words = {
+        "password": (guarded.replace(password, "hidden"), "correct them in TENANTRY_DATABASE_OWNER_URL. It has to be"),
+        "database": (renamed(guarded, "no_such_one"), "or correct its name in TENANTRY_DATABASE_OWNER_URL."),
+        "server": (
+            "postgresql://u:hidden@127.0.0.1:1/d",
+            "The database of TENANTRY_DATABASE_OWNER_URL does not answer",
+        ),
+        "option": (f"{guarded}&sslmode=foo", "TENANTRY_DATABASE_OWNER_URL cannot be used: "),
+    }[wrong]
+    said = " ".join(told(tenantry, command, exit_code, shared, DATABASE_OWNER_URL=url).split())
+    assert words in said
+
+
+def test_doctor_tells_which_replica_is_refused(tenantry: Tenantry, migrated: dict[str, str], guarded: str) -> None:
+    password = urlsplit(guarded).password
+    assert password is not None
+    replicas = f"{migrated['DATABASE_URL']},{guarded.replace(password, 'hidden')}"
+    said = told(tenantry, "doctor", 1, migrated, DATABASE_REPLICA_URLS=replicas)
+    assert "Read replica 2 of TENANTRY_DATABASE_REPLICA_URLS refuses, and the primary answers for it: " in said
+    assert "Correct its URL there." in said
+
+
 REFUSED_BY_REDIS = {
     "/0": "Redis asks for a password: name it in TENANTRY_REDIS_URL, such as redis://:password@host:6379/0.\n",
     ":hidden": "Redis refuses the user name or the password (",
@@ -192,4 +230,4 @@ def test_a_url_that_the_driver_refuses_is_one_of_the_settings(
         "users", "list", DATABASE_URL=url, REDIS_URL=servers[1], SECRET_KEY="a secret of 32 letters: 8Xq2fLw0"
     )
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
-    assert ended.stderr.startswith("A URL of PostgreSQL in the settings cannot be used: "), ended.stderr
+    assert ended.stderr.startswith("TENANTRY_DATABASE_URL cannot be used: "), ended.stderr

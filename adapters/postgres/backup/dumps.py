@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from adapters.postgres.backup.aside import Left, delete_aside, left_by_restore, put_back, set_aside
 from adapters.postgres.backup.programs import ended, fitting_program
+from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
 from adapters.postgres.schema.search import MAKE_SEARCH
@@ -183,7 +184,7 @@ async def _restoring(owner_url: str) -> AsyncIterator["asyncpg.Connection[asyncp
 @asynccontextmanager
 async def _connected(url: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
     with translated():
-        connection = await asyncpg.connect(url, timeout=5)
+        connection = await connect(url, timeout=5)
         try:
             yield connection
         finally:

@@ -9,6 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 
 from adapters.postgres.connection.connections import Connection
+from adapters.postgres.connection.failures import opening
 from adapters.postgres.connection.poolers import AT_START, Pooler, TransactionConnection, settings_text
 
 NEXT_AFTER = 0.25
@@ -44,6 +45,11 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
 
 
 async def _connected(url: str, options: dict[str, Any]) -> Connection:
+    with opening(url):
+        return await _connected_to_one(url, options)
+
+
+async def _connected_to_one(url: str, options: dict[str, Any]) -> Connection:
     """asyncpg's ``connect``; of several hosts the first that answers as the primary, or as the URL asks.
 
     asyncpg tries hosts one after the other within one limit of time, which a host that is switched off uses up alone.

@@ -41,6 +41,32 @@ HALF_WAY = (asyncio.CancelledError, asyncio.TimeoutError, asyncpg.InterfaceError
 """Errors that leave a statement between two of its messages: given up, or prepared with values that cannot be sent."""
 
 
+class NotConnected(Exception):
+    """Cause of the driver's error on a connection that could not be opened; ``url`` is a secret, and in no text."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__("No connection to PostgreSQL could be opened.")
+        self.url = url
+
+
+@contextmanager
+def opening(url: str) -> Iterator[None]:
+    """Around a connection as it is opened: errors keep the driver's class, and ``refused_url`` finds the URL."""
+    try:
+        yield
+    except Exception as error:
+        raise error from NotConnected(url)
+
+
+def refused_url(error: BaseException) -> str | None:
+    """URL of the connection that could not be opened; None for an error of another time."""
+    # ServiceUnavailable has the driver's error as its cause
+    for cause in (error.__cause__, error.__cause__ and error.__cause__.__cause__):
+        if isinstance(cause, NotConnected):
+            return cause.url
+    return None
+
+
 class Closable(Protocol):
     def is_closed(self) -> bool: ...
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import asyncpg
 
 from adapters.postgres.connection.connections import Connection, ServiceConnection, scope_text
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.failures import opening, translated
 from domain.scope import Scope
 
 Pooler = Literal["none", "session", "transaction"]
@@ -109,7 +109,8 @@ async def pooler_of(url: str) -> Pooler:
     seen while another client holds the one that was free.
     """
     with translated():
-        first = await asyncpg.connect(url, **_PLAIN)
+        with opening(url):
+            first = await asyncpg.connect(url, **_PLAIN)
         try:
             if await _backend(first) == first.get_server_pid():
                 return "none"

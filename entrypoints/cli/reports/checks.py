@@ -61,7 +61,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
 
     refusals, reads = 0, True
     try:
-        async with explained():
+        async with explained(settings):
             up_to_date = await check_migrations(settings)
             differing = await schema_findings(settings)
             reads = not differing
@@ -75,7 +75,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
         reads = False  # the tables may not be there yet, or the server is away
     assert settings.redis_url is not None
     try:
-        async with explained():
+        async with explained(settings):
             await ensure_accepted(settings.redis_url.reveal())
     except CommandError as refusal:
         yield str(refusal)
@@ -84,7 +84,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
         return
     try:
         # The tables were looked at as their owner: the service's own role may be missing or refused still.
-        async with explained():
+        async with explained(settings):
             async for mistake in _of_keys_and_routes(settings, registry, findings, reads_keys=reads):
                 yield mistake
     except CommandError as refusal:

@@ -16,7 +16,7 @@ from adapters.redis.server_facts import redis_facts
 from application.ports.mail_delivery import MailServerUnavailable
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
-from entrypoints.cli.failures import explained
+from entrypoints.cli.failures import REFUSED, explained
 from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
 from entrypoints.server.servers import any_servers
@@ -51,7 +51,7 @@ def examine(settings: Settings, findings: Findings) -> bool:
 
 async def _collected(settings: Settings) -> list[str]:
     found = []
-    async with explained():
+    async with explained(settings):
         for source in (database_findings, replicas_findings, redis_findings, mail_findings):
             found += [finding async for finding in source(settings)]
     return found
@@ -121,6 +121,9 @@ async def replicas_findings(settings: Settings) -> AsyncIterator[str]:
         except ServiceUnavailable:
             # No reason to end the examination: the service starts and serves without its replicas.
             yield f"{named} does not answer: the primary answers for it."
+            continue
+        except REFUSED as refusal:
+            yield f"{named} refuses, and the primary answers for it: {refusal}. Correct its URL there."
             continue
         if not facts.is_standby:
             yield f"{named} is no replica: it is never read from. Take it out, or build it by pg_basebackup -R."
