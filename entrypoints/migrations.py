@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adapters.postgres.connection.locales import locale_mistake
 from adapters.postgres.connection.login_roles import ensure_login_role
-from adapters.postgres.connection.search_indexes import searches_missed
+from adapters.postgres.connection.search_indexes import search_remedy, searches_missed
 from adapters.postgres.migrations.pending import (
     VERSIONS,
     applied_versions,
@@ -61,7 +61,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
             )
         await _upgrade(url, registry, folders)
     if slow := await searches_missed(url, registry):
-        log.warning("%s", _slow_searches(slow))
+        log.warning("%s", await _slow_searches(url, slow))
 
 
 async def ensure_login(settings: Settings) -> None:
@@ -99,7 +99,8 @@ async def check_migrations(settings: Settings) -> str:
         await _ensure_known(settings)
         raise _unfit("The database is not up to date", missing, await _way_out(settings))
     slow = await searches_missed(_url(settings), load_registry(settings.entities))
-    return _noted("The database is up to date.", [_slow_searches(slow)] if slow else [])
+    notes = [await _slow_searches(_url(settings), slow)] if slow else []
+    return _noted("The database is up to date.", notes)
 
 
 async def _way_out(settings: Settings) -> str:
@@ -192,10 +193,10 @@ async def _ensure_locale(settings: Settings) -> None:
     log.warning("%s", mistake.sentence)
 
 
-def _slow_searches(fields: Sequence[str]) -> str:
+async def _slow_searches(url: str, fields: Sequence[str]) -> str:
     return (
         f"No index finds what is searched in {', '.join(fields)}: searches for rare words read all rows of the tenant. "
-        'Let the server have the extensions pg_trgm and btree_gin, then run: tenantry migrate --write "search indexes"'
+        f'{await search_remedy(url)}. Then run: tenantry migrate --write "search indexes"'
     )
 
 

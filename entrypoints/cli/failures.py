@@ -8,6 +8,7 @@ import asyncpg
 
 from adapters.joserfc import WrongSecretKey
 from adapters.postgres.connection.failures import refused_url
+from adapters.postgres.connection.login_roles import LoginRefused
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
 from adapters.postgres.schema.row_security import ROLE
 from adapters.redis.refusals import RedisRefusal, RedisRefuses
@@ -93,14 +94,16 @@ async def explained(settings: Settings) -> AsyncIterator[None]:
         raise CommandError(str(error), MIGRATIONS) from None
     except ServiceUnavailable as error:
         raise CommandError(_outage(error, settings), UNAVAILABLE) from None
-    except asyncpg.PostgresError as error:
+    except (LoginRefused, asyncpg.PostgresError) as error:
         raise _refused_statement(error) from None
     except Error as error:
         fields = [f"  {wrong.field}: {wrong.message}" for wrong in error.fields]
         raise CommandError("\n".join([error.message, *fields])) from None
 
 
-def _refused_statement(error: asyncpg.PostgresError) -> CommandError:
+def _refused_statement(error: LoginRefused | asyncpg.PostgresError) -> CommandError:
+    if isinstance(error, LoginRefused):
+        return CommandError(str(error), UNAVAILABLE)
     if isinstance(error, asyncpg.UndefinedTableError):
         return CommandError(NOT_MIGRATED, MIGRATIONS)
     # The first migration of a server makes the role that every session takes on.

@@ -80,3 +80,60 @@ async def test_check_tells_tables_and_security_that_somebody_changed(
     assert "The table outbox is missing." in told
     assert "The table users lacks the column full_name." in told
     assert "up to date" not in told
+
+
+async def of_owner(server: PostgresServer, shared: dict[str, str], name: str, *, owned: bool) -> dict[str, str]:
+    """Settings of a new database with an owner of its own, who may make roles."""
+    await server.run(f"CREATE ROLE {name} LOGIN CREATEROLE")
+    await server.run(f"CREATE DATABASE {name} OWNER {name}")
+    owner, login = server.url_of(name, user=name), server.url_of(name, user=f"{name}_login")
+    return (
+        {**shared, "DATABASE_URL": login, "DATABASE_OWNER_URL": owner} if owned else {**shared, "DATABASE_URL": owner}
+    )
+
+
+async def test_an_owner_who_may_not_grant_the_role_is_told_the_statement(
+    tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
+) -> None:
+    """Since PostgreSQL 16 who makes a role may grant it, and another CREATEROLE may not."""
+    first = await of_owner(server, shared, "first", owned=True)
+    assert tenantry("migrate", **first).returncode == 0
+    second = await of_owner(server, shared, "second", owned=True)
+    for command in ("migrate", "serve"):
+        refused = tenantry(command, **second)
+        assert refused.returncode == 4, refused.stderr
+        assert (
+            "The role second of TENANTRY_DATABASE_OWNER_URL may not let second_login, the role of"
+            " TENANTRY_DATABASE_URL, take on the role tenantry_service (permission denied to grant role"
+        ) in " ".join(refused.stderr.split())
+        assert "GRANT tenantry_service TO second WITH ADMIN OPTION" in refused.stderr
+    await server.run("GRANT tenantry_service TO second WITH ADMIN OPTION")
+    migrated = tenantry("migrate", **second)
+    assert migrated.returncode == 0, migrated.stderr
+    checked = tenantry("migrations", "check", **second)
+    assert checked.returncode == 0, checked.stderr
+    # the first owner has made the role of searches as well, without which there are only slower searches
+    assert "Let a superuser run: GRANT tenantry_search TO second." in tenantry("migrate", "--check", **second).stdout
+
+
+async def test_an_owner_who_may_not_take_on_the_role_is_told_the_statement(
+    tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
+) -> None:
+    await server.run("CREATE ROLE tenantry_service NOLOGIN")
+    owner = await of_owner(server, shared, "alone", owned=False)
+    refused = tenantry("migrate", **owner)
+    assert refused.returncode == 5, refused.stderr
+    assert "HINT: Let a superuser run: GRANT tenantry_service TO alone WITH ADMIN OPTION. Then run:" in refused.stderr
+    await server.run("GRANT tenantry_service TO alone")
+    assert tenantry("migrate", **owner).returncode == 0
+
+
+async def test_an_owner_who_may_make_no_roles_is_told_the_statement(
+    tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
+) -> None:
+    owner = await of_owner(server, shared, "plain", owned=True)
+    await server.run("ALTER ROLE plain NOCREATEROLE")
+    refused = tenantry("migrate", **owner)
+    assert refused.returncode == 4, refused.stderr
+    assert "The role plain of TENANTRY_DATABASE_OWNER_URL may not make roles (permission denied" in refused.stderr
+    assert "Let a superuser run: ALTER ROLE plain CREATEROLE\n" in refused.stderr

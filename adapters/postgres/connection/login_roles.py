@@ -5,7 +5,8 @@ import hashlib
 import hmac
 import secrets
 import unicodedata
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import asyncpg
@@ -29,6 +30,12 @@ _MAKE_SERVICE = "SELECT format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS',
 # NOINHERIT: as itself the role may read no table, so that leaving the service's role gains nothing
 _MAKE_LOGIN = "SELECT format('CREATE ROLE %I LOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS PASSWORD %L', $1::text, $2::text)"
 _GRANT = "SELECT format('GRANT %I TO %I', $1::text, $2::text)"
+_MAY_MAKE = "SELECT format('ALTER ROLE %I CREATEROLE', current_user::text)"
+_MAY_GRANT = "SELECT format('GRANT %I TO %I WITH ADMIN OPTION', $1::text, current_user::text)"
+
+
+class LoginRefused(Exception):
+    """Refusal of the server to let the owner make the service's role; the message has the statement that allows it."""
 
 
 class LoginRole(Struct, frozen=True):
@@ -56,21 +63,41 @@ async def login_role(url: str) -> LoginRole:
 async def ensure_login_role(owner_url: str, url: str) -> None:
     """Makes the role that ``url`` names, with its password, and lets it take on the service's role; as the owner.
 
-    A role that exists keeps its password. Nothing is done where both URLs name one role.
+    A role that exists keeps its password. Nothing is done where both URLs name one role. Raises LoginRefused.
     """
     name, password = _credentials(url)
-    if not name or name == _credentials(owner_url)[0]:
+    owner, _ = _credentials(owner_url)
+    if not name or name == owner:
         return
     with translated():
         connection = await connect(owner_url, timeout=5)
         try:
             await connection.execute(_TURNS)  # replicas start together
-            await _make(connection, _MAKE_SERVICE, ROLE)
-            await _make(connection, _MAKE_LOGIN, name, _verifier(password))
+            async with _allowed(connection, f"{owner} of TENANTRY_DATABASE_OWNER_URL may not make roles", _MAY_MAKE):
+                await _make(connection, _MAKE_SERVICE, ROLE)
+                await _make(connection, _MAKE_LOGIN, name, _verifier(password))
             if not await connection.fetchval(_IS_MEMBER, name, ROLE):
-                await connection.execute(await connection.fetchval(_GRANT, ROLE, name))
+                deed = (
+                    f"{owner} of TENANTRY_DATABASE_OWNER_URL may not let {name}, the role of TENANTRY_DATABASE_URL,"
+                    f" take on the role {ROLE}"
+                )
+                async with _allowed(connection, deed, _MAY_GRANT, ROLE):
+                    await connection.execute(await connection.fetchval(_GRANT, ROLE, name))
         finally:
             await connection.close()
+
+
+@asynccontextmanager
+async def _allowed(
+    connection: "asyncpg.Connection[asyncpg.Record]", deed: str, remedy: str, *arguments: str
+) -> AsyncIterator[None]:
+    """Raises LoginRefused where the server forbids what the block does; ``remedy`` makes the statement of its text."""
+    try:
+        yield
+    except asyncpg.InsufficientPrivilegeError as error:
+        statement, (reason, *_) = await connection.fetchval(remedy, *arguments), str(error).splitlines()
+        # since PostgreSQL 16 a role is granted by whoever made it, and by those who were given the option
+        raise LoginRefused(f"The role {deed} ({reason}). Let a superuser run: {statement}") from None
 
 
 async def _make(connection: "asyncpg.Connection[asyncpg.Record]", statement: str, name: str, *more: str) -> None:

@@ -25,6 +25,10 @@ SELECT
         WHERE indisvalid AND relname ~ '^ix_.*_search$' AND pg_table_is_visible(oid)
     ) AS indexes"""
 
+_GRANT = """
+SELECT format('GRANT tenantry_search TO %I', current_user)
+WHERE to_regrole('tenantry_search') IS NOT NULL AND NOT pg_has_role(to_regrole('tenantry_search'), 'MEMBER')"""
+
 
 async def searches_found(connection: Connection, registry: Registry) -> frozenset[tuple[str, str]]:
     """Tables of tenants with the fields of theirs that an index finds."""
@@ -48,6 +52,20 @@ async def searches_missed(url: str, registry: Registry) -> list[str]:
             await connection.close()
     every = ((model.table, field) for model, field in _searched(registry))
     return [f"{table}.{field}" for table, field in every if (table, field) not in found]
+
+
+async def search_remedy(url: str) -> str:
+    """What has to be done before a migration can make the indexes of searches. Raises ServiceUnavailable."""
+    with translated():
+        connection = await connect(url, timeout=5)
+        try:
+            # the owner of another database on this server has made the role
+            statement = await connection.fetchval(_GRANT)
+        finally:
+            await connection.close()
+    if statement is None:
+        return "Let the server have the extensions pg_trgm and btree_gin"
+    return f"Let a superuser run: {statement}"
 
 
 def _searched(registry: Registry) -> Iterator[tuple[EntityModel, str]]:

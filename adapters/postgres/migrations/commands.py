@@ -48,6 +48,10 @@ class LockPatience(Struct, frozen=True):
     tries: int = 30
 
 
+EDIT = (
+    "Edit the file and run: tenantry migrate. To take back a file that is applied nowhere, run: tenantry migrations"
+    " discard"
+)
 _IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 
@@ -200,10 +204,9 @@ def named_file(config: Config) -> Iterator[None]:
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
         # PostgreSQL puts the detail on a line of its own
         sentence = " ".join(str(said).split())
-        raise MigrationRefused(
-            f"{place} cannot be applied, {_left(config)}: {sentence}. Edit the file and run: tenantry migrate. "
-            "To take back a file that is applied nowhere, run: tenantry migrations discard"
-        ) from error
+        # the file is right where the owner lacks a right: a role's hint has the statement that grants it
+        way_out = "Then run: tenantry migrate" if isinstance(said, asyncpg.InsufficientPrivilegeError) else EDIT
+        raise MigrationRefused(f"{place} cannot be applied, {_left(config)}: {sentence}. {way_out}") from error
 
 
 def _left(config: Config) -> str:

@@ -68,8 +68,12 @@ BEGIN
     END IF;
 EXCEPTION WHEN insufficient_privilege THEN
     RAISE EXCEPTION 'The service needs the role tenantry_service, which % may not make or take on.', current_user
-        USING HINT = format(
-            'Let a superuser run: CREATE ROLE tenantry_service NOLOGIN; GRANT tenantry_service TO %I;', current_user
+        USING ERRCODE = 'insufficient_privilege', HINT = format(
+            CASE WHEN to_regrole('tenantry_service') IS NULL
+                THEN 'Let a superuser run: CREATE ROLE tenantry_service NOLOGIN; GRANT tenantry_service TO %1$I'
+                ELSE 'Let a superuser run: GRANT tenantry_service TO %1$I WITH ADMIN OPTION'
+            END,
+            current_user
         );
 END
 $$"""
