@@ -1,7 +1,8 @@
 """Addresses of Redis: one server, the master that sentinels name, or a cluster."""
 
+from collections.abc import Callable, Mapping
 from typing import Literal
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,6 +12,48 @@ GROUP_SCHEMES = ("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+c
 
 Kind = Literal["server", "sentinel", "cluster"]
 _PORTS: dict[Kind, int] = {"server": 6379, "sentinel": 26379, "cluster": 6379}
+
+
+def _seconds(text: str) -> None:
+    ensure(float(text) > 0)
+
+
+def _number(text: str) -> None:
+    ensure(text.isdecimal())
+
+
+def _text(text: str) -> None:
+    ensure(bool(text))
+
+
+def _switch(text: str) -> None:
+    ensure(text in ("true", "false"))
+
+
+def _verification(text: str) -> None:
+    ensure(text in ("none", "optional", "required"))
+
+
+OPTIONS: Mapping[str, Callable[[str], None]] = {
+    "db": _number,
+    "socket_timeout": _seconds,
+    "socket_connect_timeout": _seconds,
+    "socket_keepalive": _switch,
+    "health_check_interval": _number,
+    "client_name": _text,
+    "username": _text,
+    "password": _text,
+}
+"""Options of a server's URL that redis-py takes and the service can live with; each function raises ValueError."""
+TLS_OPTIONS: Mapping[str, Callable[[str], None]] = {
+    "ssl_ca_certs": _text,
+    "ssl_ca_path": _text,
+    "ssl_certfile": _text,
+    "ssl_keyfile": _text,
+    "ssl_password": _text,
+    "ssl_cert_reqs": _verification,
+    "ssl_check_hostname": _switch,
+}
 
 
 class RedisAddress(Struct, frozen=True, kw_only=True):
@@ -42,6 +85,7 @@ def read_address(text: str) -> RedisAddress:
     scheme, _, rest = text.partition("://")
     if scheme in SERVER_SCHEMES:
         parts = urlsplit(text)
+        _ensure_server(parts)
         host = ((parts.hostname, parts.port or _PORTS["server"]),) if parts.hostname else ()
         return RedisAddress(kind="server", url=text, hosts=host, tls=scheme == "rediss")
     ensure(scheme in GROUP_SCHEMES)
@@ -62,6 +106,16 @@ def read_address(text: str) -> RedisAddress:
         return _of_sentinels(found, path, query)
     ensure(not path.strip("/") and not query)  # a cluster has database 0 alone
     return found
+
+
+def _ensure_server(parts: SplitResult) -> None:
+    """Raises ValueError for what redis-py would pass over, such as a path that is no number, or trip over later."""
+    number = parts.path.strip("/") if parts.scheme != "unix" else ""
+    ensure(not parts.fragment and (number or "0").isdecimal())
+    known = {**OPTIONS, **(TLS_OPTIONS if parts.scheme == "rediss" else {})}
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        ensure(name in known)
+        known[name](value)
 
 
 def _of_sentinels(found: RedisAddress, path: str, query: str) -> RedisAddress:

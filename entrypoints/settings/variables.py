@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
-from adapters.redis.address import SERVER_SCHEMES, read_address
+from adapters.redis.address import OPTIONS, SERVER_SCHEMES, TLS_OPTIONS, read_address
 from domain.identity.identifiers import is_identifier
 from domain.identity.service_accounts import PREFIX
 from domain.identity.users import PASSWORD_LENGTH, email_key
@@ -285,7 +285,9 @@ PASSWORD = secret(
     Meta(min_length=PASSWORD_LENGTH[0], max_length=PASSWORD_LENGTH[1]),
 )
 REDIS_URL = Variable(
-    f"{_url_words(SERVER_SCHEMES)}, redis+sentinel://host,host2/master or redis+cluster://host,host2",
+    f"{_url_words(SERVER_SCHEMES)}, with the number of a database behind the host and the options"
+    f" {', '.join(OPTIONS)}, of rediss:// also {', '.join(TLS_OPTIONS)}, such as redis://host:6379/0?socket_timeout=1;"
+    " or redis+sentinel://host,host2/master or redis+cluster://host,host2",
     _redis_url,
     secret=True,
 )
