@@ -43,4 +43,4 @@ def test_urls_of_redis_that_are_taken_open_a_client(url: str) -> None:
     assert settings.redis_url is not None
     client = redis_client(settings.redis_url.reveal())
     assert isinstance(client, Redis)
-    client.connection_pool.make_connection()
+    client.connection_pool.make_connection()  # type: ignore[no-untyped-call]  # redis-py leaves it without types

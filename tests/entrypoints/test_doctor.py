@@ -23,6 +23,8 @@ PAGE = Path("docs/command-line.md")
 def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, migrated: dict[str, str]) -> None:
     well = tenantry("doctor", **migrated, PORT=str(free_port()))
     assert "taken" not in well.stdout, well.stderr
+    assert (well.returncode, well.stdout.count("TENANTRY_RATE_LIMITS is count")) == (1, 1)
+    assert well.stdout.endswith("doctor:    nothing else was found\n")
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
         ended = tenantry("doctor", **migrated, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")

@@ -20,7 +20,6 @@ from entrypoints.cli.failures import REFUSED, explained
 from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
 from entrypoints.server.servers import any_servers
-from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings
 
 LEAST_DISK = 2**30
@@ -36,7 +35,8 @@ MAIL_SERVER_ACCEPTS_WITHIN = 10.0
 
 
 def examine(settings: Settings, findings: Findings) -> bool:
-    """Tells each finding and returns whether there is none. Settings and servers were checked before."""
+    """Tells each finding and returns whether there is none, those of the check before it among them."""
+    noted = any(finding.subject == "note" for finding in findings.found)
     found = list(_machine(settings))
     with any_servers(settings) as (ready, running):
         if running is None:
@@ -46,7 +46,7 @@ def examine(settings: Settings, findings: Findings) -> bool:
         findings.say("note", finding)
     if not found:
         findings.say("doctor", "nothing else was found")
-    return not found
+    return not (found or noted)
 
 
 async def _collected(settings: Settings) -> list[str]:
@@ -66,7 +66,6 @@ def _machine(settings: Settings) -> Iterator[str]:
     if free < LEAST_DISK:
         yield f"{folder} has {free // 2**20} MiB left: free some space, or move TENANTRY_DATA_DIR."
     yield from _writable(folder)
-    yield from setting_warnings(settings)
 
 
 def _writable(folder: Path) -> Iterator[str]:
