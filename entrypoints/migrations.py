@@ -3,6 +3,7 @@
 # Alembic is slow to import, and takes memory: what needs it is imported where it is called, in the process of a command
 # or in the child process that prepares a start.
 
+import asyncio
 import logging
 import tempfile
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from adapters.postgres.migrations.pending import (
     unknown_sentence,
     unknown_to,
 )
+from adapters.postgres.operations.open_tables import guard_warnings
 from domain.entities.declaration import Registry
 from entrypoints.cli.errors import MIGRATIONS, CommandError, writing
 from entrypoints.cli.terminal.answers import Answer
@@ -60,8 +62,12 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
                 "The database is not up to date", missing, f"{await _way_out(settings)} (TENANTRY_MIGRATE is off)."
             )
         await _upgrade(url, registry, folders)
-    if slow := await searches_missed(url, registry):
+    # Each waits for a connection of its own: beside each other they take a start no longer than one of them.
+    slow, warnings = await asyncio.gather(searches_missed(url, registry), guard_warnings(url, registry))
+    if slow:
         log.warning("%s", await _slow_searches(url, slow))
+    for warning in warnings:
+        log.warning("%s", warning)
 
 
 async def ensure_login(settings: Settings) -> None:

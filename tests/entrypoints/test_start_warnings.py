@@ -1,12 +1,13 @@
 """What a start warns of, and what it refuses: a superuser as the service's login beyond this machine."""
 
+import asyncpg
 import pytest
 
 from adapters.postgres.connection.login_roles import LoginRole
 from entrypoints.cli.errors import CommandError
 from entrypoints.server.start_warnings import database_warnings, is_this_machine, setting_warnings
 from entrypoints.settings.settings import read_settings
-from tests.entrypoints.processes import Tenantry
+from tests.entrypoints.processes import Serve, Tenantry
 
 BEYOND = "https://app.example"
 SUPERUSER = LoginRole("postgres", passes_row_security=True, is_encrypted=False, server="127.0.0.1")
@@ -75,3 +76,21 @@ def test_the_start_refuses_a_superuser_beyond_this_machine(tenantry: Tenantry, s
     assert ended.returncode == 2, ended.stderr
     assert "row-level security does not hold" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+async def test_a_start_warns_of_tables_that_are_open_or_closed(serve: Serve, migrated: dict[str, str]) -> None:
+    connection = await asyncpg.connect(migrated["DATABASE_URL"])
+    await connection.execute(
+        "ALTER TABLE products DISABLE ROW LEVEL SECURITY; DROP POLICY tenant_rows ON reviews;"
+        " REVOKE DELETE ON categories FROM tenantry_service"
+    )
+    await connection.close()
+    words = serve(**migrated).words
+    assert "Row-level security of products, reviews is off, or lacks its policy" in words
+    assert "The role tenantry_service lacks rights on categories: run `tenantry migrate`" in words
+
+
+def test_a_start_warns_of_nothing_in_a_database_as_migrated(serve: Serve, migrated: dict[str, str]) -> None:
+    words = serve(**migrated).words
+    assert "Row-level security" not in words
+    assert "lacks rights" not in words

@@ -1,0 +1,58 @@
+"""Tables that are not guarded as the migrations have set it up: what a start warns of, by one statement."""
+
+from collections.abc import Iterator
+
+import asyncpg
+
+from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.failures import translated
+from adapters.postgres.identity.listings import TABLES
+from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
+from adapters.postgres.schema.row_security_check import WITHOUT
+from domain.entities.declaration import Registry
+
+_ASKED = """
+SELECT c.relname::text AS name, to_regrole('tenantry_service') IS NULL AS lacks_role,
+    EXISTS (SELECT FROM pg_attribute WHERE attrelid = c.oid AND attname = 'tenant_id' AND NOT attisdropped)
+        AND NOT (
+            relrowsecurity AND relforcerowsecurity
+            AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_rows')
+        ) AS is_open,
+    NOT coalesce(
+        has_table_privilege(to_regrole('tenantry_service'), c.oid, 'SELECT')
+        AND has_table_privilege(to_regrole('tenantry_service'), c.oid, 'INSERT')
+        AND (
+            c.relname = ANY ($2) OR has_table_privilege(to_regrole('tenantry_service'), c.oid, 'UPDATE')
+            AND has_table_privilege(to_regrole('tenantry_service'), c.oid, 'DELETE')
+        ), false
+    ) AS is_closed
+FROM pg_class c
+WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname = ANY ($1)
+ORDER BY relname"""
+
+
+async def guard_warnings(url: str, registry: Registry) -> list[str]:
+    """Sentences about row-level security that is off, and rights that the service lacks. Raises ServiceUnavailable.
+
+    `tenantry check` compares more, such as the text of each policy, and takes Alembic and a second for it.
+    """
+    tables = [*TABLES, *(model.table for model in registry)]
+    with translated():
+        connection = await connect(url, timeout=5)
+        try:
+            rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
+        finally:
+            await connection.close()
+    return list(_sentences(rows))
+
+
+def _sentences(rows: "list[asyncpg.Record]") -> Iterator[str]:
+    if names := [row["name"] for row in rows if row["is_open"] and row["name"] not in WITHOUT]:
+        yield (
+            f"Row-level security of {', '.join(names)} is off, or lacks its policy: rows of other tenants may be shown."
+            " `tenantry migrations check` names the statements that end it."
+        )
+    if any(row["lacks_role"] for row in rows):
+        yield f"The server has no role {ROLE}: run `tenantry migrate`, which makes it and grants it its rights."
+    elif names := [row["name"] for row in rows if row["is_closed"]]:
+        yield f"The role {ROLE} lacks rights on {', '.join(names)}: run `tenantry migrate`, which grants them."
