@@ -31,6 +31,7 @@ from entrypoints.settings.settings import Settings
 
 log = logging.getLogger(__name__)
 
+CHECK = "tenantry migrations check"
 WRITE = 'tenantry migrate --write "what has changed", read the file, then: tenantry migrate'
 NEXT = (
     "Read the file and keep it with your entities. Then apply it: tenantry migrate (--sql prints its SQL). To take it"
@@ -107,6 +108,14 @@ async def check_migrations(settings: Settings) -> str:
     slow = await searches_missed(_url(settings), load_registry(settings.entities))
     notes = [await _slow_searches(_url(settings), slow)] if slow else []
     return _noted("The database is up to date.", notes)
+
+
+async def check_pending(settings: Settings) -> str:
+    """As ``check_migrations``, with a look at what guards the tables. Raises CommandError where that is missing."""
+    up_to_date = await check_migrations(settings)
+    if unguarded := await guard_warnings(_url(settings), load_registry(settings.entities)):
+        raise _unfit("The database is not guarded as its migrations have set it up", unguarded, f"Then run: {CHECK}")
+    return up_to_date
 
 
 async def _way_out(settings: Settings) -> str:
@@ -249,7 +258,7 @@ async def check_schema(settings: Settings) -> str:
     examined = await inspection.examined(_url(settings), load_registry(settings.entities), _folders(settings))
     if found := [*examined.differences, *map(str, examined.gaps)]:
         # no migration that is written ends a gap: it was set up once, and somebody changed it
-        way_out = f"Run: {WRITE}" if examined.differences else "Then run again: tenantry migrations check"
+        way_out = f"Run: {WRITE}" if examined.differences else f"Then run again: {CHECK}"
         raise _unfit("The database differs from what is declared", found, way_out)
     misfits = await check_stored_values(settings)
     return _noted("The database is up to date, and is what the entities declare.", misfits)

@@ -19,7 +19,9 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         "--rename", "renamed", metavar="OLD=NEW", multiple=True, help="With --write: a new name, not a new field."
     )
     @click.option("--sql", is_flag=True, help="Only print the SQL of what is pending.")
-    @click.option("--check", is_flag=True, help="Only say whether migrations are pending, by the exit code as well.")
+    @click.option(
+        "--check", is_flag=True, help="Only say whether migrations or rights are missing, by the exit code as well."
+    )
     @JSON
     def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:
         """Apply the pending migrations.
@@ -38,7 +40,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         elif sql:
             run(migrations.print_sql)
         else:
-            run(migrations.check_migrations if check else migrations.migrate)
+            run(migrations.check_pending if check else migrations.migrate)
 
     @group.group("migrations")
     def migrations_group() -> None:
@@ -105,8 +107,8 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     def check_command() -> None:
         """Compare the whole schema with what the entities declare, column by column and index by index.
 
-        The exit code is 5 when they differ. `tenantry migrate --check` is quicker: it looks for pending migrations and
-        missing columns only.
+        The exit code is 5 when they differ. `tenantry migrate --check` is quicker: it looks for pending migrations,
+        missing columns, rights of the service and row-level security that is off only.
         """
         from entrypoints import migrations  # noqa: PLC0415
 

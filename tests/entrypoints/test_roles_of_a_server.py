@@ -38,6 +38,8 @@ async def test_a_copied_database_gets_its_roles_and_rights_again(tenantry: Tenan
     listed = tenantry("users", "list", **copied)
     assert listed.returncode == 5
     assert "The server has no role tenantry_service" in listed.stderr
+    pending = tenantry("migrate", "--check", **copied)
+    assert (pending.returncode, "The server has no role tenantry_service: run" in pending.stderr) == (5, True)
     for command, code in ((("check",), 1), (("doctor",), 1), (("migrations", "check"), 5)):
         ended = tenantry(*command, **copied)
         told = ended.stdout + ended.stderr
@@ -50,6 +52,7 @@ async def test_a_copied_database_gets_its_roles_and_rights_again(tenantry: Tenan
     assert tenantry("migrations", "check", **copied).returncode == 0
     assert tenantry("users", "list", **copied).returncode == 0
     assert tenantry("migrate", **copied).stdout == "The database is up to date.\n"
+    assert tenantry("migrate", "--check", **copied).returncode == 0
 
 
 async def test_a_role_that_was_made_by_hand_has_no_rights_yet(
@@ -60,6 +63,8 @@ async def test_a_role_that_was_made_by_hand_has_no_rights_yet(
     assert listed.returncode == 5
     assert "permission denied for" in listed.stderr
     assert "Run `tenantry migrate`, which grants what is missing" in listed.stderr
+    pending = tenantry("migrate", "--check", **copied)
+    assert (pending.returncode, "The role tenantry_service lacks rights on " in pending.stderr) == (5, True)
     assert "Traceback" not in listed.stderr
     assert tenantry("migrate", **copied).returncode == 0
     assert tenantry("users", "list", **copied).returncode == 0
