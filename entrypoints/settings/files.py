@@ -31,12 +31,22 @@ def read_files(folder: Path, prefix: str, known: Collection[str], secrets: Colle
     Values of ``secrets``, which are some of these, stand in no message.
     """
     found = FileSettings()
-    if (path := folder / TOML).is_file():
+    if _is_file(path := folder / TOML, found.mistakes):
         found.add(TOML, _toml(path, prefix, known, secrets, found.mistakes))
     # read second: it belongs to this machine, and overrules what belongs to the project
-    if (path := folder / ENV).is_file():
+    if _is_file(path := folder / ENV, found.mistakes):
         found.add(ENV, _dotenv(path, prefix, found.mistakes))
     return found
+
+
+def _is_file(path: Path, mistakes: list[str]) -> bool:
+    """Whether there is a file to read; what stands in its place and cannot be one is a mistake."""
+    # an environment of Python may have the name of a file of settings
+    is_folder = path.is_dir() and not (path / "pyvenv.cfg").exists()
+    if is_folder or (path.is_symlink() and not path.exists()):
+        what = "a folder" if is_folder else "a link to nothing"
+        mistakes.append(f"{path.name} is {what}; put a file with settings in its place, or remove it.")
+    return path.is_file()
 
 
 def read_secret_file(name: str, path: Path, mistakes: list[str]) -> str | None:

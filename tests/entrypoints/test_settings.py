@@ -17,6 +17,9 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     # variable, default, a good value, what it is read as, a bad one
     ("HOST", "127.0.0.1", "0.0.0.0", "0.0.0.0", "http://here"),
     ("PORT", 8000, "9000", 9000, "eighty"),
+    ("PORT", 8000, "09000", 9000, "1e3"),
+    ("PORT", 8000, "65535", 65535, "8000.0"),
+    ("PORT", 8000, "1", 1, "8_000"),
     ("WORKERS", 1, "4", 4, "0"),
     ("BASE_URL", "http://127.0.0.1:8000", "https://api.example.com/", "https://api.example.com", "api.example.com"),
     ("DATA_DIR", Path(".data"), "/var/lib/tenantry", Path("/var/lib/tenantry"), "~nobodyxyz/x"),

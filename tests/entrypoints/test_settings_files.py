@@ -27,6 +27,22 @@ def test_every_kind_of_value_stands_in_tenantry_toml(tmp_path: Path) -> None:
     assert settings.base_url == "http://127.0.0.1:9000"
 
 
+@pytest.mark.parametrize("name", ["tenantry.toml", ".env"])
+def test_a_folder_or_a_dead_link_in_place_of_a_file_is_told(tmp_path: Path, name: str) -> None:
+    """A container engine makes a folder of a file that is mounted and not there."""
+    (tmp_path / name).mkdir()
+    assert mistakes(tmp_path) == (f"{name} is a folder; put a file with settings in its place, or remove it.",)
+    (tmp_path / name).rmdir()
+    (tmp_path / name).symlink_to(tmp_path / "elsewhere")
+    assert mistakes(tmp_path) == (f"{name} is a link to nothing; put a file with settings in its place, or remove it.",)
+
+
+def test_an_environment_of_python_may_be_called_as_the_file_is(tmp_path: Path) -> None:
+    (tmp_path / ".env").mkdir()
+    (tmp_path / ".env" / "pyvenv.cfg").touch()
+    assert read_settings({}, tmp_path).port == 8000
+
+
 def test_the_environment_wins_then_dotenv_then_toml(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text('port = 9000\nworkers = 2\ndocs_title = "Toml"\n')
     (tmp_path / ".env").write_text("TENANTRY_PORT=9001\nTENANTRY_WORKERS=3\n")
