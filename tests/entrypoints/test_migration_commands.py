@@ -201,6 +201,10 @@ async def test_a_database_of_a_newer_version_is_not_said_to_lack_files(
         assert "A newer version of Tenantry migrated the database: this one has no migration 0999." in everything
         assert "stamp" not in everything
         assert "Traceback" not in everything
+    marked = tenantry("migrations", "stamp", "heads", **migrated)
+    assert (marked.returncode, marked.stdout) == (5, "")
+    assert "A newer version of Tenantry migrated the database: this one has no migration 0999." in marked.stderr
+    assert "has no migration 0999" in tenantry("migrate", "--check", **migrated).stderr
 
 
 async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, shared: dict[str, str]) -> None:

@@ -19,6 +19,8 @@ from adapters.postgres.migrations.pending import (
     MigrationRefused,
     applied_versions,
     ensure_consistent,
+    made_by_newer,
+    unknown_sentence,
     unknown_to,
 )
 from adapters.postgres.operations.rights import grant_missing, missing_rights
@@ -118,10 +120,15 @@ async def grant_rights(url: str, registry: Registry, folders: Sequence[Path] = (
 
 
 async def stamp(url: str, registry: Registry, revision: str, folders: Sequence[Path] = (VERSIONS,)) -> None:
-    """Marks a database as being at a revision, and runs no migration. Raises MigrationRefused for an unknown one."""
+    """Marks a database as being at a revision, and runs no migration.
+
+    Raises MigrationRefused for an unknown one, and for a database of a newer version, which has tables of its own.
+    """
     ensure_consistent(folders)
 
     lost = unknown_to(await applied_versions(url), folders)
+    if made_by_newer(lost):
+        raise MigrationRefused(unknown_sentence(lost))
     if revision not in ("heads", "head", "base") and unknown_to([revision], folders):
         raise MigrationRefused(f"No migration has the revision {revision}: see `tenantry migrations history`.")
 
