@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -19,6 +18,7 @@ from entrypoints.cli.terminal.answers import JSON, show, show_data
 from entrypoints.cli.terminal.completion import NAME, SHELLS, VARIABLE, script
 from entrypoints.cli.terminal.passwords import ask_password
 from entrypoints.entities import EntitiesError, load_registry
+from entrypoints.server.ending import end_by_signals, forget_signals
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 if TYPE_CHECKING:
@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, _end)
-    # a child that is forked has nothing to clean up: what it inherits is its parent's
-    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+    end_by_signals()
+    os.register_at_fork(after_in_child=forget_signals)
     try:
         tenantry(prog_name=NAME, complete_var=VARIABLE)
     except (SettingsError, EntitiesError) as error:
@@ -39,11 +38,6 @@ def main() -> None:
         if _is_somewhere():
             raise
         _fail("The current folder is not there any more: change to another one.", SETTINGS)
-
-
-def _end(*_: object) -> NoReturn:
-    """Leaves by the way of exceptions: servers that were started stop, and nothing half done is left."""
-    sys.exit(128 + signal.SIGTERM)
 
 
 def _is_somewhere() -> bool:

@@ -20,7 +20,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
     )
     @click.option("--sql", is_flag=True, help="Only print the SQL of what is pending.")
     @click.option(
-        "--check", is_flag=True, help="Only say whether migrations or rights are missing, by the exit code as well."
+        "--check", is_flag=True, help="Only say whether migrations or rights are missing, also by the exit code."
     )
     @JSON
     def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:

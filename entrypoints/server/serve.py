@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
@@ -29,6 +29,7 @@ from entrypoints.cli.errors import UNAVAILABLE, CommandError
 from entrypoints.cli.terminal.answers import not_printed
 from entrypoints.entities import load_registry
 from entrypoints.server.draining import drain_of
+from entrypoints.server.ending import end_by_signals, is_kept_running
 from entrypoints.server.logs import configure_logs, log_configuration
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
@@ -56,7 +57,7 @@ def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     """Returns when it was told to stop and everything that it started has ended."""
     # Hardly anything that a start makes is garbage: passes over all of it took a tenth of the time.
     gc.disable()
-    signal.signal(signal.SIGTERM, _stop)
+    end_by_signals()
     configure_logs(settings)
     warn(setting_warnings(settings))
     ensure_port_free(settings)
@@ -64,11 +65,6 @@ def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     with own_servers(settings) as ready, _greeting(ready, is_embedded=settings.database_url is None) as greeting:
         greeting.password = _prepare(ready, registry, allows_superuser=allows_superuser)
         _run(ready, greeting)
-
-
-def _stop(*_: object) -> NoReturn:
-    """Before the workers run: leave by the way of exceptions, which stops what has been started."""
-    sys.exit(128 + signal.SIGTERM)
 
 
 def warn(sentences: Iterable[str]) -> None:
@@ -166,6 +162,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         if drain is not None:
             server.on_startup(drain.install)
         flag = drain.flag if drain else None
+        server.on_startup(partial(_end_with_terminal, is_kept=is_kept_running()))
         # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
         # None runs before: it would take a quarter of a second, and find one object of garbage in five hundred.
         gc.freeze()
@@ -197,6 +194,11 @@ def _shared_metrics(workers: int) -> Iterator[None]:
     with tempfile.TemporaryDirectory(prefix="tenantry-metrics-", ignore_cleanup_errors=True) as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
+
+
+def _end_with_terminal(*, is_kept: bool) -> None:
+    """A closed terminal ends the service as SIGTERM does: granian, which has just set its handlers, would go on."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if is_kept else signal.getsignal(signal.SIGTERM))
 
 
 def _drop_signal_handlers() -> None:

@@ -56,7 +56,7 @@ def served(settings: Settings, parent: int | None = None, flag: Path | None = No
                 if parent is None:
                     yield
                     return
-                _leave_ctrl_c_to_parent()
+                _leave_terminal_to_parent()
                 async with _watched(parent), heeding_signals(), drained(app, flag):
                     yield
 
@@ -112,8 +112,9 @@ async def _wake() -> None:
         signal.raise_signal(signal.SIGURG)
 
 
-def _leave_ctrl_c_to_parent() -> None:
-    """The terminal tells all processes at once; the parent lets them finish, one signal later."""
+def _leave_terminal_to_parent() -> None:
+    """Ctrl-C and a closed terminal reach all processes at once; the parent lets them finish, one signal later."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
 
 

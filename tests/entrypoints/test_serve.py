@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pty
 import re
 import signal
 import socket
@@ -14,7 +15,18 @@ from urllib.parse import urlsplit
 import asyncpg
 
 from tests.databases import SOMEBODY_WAITS
-from tests.entrypoints.processes import PASSWORD, Serve, Served, Tenantry, descendants, eventually, free_port, is_gone
+from tests.entrypoints.processes import (
+    COMMAND,
+    PASSWORD,
+    Serve,
+    Served,
+    Tenantry,
+    descendants,
+    environment,
+    eventually,
+    free_port,
+    is_gone,
+)
 from tests.waiting import HUNG_AFTER
 
 
@@ -82,6 +94,39 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
     os.killpg(served.process.pid, signal.SIGINT)  # as a terminal does
     assert served.process.wait(HUNG_AFTER) == 0
     eventually(lambda: all(is_gone(pid) for pid in started))
+
+
+def test_a_terminal_that_is_closed_ends_all(tmp_path: Path) -> None:
+    terminal, line = pty.openpty()
+    # whoever begins a session and opens a terminal has it from then on
+    command = ["/bin/sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(line), *COMMAND, "serve"]
+    variables = environment({"PORT": str(free_port()), "WORKERS": "2"})
+    with subprocess.Popen(command, cwd=tmp_path, env=variables, start_new_session=True) as process:
+        said = b""
+        while b"Ctrl-C stops it." not in said:
+            said += os.read(terminal, 4096)
+        started = descendants(process.pid)
+        assert len(started) >= 4
+        os.close(line)
+        os.close(terminal)  # the system sends SIGHUP to the service and its workers
+        try:
+            assert process.wait(HUNG_AFTER) == 0
+        finally:
+            process.kill()
+    eventually(lambda: all(is_gone(pid) for pid in started))
+    assert not (tmp_path / ".data" / "run.json").exists()
+
+
+def test_nohup_keeps_a_service_running(serve: Serve, migrated: dict[str, str]) -> None:
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does for what it starts
+    try:
+        served = serve(**migrated)
+    finally:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    workers = workers_of(served)
+    os.killpg(served.process.pid, signal.SIGHUP)
+    served.log_in(PASSWORD)
+    assert workers_of(served) == workers
 
 
 def workers_of(served: Served) -> list[int]:
