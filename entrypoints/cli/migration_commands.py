@@ -19,9 +19,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         "--rename", "renamed", metavar="OLD=NEW", multiple=True, help="With --write: a new name, not a new field."
     )
     @click.option("--sql", is_flag=True, help="Only print the SQL of what is pending.")
-    @click.option(
-        "--check", is_flag=True, help="Only say whether migrations or rights are missing, also by the exit code."
-    )
+    @click.option("--check", is_flag=True, help="Only tell missing migrations and rights, by the exit code as well.")
     @JSON
     def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:
         """Apply the pending migrations.
