@@ -17,7 +17,7 @@ from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import EveryTenant
 from entrypoints.cli.errors import CommandError
-from entrypoints.cli.identity import administration, demo, service_accounts
+from entrypoints.cli.identity import administration, demo, domains, service_accounts
 from entrypoints.cli.main import tenantry as commands
 from entrypoints.cli.reports.settings_report import report
 from tests.builders import user
@@ -177,6 +177,15 @@ async def test_service_accounts_and_keys_are_made_and_listed(app: TestApp) -> No
     assert re.search(r"Import +Member +yes +1 ", table)
     with pytest.raises(CommandError, match="no service account 'Export'"):
         await service_accounts.list_keys(app.services, "Export", "acme")
+
+
+async def test_an_unknown_domain_is_told_with_its_tenant(app: TestApp) -> None:
+    for command in (domains.verify_domain, domains.remove_domain):
+        with pytest.raises(CommandError) as refused:
+            await command(app.services, "acme.example", "acme")
+        assert str(refused.value) == (
+            "The tenant acme has no domain acme.example: `tenantry domains list --tenant acme` shows all of them."
+        )
 
 
 def test_settings_are_shown_with_their_source_and_secrets_are_not(tmp_path: Path) -> None:

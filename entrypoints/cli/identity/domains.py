@@ -1,9 +1,11 @@
 """``tenantry domains`` and ``join-requests``: the use cases behind the HTTP endpoints. Functions return the text."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from application.identity.joining.domains import DomainForm
 from application.identity.joining.join_requests import ApprovalForm, JoinRequestItem
+from domain.errors import NotFound
 from domain.identity.domains import DomainMode
 from domain.scope import Caller
 from entrypoints.cli.errors import CommandError
@@ -37,13 +39,29 @@ async def add_domain(
 
 
 async def verify_domain(services: Services, domain: str, identifier: str) -> str:
-    verified = await services.domains.verify(await operator_in(services, identifier), domain, CLIENT)
+    caller = await operator_in(services, identifier)
+    with _known(domain, identifier):
+        verified = await services.domains.verify(caller, domain, CLIENT)
     return Answer(f"{verified.domain} is verified, with the mode {verified.mode}.", [verified])
 
 
 async def remove_domain(services: Services, domain: str, identifier: str) -> str:
-    await services.domains.remove(await operator_in(services, identifier), domain, CLIENT)
+    caller = await operator_in(services, identifier)
+    with _known(domain, identifier):
+        await services.domains.remove(caller, domain, CLIENT)
     return f"{domain} is removed: nobody joins {identifier} by it any more."
+
+
+@contextmanager
+def _known(domain: str, identifier: str) -> Iterator[None]:
+    """Raises CommandError for a domain that the tenant does not have."""
+    try:
+        yield
+    except NotFound:
+        raise CommandError(
+            f"The tenant {identifier} has no domain {domain}:"
+            f" `tenantry domains list --tenant {identifier}` shows all of them."
+        ) from None
 
 
 async def list_requests(services: Services, identifier: str) -> Answer:
