@@ -41,6 +41,10 @@ from entrypoints.settings.settings import Settings
 FORMAT = 1
 DUMP, DESCRIPTION = "database.dump", "backup.json"
 NO_BACKUP = "{folder} is no backup: {why}. A backup is a folder with the files {dump} and {description}."
+NOTHING_THERE = (
+    "The database has no tables of Tenantry, and nothing was written: name another one by TENANTRY_DATABASE_URL or"
+    " TENANTRY_DATA_DIR, or run `tenantry migrate` first."
+)
 WAY_ON = "Start the service again: sessions and keys are those of the time of the backup."
 
 
@@ -65,6 +69,8 @@ async def make_backup(settings: Settings, folder: Path) -> str:
         async with _told():
             database = await dumped_database(settings.owner_url)
             revisions = await applied_versions(settings.owner_url)
+            if not revisions:
+                raise CommandError(NOTHING_THERE, MIGRATIONS)
             with counter("Writing", "tables") as name:
                 await dump(settings.owner_url, unfinished / DUMP, _programs(), _tables(name))
         with writing(folder, "make room there, or name another folder"):

@@ -86,6 +86,19 @@ async def test_a_backup_comes_back_into_an_empty_database(
     assert tenantry("migrations", "check", **other).returncode == 0
 
 
+def test_a_database_without_tables_is_not_backed_up(
+    tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
+) -> None:
+    """Whoever backs up a database that was mistyped would find it out when the backup is needed."""
+    refused = tenantry("backup", "first", **shared)
+    assert refused.returncode == 5
+    assert refused.stderr == (
+        "The database has no tables of Tenantry, and nothing was written: name another one by TENANTRY_DATABASE_URL or"
+        " TENANTRY_DATA_DIR, or run `tenantry migrate` first.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.long
 async def test_a_database_with_content_is_replaced_only_when_told_and_not_under_a_service(
     serve: Serve, tenantry: Tenantry, migrated: dict[str, str]
