@@ -1,5 +1,6 @@
 """``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
 
+import os
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
@@ -36,6 +37,8 @@ from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
 
 MOST_NAMED = 20
+PARQUET = (b"PAR1", b"PARE")
+"""Both ends of a Parquet file; the second ones are of an encrypted file, which is refused when it is read."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
     options = read_options(model, job.options)
     if job.file.stat().st_size > LARGEST_FILE:
         raise CommandError(f"{job.file} is larger than {LARGEST_FILE // 2**20} MiB: split it.")
+    _ensure_as_named(job.file)
     async with open_adapters(settings, registry) as adapters:
         scope = OneTenant((await tenant_named(adapters, job.tenant)).id)
         with job.file.open("rb") as given, tempfile.TemporaryFile() as upload:
@@ -128,6 +132,21 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
                 write = Write(caller=operator(None), scope=scope)
                 written = await importing.import_(write, model, upload, options, EVERY_FIELD)
     return _summary(written.answer, is_dry=options.dry_run)
+
+
+def _ensure_as_named(path: Path) -> None:
+    """Raises CommandError for what is called Parquet and is none: a damaged file would be read as CSV."""
+    if path.suffix.lower() != ".parquet":
+        return
+    with path.open("rb") as file:
+        start = file.read(len(PARQUET[0]))
+        file.seek(-len(start), os.SEEK_END)
+        end = file.read()
+    if start not in PARQUET or end not in PARQUET:
+        raise CommandError(
+            f"{path} is no Parquet file, or a damaged one: it does not begin and end as one. Give a file of another"
+            " format another name."
+        )
 
 
 def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:

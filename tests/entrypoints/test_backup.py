@@ -86,9 +86,7 @@ async def test_a_backup_comes_back_into_an_empty_database(
     assert tenantry("migrations", "check", **other).returncode == 0
 
 
-def test_a_database_without_tables_is_not_backed_up(
-    tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_database_without_tables_is_not_backed_up(tenantry: Tenantry, shared: dict[str, str], tmp_path: Path) -> None:
     """Whoever backs up a database that was mistyped would find it out when the backup is needed."""
     refused = tenantry("backup", "first", **shared)
     assert refused.returncode == 5

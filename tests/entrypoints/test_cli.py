@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from tests.entrypoints.processes import Tenantry, free_port
 
@@ -203,6 +204,19 @@ async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str])
         assert tenantry("clean", **shared).stdout == "Another process is cleaning up just now.\n"
     finally:
         await connection.close()
+
+
+@pytest.mark.parametrize("content", [b"PAR1name,sku\n", b"\0\0\0\0\x15\x04PAR1", b"name,sku\n", b""])
+def test_a_file_that_is_called_parquet_and_is_none_is_told(
+    tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path, content: bytes
+) -> None:
+    (tmp_path / "in.parquet").write_bytes(content)
+    refused = tenantry("import", "products", "in.parquet", "--tenant", "system", **migrated)
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "in.parquet is no Parquet file, or a damaged one: it does not begin and end as one. Give a file of another"
+        " format another name.\n"
+    )
 
 
 def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> None:
