@@ -1,18 +1,29 @@
 """What an index finds, as the role that the service runs as."""
 
-from typing import Any
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
 from uuid import UUID
 
 import asyncpg
 import pytest
+from msgspec import Struct
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.files.loading_statements import adopt_matching, create_incoming
 from adapters.postgres.entities.reading.plans import SCANS, plans_of
 from adapters.postgres.entities.writing.unique_violations import clashing_rows
+from adapters.postgres.migrations.migrate import upgrade, write_migration
+from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.statements.compiled import CompiledStatement
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
+from domain.entities.markers import big, entity, money, unique
+from domain.entities.registry import build_registry
+from tests.conftest import NewDatabase
 
 
 @pytest.fixture
@@ -34,6 +45,29 @@ async def test_what_is_unique_without_case_is_found_by_the_index_over_its_copy(
     planned: dict[str, dict[str, str | None]],
 ) -> None:
     assert planned["categories"]["name.eq=…"] is None
+
+
+class Size(Enum):
+    SMALL = "small"
+
+
+NAMES = ("number", "large", "price", "weight", "is_open", "opened_at", "opened_on", "outside_id", "size", "name")
+
+
+@entity("numbereds", unique=[unique(name) for name in NAMES])
+class Numbered(Struct, kw_only=True):
+    """A unique value of each type that can be compared."""
+
+    number: int
+    large: Annotated[int, big]
+    price: Annotated[Decimal, money(12, 2)]
+    weight: float
+    is_open: bool
+    opened_at: datetime
+    opened_on: date
+    outside_id: UUID
+    size: Size
+    name: str
 
 
 ONE_TENANTS_PRODUCTS = """
@@ -171,3 +205,13 @@ async def test_keys_of_an_upsert_and_taken_values_are_found_by_the_copy(
 async def _index_conditions(connection: "asyncpg.Connection[asyncpg.Record]", text: str, *values: object) -> str:
     lines = [line for (line,) in await connection.fetch(text, *(values or (UUID(int=1),)))]
     return "".join(line for line in lines if "Index Cond" in line)
+
+
+async def test_what_is_unique_is_planned_whatever_its_type(new_database: NewDatabase, tmp_path: Path) -> None:
+    registry, folders = build_registry([*BUILTIN_ENTITIES, Numbered]), [VERSIONS, tmp_path]
+    url = await new_database()
+    assert await write_migration(url, registry, "numbered", folders) is not None
+    await upgrade(url, registry, folders)
+    every = {plan.asked: plan.scans for plan in (await plans_of(url, registry))["numbereds"]}
+    asked = [f"{field.wire}.eq=…" for field in registry["numbereds"].declared]
+    assert {name: every[name] for name in asked} == dict.fromkeys(asked)

@@ -33,9 +33,9 @@ NOBODY = OneTenant(UUID(int=0))
 """A tenant without rows."""
 
 SCANS = "rows in their order until the page is full: no index finds them"
-_ANY_VALUE = str(UUID(int=0))
+_NO_ID = str(UUID(int=0))
 _SOME_VALUES = {
-    Kind.UUID: _ANY_VALUE,
+    Kind.UUID: _NO_ID,
     Kind.BOOLEAN: "true",
     Kind.TIMESTAMP: "2026-01-01T00:00:00Z",
     Kind.DATE: "2026-01-01",
@@ -115,11 +115,11 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]
         yield {"include": ",".join(model.relations)}, ()
     for field in model.fields:
         if field.reference is not None:
-            yield {field.wire: _ANY_VALUE}, (field.name,)
+            yield {field.wire: _NO_ID}, (field.name,)
     for unique in model.unique:
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:
-            yield {f"{first.wire}.eq": _ANY_VALUE}, (equal_name(model, first),)
+            yield {f"{first.wire}.eq": _some_value(first)}, (equal_name(model, first),)
     # rows that all tenants share have no row-level security, and the planner asks their index by itself
     if model.declaration.search and model.tenant_owned:
         yield {"search": "word"}, (model.declaration.search[0],)
