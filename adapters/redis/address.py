@@ -27,7 +27,7 @@ def _text(text: str) -> None:
 
 
 def _switch(text: str) -> None:
-    ensure(text in ("true", "false"))
+    ensure(text.lower() in ("true", "false", "yes", "no", "1", "0"))
 
 
 def _verification(text: str) -> None:

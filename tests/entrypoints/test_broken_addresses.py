@@ -32,7 +32,7 @@ def test_no_setting_takes_an_address_that_cannot_be_taken_apart(broken: str) -> 
 
 TAKEN = (
     "redis://h", "redis://h/", "redis://:p%40@h:6380/15", "redis://h?db=3", "redis://h/0?socket_timeout=0.5",
-    "redis://h?socket_connect_timeout=2&socket_keepalive=true&health_check_interval=30&client_name=tenantry",
+    "redis://h?socket_connect_timeout=2&socket_keepalive=1&health_check_interval=30&client_name=tenantry",
     "rediss://h/1?ssl_ca_certs=/etc/ca.pem&ssl_cert_reqs=none&ssl_check_hostname=false", "unix:///run/valkey.sock?db=3",
 )  # fmt: skip
 
