@@ -19,7 +19,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
 from adapters.http.docs.schemas import ExactSchemas
-from adapters.http.entities.own_routes import own_router
+from adapters.http.entities.own_routes import cache_key_of_caller, own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
 from adapters.http.operations.server_timing import ServerTiming, WorkTiming
@@ -152,9 +152,12 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
             "operation": operation,
             "is_write": "GET" not in handler.http_methods,
             "query": query_names(handler, route.path_parameters) if judges_query else None,
+            "is_cached": handler.cache is not False,
         }
         stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
         rules = opt[RULES] = Rules(**stated | derived)
+        if rules.is_cached:
+            handler.cache_key_builder = cache_key_of_caller(handler.cache_key_builder)
         envelope = ResponseSpec(ENVELOPES[rules.area], generate_examples=False)
         handler.responses = {500: envelope, **(handler.responses or {})}
         self.publish(handler)

@@ -13,7 +13,7 @@ from litestar.di import Provide
 from litestar.response import Response
 from litestar.response.base import ASGIResponse
 from litestar.routes import HTTPRoute
-from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
+from litestar.types import CacheKeyBuilder, ControllerRouterHandler, ExceptionHandlersMap
 from msgspec.structs import replace
 
 from adapters.http.entities.idempotency import replayed, write_of
@@ -86,6 +86,24 @@ def methods_and_paths(router: Router) -> list[str]:
         else:
             served.append(route.path_format)
     return served
+
+
+def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
+    """Key of a response that Litestar stores: its own key for each caller apart, ``given`` for each tenant."""
+
+    def key(request: Request[Any, Any, Any]) -> str:
+        caller: Caller | None = request.scope["auth"]
+        if caller is None:
+            return plain(request)
+        seen = [caller.tenant_id, request.scope["state"].get("tenant_scope")]
+        # Security: rights are of a token, and decide what its bearer may see; the token itself is another each hour.
+        who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
+        return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"
+
+    def plain(request: Request[Any, Any, Any]) -> str:
+        return (given or request.app.response_cache_config.key_builder)(request)
+
+    return key
 
 
 def argument_name(plural: str) -> str:

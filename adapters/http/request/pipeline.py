@@ -57,22 +57,26 @@ NO_STORE = (b"cache-control", b"no-store")  # where a private response says noth
 class Outgoing:
     """The ``send`` of everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "is_private", "status", "verdict")
+    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "rules", "status", "verdict")
 
     def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
         self.body, self._client, self._send = body, client, send
         self._is_head, self._is_https = method == "HEAD", is_https
         self.status = 0
-        self.is_private = False
+        self.rules: Rules | None = None
         self.verdict: Verdict | None = None
         self.counted: Sequence[Hit] = ()
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message["headers"], *self._headers()]
+            rules, given, own = self.rules, message["headers"], self._headers()
+            if rules is not None and rules.is_cached:
+                # a response that was stored has those of the request that it was made for
+                given = [header for header in given if header[0] not in dict(own)]
+            headers = [*given, *own]
             # Errors too: they may name what only this caller may know.
-            if self.is_private and not any(name == b"cache-control" for name, _ in headers):
+            if rules is not None and rules.is_private and not any(name == b"cache-control" for name, _ in headers):
                 headers.append(NO_STORE)
             if self.body.left and not await self.body.drain():
                 headers.append((b"connection", b"close"))
@@ -128,7 +132,7 @@ class Pipeline(ASGIMiddleware):
         started = perf_counter()
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
         outgoing = self._begin(http, receive, send)
-        outgoing.is_private = rules.is_private
+        outgoing.rules = rules
         try:
             if rules.allow:
                 await _answer_options(rules, outgoing)

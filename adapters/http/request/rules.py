@@ -185,7 +185,7 @@ class Rules:
     """The rules of one handler as they stand after ``opt`` was merged from application to handler.
 
     ``query`` names the query parameters taken, None where the pipeline judges none of them. ``allow`` is what an
-    automatic OPTIONS handler answers with, empty for every other.
+    automatic OPTIONS handler answers with, empty for every other. ``is_cached``: Litestar stores the responses.
     """
 
     policy: Policy
@@ -201,6 +201,7 @@ class Rules:
     errors: tuple[str, ...] = ()
     example: Mapping[str, object] | None = None
     allow: str = ""
+    is_cached: bool = False
 
     @property
     def is_private(self) -> bool:
