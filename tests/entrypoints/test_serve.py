@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -96,10 +97,19 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
     eventually(lambda: all(is_gone(pid) for pid in started))
 
 
+HEEDING_HANGUPS = """
+import os, signal, sys
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""Runs a command as a terminal does, also where the tests themselves run under `nohup`."""
+
+
 def test_a_terminal_that_is_closed_ends_all(tmp_path: Path) -> None:
     terminal, line = pty.openpty()
     # whoever begins a session and opens a terminal has it from then on
-    command = ["/bin/sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(line), *COMMAND, "serve"]
+    redirected = ["/bin/sh", "-c", 'exec "$@" <"$0" >"$0" 2>&1', os.ttyname(line), *COMMAND, "serve"]
+    command = [sys.executable, "-c", HEEDING_HANGUPS, *redirected]
     variables = environment({"PORT": str(free_port()), "WORKERS": "2"})
     with subprocess.Popen(command, cwd=tmp_path, env=variables, start_new_session=True) as process:
         said = b""

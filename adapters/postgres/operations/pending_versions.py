@@ -72,14 +72,21 @@ class PostgresPendingVersions:
             self._connecting = self._connecting or asyncio.create_task(self._connected())
             # Shielded: asyncpg leaves an error that nobody reads, and asyncio prints, where connecting is given up.
             try:
-                self._connection = await asyncio.shield(self._connecting)
+                await asyncio.shield(self._connecting)
             except asyncpg.PostgresError as refusal:
                 # A wrong role or password: whoever serves requests, or runs a command, is told it too, and tells it.
                 raise ServiceUnavailable from refusal
             finally:
-                if self._connecting.done():
-                    self._connecting = None
+                self._take_what_was_made(self._connecting)
+        assert self._connection is not None
         return self._connection
+
+    def _take_what_was_made(self, connecting: "asyncio.Task[asyncpg.Connection[asyncpg.Record]]") -> None:
+        """Keeps the connection, also where whoever wanted it was cancelled at the moment that it was made."""
+        if connecting.done():
+            self._connecting = None
+            if not connecting.cancelled() and connecting.exception() is None:
+                self._connection = connecting.result()
 
     async def _connected(self) -> "asyncpg.Connection[asyncpg.Record]":
         return await connect(
