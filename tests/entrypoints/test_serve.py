@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
+import pytest
 
 from tests.databases import SOMEBODY_WAITS
 from tests.entrypoints.processes import (
@@ -105,6 +106,7 @@ os.execv(sys.argv[1], sys.argv[1:])
 """Runs a command as a terminal does, also where the tests themselves run under `nohup`."""
 
 
+@pytest.mark.end_to_end  # it starts embedded servers
 def test_a_terminal_that_is_closed_ends_all(tmp_path: Path) -> None:
     terminal, line = pty.openpty()
     # whoever begins a session and opens a terminal has it from then on

@@ -7,10 +7,10 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
+from adapters.http.operations.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest, read_id
-from adapters.http.request.this_machine import ensure_from_this_machine, ensure_named_as_this_machine
 from adapters.http.static_files import ALONE, ASSETS, HTML
 from application.ports.mail_delivery import Inbox, ReceivedMail
 from domain.errors import NotFound

@@ -6,11 +6,11 @@ from typing import Any
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
+from adapters.http.operations.this_machine import ensure_from_this_machine
 from adapters.http.request.bearer import bearer_token
 from adapters.http.request.responses import NO_STORE, Bytes
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.request.this_machine import ensure_from_this_machine
 from application.operations.monitoring import Monitoring
 from application.ports.metrics import Metrics
 from domain.errors import Unauthorized

@@ -7,7 +7,8 @@ from typing import cast
 
 from litestar.types import ASGIApp, HTTPScope, Message, Receive, Scope, Send
 
-from adapters.http.request.pipeline import Outgoing, Pipeline
+from adapters.http.request.outgoing import Outgoing
+from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.rules import RULES, Rules
 from application.freshness import Freshness
 from application.ports.replicas import WANTED, Position

@@ -1,0 +1,61 @@
+"""The ``send`` behind the pipeline: headers of every response, and what its body and HEAD ask for."""
+
+from collections.abc import Sequence
+
+from litestar.types import Message, Send
+
+from adapters.http.request.body import BodyReader
+from adapters.http.request.rules import Rules
+from domain.limits import Hit, Verdict
+from domain.scope import Client
+
+HSTS = (b"strict-transport-security", b"max-age=31536000")
+"""Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
+NO_STORE = (b"cache-control", b"no-store")  # where a private response says nothing else
+
+
+class Outgoing:
+    """The ``send`` of everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
+
+    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "rules", "status", "verdict")
+
+    def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
+        self.body, self._client, self._send = body, client, send
+        self._is_head, self._is_https = method == "HEAD", is_https
+        self.status = 0
+        self.rules: Rules | None = None
+        self.verdict: Verdict | None = None
+        self.counted: Sequence[Hit] = ()
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            rules, given, own = self.rules, message["headers"], self._headers()
+            if rules is not None and rules.is_cached:
+                # a response that was stored has those of the request that it was made for
+                given = [header for header in given if header[0] not in dict(own)]
+            headers = [*given, *own]
+            # Errors too: they may name what only this caller may know.
+            if rules is not None and rules.is_private and not any(name == b"cache-control" for name, _ in headers):
+                headers.append(NO_STORE)
+            if self.body.left and not await self.body.drain():
+                headers.append((b"connection", b"close"))
+            message["headers"] = headers
+        elif self._is_head and message["type"] == "http.response.body":
+            message["body"] = b""
+        await self._send(message)
+
+    def _headers(self) -> list[tuple[bytes, bytes]]:
+        headers = [
+            (b"x-request-id", self._client.request_id.encode("ascii")),
+            (b"x-content-type-options", b"nosniff"),
+        ]
+        if self._is_https:
+            headers.append(HSTS)
+        if self.verdict is not None:
+            headers += (
+                (b"x-ratelimit-limit", b"%d" % self.verdict.limit),
+                (b"x-ratelimit-remaining", b"%d" % self.verdict.remaining),
+                (b"x-ratelimit-reset", b"%d" % self.verdict.reset),
+            )
+        return headers
