@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import pytest
 from litestar import Litestar, Request, WebSocket, get, post, websocket
 from litestar.config.cors import CORSConfig
+from litestar.datastructures import CacheControlHeader
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
@@ -15,7 +16,7 @@ from msgspec import Struct
 from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.operations.access_log import log_nothing
 from adapters.http.plugin import HttpPlugin, NoPolicy
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, needs, requires, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
 from entrypoints.testing import client_of
@@ -261,3 +262,39 @@ async def test_exceptions_of_litestar_are_answered_by_their_status(
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["message"]) == (status, code, f"said by the handler: {raised}")
     assert answer.headers.get("retry-after") == ("7" if raised == 429 else None)
+
+
+@get("/own/open", cache_control=CacheControlHeader(public=True), opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def open_to_all() -> str:
+    return "rows of a tenant"
+
+
+@get("/own/minute", cache_control=CacheControlHeader(max_age=60), opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def for_a_minute() -> str:
+    return "rows of a tenant"
+
+
+@get("/own/news", opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def news() -> str:
+    return "news"
+
+
+async def test_no_shared_cache_may_store_what_needs_a_token(app: TestApp) -> None:
+    """Whatever the application says of all its handlers."""
+    pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
+    plugin = HttpPlugin(app.services, pipeline, [open_to_all, for_a_minute, news])
+    everywhere = CacheControlHeader(public=True, max_age=600)
+    host = Litestar(plugins=[plugin], cache_control=everywhere, logging_config=None)
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    expected = {
+        "/own/news": "max-age=600, public",
+        "/own/minute": "max-age=60",
+        "/own/open": "no-store",
+        "/api/products": "no-store",
+        "/api/products/17": "no-store",
+    }
+    async with client_of(host) as client:
+        answers = {path: await client.get(path, headers=token) for path in expected}
+    assert {path: answer.headers.get_list("cache-control") for path, answer in answers.items()} == {
+        path: [said] for path, said in expected.items()
+    }

@@ -11,7 +11,9 @@ from domain.scope import Client
 
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
-NO_STORE = (b"cache-control", b"no-store")  # where a private response says nothing else
+NO_STORE = (b"cache-control", b"no-store")
+OPEN_TO_ALL = (b"public", b"s-maxage", b"must-revalidate")
+"""Directives that let shared caches store the answer to a request with a token: RFC 9111, section 3.5."""
 
 
 class Outgoing:
@@ -36,8 +38,8 @@ class Outgoing:
                 given = [header for header in given if header[0] not in dict(own)]
             headers = [*given, *own]
             # Errors too: they may name what only this caller may know.
-            if rules is not None and rules.is_private and not any(name == b"cache-control" for name, _ in headers):
-                headers.append(NO_STORE)
+            if rules is not None and rules.is_private:
+                headers = _kept_by_the_caller(headers)
             if self.body.left and not await self.body.drain():
                 headers.append((b"connection", b"close"))
             message["headers"] = headers
@@ -59,3 +61,14 @@ class Outgoing:
                 (b"x-ratelimit-reset", b"%d" % self.verdict.reset),
             )
         return headers
+
+
+def _kept_by_the_caller(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Headers of a private response, which says ``no-store`` unless it lets the caller alone keep it.
+
+    An application with the plugin may have a ``cache_control`` for all of its handlers, ours among them.
+    """
+    said = next((value.lower() for name, value in headers if name == b"cache-control"), None)
+    if said is not None and (b"private" in said or not any(directive in said for directive in OPEN_TO_ALL)):
+        return headers
+    return [*(header for header in headers if header[0] != b"cache-control"), NO_STORE]
