@@ -131,7 +131,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
                 allow = ", ".join(allowed(route.route_handler_map))
                 handler.opt[RULES] = Rules(policy=PUBLIC, limit=UNLIMITED, area="B", operation="options", allow=allow)
                 continue
-            if RULES not in handler.opt:
+            if not isinstance(handler.opt.get(RULES), Rules):
                 self._apply_rules(handler, route)
             if segment := segment_of(route.path):
                 self._areas.setdefault(segment, handler.opt["area"])

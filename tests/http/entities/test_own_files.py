@@ -140,6 +140,7 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
     ("code", "said"),
     [
         ("@get('/own')\nasync def own() -> None: ...", r"ROUTES: \S*own states no policy or no limit"),
+        ("@get('/own', opt={'rules': RULES})\nasync def own() -> None: ...", r"own states no policy or no limit"),
         ("@post('/api/auth/login', opt=RULES)\nasync def own() -> None: ...", "POST /api/auth/login is served twice"),
         (
             (
