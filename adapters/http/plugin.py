@@ -1,5 +1,6 @@
 """Tenantry as a Litestar plugin: its routers in any application, which is otherwise left as it was."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import UseCases
 from domain.limits import endpoint_limit
 from domain.scope import Caller, Client, Scope
+
+_PARAMETER = re.compile(r"\{(?:(?!:path\})[^}])+\}")
 
 OURS = "tenantry"
 """Key of ``opt`` by which the plugin knows the handlers under its router."""
@@ -231,6 +234,16 @@ def _ensure_served_once(router: Router) -> None:
         (method, route.path) for route in routes for handler in route.route_handlers for method in handler.http_methods
     )
     mistakes = [f"{method} {path} is served twice" for (method, path), times in wanted.items() if times > 1]
+    # Litestar would serve the last of them alone, as above.
+    paths: dict[tuple[str, str], list[str]] = {}
+    for method, path in wanted:
+        if method != "OPTIONS":
+            paths.setdefault((method, _PARAMETER.sub("{}", path)), []).append(path)
+    mistakes += [
+        f"{method} {' and '.join(same)} are one path: parameters are told apart by no name or type"
+        for (method, _), same in paths.items()
+        if len(same) > 1
+    ]
     if mistakes:
         # Litestar gives each handler an OPTIONS of its own: that is only told where nothing else is served twice.
         others = [mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")]

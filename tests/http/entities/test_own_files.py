@@ -112,7 +112,9 @@ async def test_a_bundle_is_stored_as_a_whole(shop: TestApp) -> None:
 
 BEGINNING = """
 from litestar import WebSocket, asgi, get, post, route, websocket
+from litestar.params import FromPath
 from litestar.types import Receive, Scope, Send
+from uuid import UUID
 from tenantry import ORDINARY, PUBLIC, rules
 
 RULES = rules(policy=PUBLIC, limit=ORDINARY)
@@ -141,6 +143,10 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
     [
         ("@get('/own')\nasync def own() -> None: ...", r"ROUTES: \S*own states no policy or no limit"),
         ("@get('/own', opt={'rules': RULES})\nasync def own() -> None: ...", r"own states no policy or no limit"),
+        (
+            "@get('/api/products/{slug:uuid}', opt=RULES)\nasync def own(slug: FromPath[UUID]) -> str: ...",
+            r"GET /api/products/\{id:str\} and /api/products/\{slug:uuid\} are one path",
+        ),
         ("@post('/api/auth/login', opt=RULES)\nasync def own() -> None: ...", "POST /api/auth/login is served twice"),
         (
             (
