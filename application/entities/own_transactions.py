@@ -19,13 +19,23 @@ E = TypeVar("E", bound=Struct)
 Found = TypeVar("Found")
 
 
-@dataclass(frozen=True)
 class RowsTransaction:
     """A transaction in the caller's tenant: ``rows`` are an entity's, with its rules; ``records`` are any, without."""
 
-    tx: WriteTransaction
-    entities: tuple[EntityAccess, ...]
-    request: RowsRequest
+    def __init__(self, tx: WriteTransaction, entities: tuple[EntityAccess, ...], request: RowsRequest) -> None:
+        self._tx: WriteTransaction | None = tx
+        self._entities, self._request = entities, request
+
+    @property
+    def tx(self) -> WriteTransaction:
+        # Security: the connection is another request's by now, perhaps one of another tenant.
+        if self._tx is None:
+            raise RuntimeError("The transaction has ended: its rows are read and written inside its block alone.")
+        return self._tx
+
+    def end(self) -> None:
+        """For whoever opened it: what was taken from it works no more."""
+        self._tx = None
 
     @property
     def records(self) -> Records:
@@ -37,34 +47,34 @@ class RowsTransaction:
         A write that is refused leaves the transaction as it was: whoever catches the error may go on. Raises TypeError
         for a struct that declares no entity of the service.
         """
-        entity = next((entity for entity in self.entities if entity.model.struct is kind), None)
+        entity = next((entity for entity in self._entities if entity.model.struct is kind), None)
         if entity is None:
             raise TypeError(f"{kind.__name__} is no entity that this service serves.")
-        return Rows(_joined(entity, _OpenTransaction(self.tx)), self.request)
+        return Rows(_joined(entity, _OpenTransaction(self)), self._request)
 
 
 @dataclass(frozen=True)
 class _OpenTransaction:
     """The database as use cases find it inside a transaction: each of their own is a part of it, with its scope."""
 
-    tx: WriteTransaction
+    whole: RowsTransaction
 
     @asynccontextmanager
     async def transaction(self, _: Scope) -> AsyncIterator[WriteTransaction]:
-        async with self.tx.savepoint():
-            yield self.tx
+        async with self.whole.tx.savepoint():
+            yield self.whole.tx
 
     # one statement may be refused by a rule that is asked behind it, as several may
     autocommit = transaction
 
     @asynccontextmanager
     async def read_only(self, _: Scope) -> AsyncIterator[WriteTransaction]:
-        yield self.tx
+        yield self.whole.tx
 
     read_transaction = read_only
 
     async def read(self, _: Scope, question: Callable[[WriteTransaction], Awaitable[Found]]) -> Found:
-        return await question(self.tx)
+        return await question(self.whole.tx)
 
 
 def _joined(entity: EntityAccess, opened: _OpenTransaction) -> EntityAccess:

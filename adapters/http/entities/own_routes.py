@@ -27,8 +27,8 @@ from application.entities.guarded_fields import GuardedFields
 from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRow
 from application.entities.own_transactions import RowsTransaction
 from application.entities.writing import IdempotencyKey, Write
-from application.ports.entities.records import RecordTransaction, Versions
-from application.ports.whole_database import WholeDatabase
+from application.ports.entities.records import Versions
+from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import BadRequest, ServiceUnavailable
 from domain.scope import Caller, OneTenant, Scope
 
@@ -45,15 +45,22 @@ class TenantDatabase:
     entities: tuple[EntityAccess, ...]
     request: StrictRequest
 
-    def read_only(self) -> AbstractAsyncContextManager[RecordTransaction]:
+    def read_only(self) -> AbstractAsyncContextManager[RowsTransaction]:
         """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
-        return self.whole.read_only(self.request.tenant_scope)
+        return self._lent(self.whole.read_only(self.request.tenant_scope))
+
+    def transaction(self) -> AbstractAsyncContextManager[RowsTransaction]:
+        """Commits when it is left, and undoes everything when an error leaves it."""
+        return self._lent(self.whole.transaction(self.request.written_tenant))
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[RowsTransaction]:
-        """Commits when it is left, and undoes everything when an error leaves it."""
-        async with self.whole.transaction(self.request.written_tenant) as tx:
-            yield RowsTransaction(tx, self.entities, OwnRequest(self.request))
+    async def _lent(self, opened: AbstractAsyncContextManager[Transaction]) -> AsyncIterator[RowsTransaction]:
+        async with opened as tx:
+            lent = RowsTransaction(tx, self.entities, OwnRequest(self.request))
+            try:
+                yield lent
+            finally:
+                lent.end()
 
 
 def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:

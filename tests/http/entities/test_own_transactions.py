@@ -131,6 +131,19 @@ async def euros(database: NamedDependency[TenantDatabase]) -> None:
         await tx.rows(Currency).create({"code": "EUR", "name": "Euro"})
 
 
+KEPT: list[Any] = []
+
+
+@post("/own/kept", opt=OPT)
+async def keep(database: NamedDependency[TenantDatabase]) -> None:
+    """Leaves with rows whose connection is another request's from then on."""
+    async with database.transaction() as tx:
+        KEPT[:] = [tx, tx.rows(Product)]
+    async with database.read_only() as read:
+        assert (await read.rows(Product).page()).total == 0
+        KEPT.append(read.rows(Product))
+
+
 class Stranger(Struct):
     name: str
 
@@ -141,7 +154,7 @@ async def strange(database: NamedDependency[TenantDatabase]) -> None:
         tx.rows(Stranger)
 
 
-ROUTES = (kit, live, refused_and_caught, undone, take, swap, euros, strange)
+ROUTES = (kit, live, refused_and_caught, undone, take, swap, euros, keep, strange)
 
 
 @pytest_asyncio.fixture
@@ -207,6 +220,17 @@ async def test_the_transaction_is_one_of_the_callers_tenant(app: TestApp) -> Non
     assert (await app.call("POST", "/own/euros", as_whom="acme")).status_code == 403
     everywhere = await app.call("POST", "/own/kits/KIT-2", as_whom="root in acme", headers={"X-Tenant-Scope": "all"})
     assert everywhere.status_code == 400
+
+
+async def test_what_was_taken_from_a_transaction_ends_with_it(app: TestApp) -> None:
+    await app.call("POST", "/own/kept", as_whom="acme")
+    transaction, rows, read = KEPT
+    for late in (rows.page, read.page, lambda: rows.create(lamp("LATE-1"))):
+        with pytest.raises(RuntimeError, match="has ended"):
+            await late()
+    with pytest.raises(RuntimeError, match="has ended"):
+        _ = transaction.records
+    assert await skus(app) == []
 
 
 async def test_a_repeated_request_is_answered_again(app: TestApp) -> None:
