@@ -1,12 +1,14 @@
 """The console by its keyboard alone: sign-in, grid, form and import; and where the focus is, one sees it."""
 
+import asyncio
 import re
 
 import pytest
-from playwright.async_api import FilePayload, Locator, ViewportSize, expect
+from playwright.async_api import FileChooser, FilePayload, Locator, ViewportSize, expect
 
 from tests.console.conftest import HOSTILE, NARROW, WIDE, Visitor
 from tests.http.app import PASSWORD
+from tests.waiting import HUNG_AFTER
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -77,14 +79,18 @@ async def test_a_form_needs_no_mouse(visitor: Visitor) -> None:
 
 async def test_an_import_needs_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
+    # From the beginning: the browser shows a chooser to nobody where it is asked for one in the same moment.
+    chosen: asyncio.Queue[FileChooser] = asyncio.Queue()
+    page.on("filechooser", chosen.put_nowait)
     await visitor.enter("rows/products/import")
     await expect(page.get_by_role("heading", level=1)).to_be_visible()
     await expect(page.locator(".loading")).to_have_count(0)
     await press_until_focused(visitor, page.locator("input[type=file]"))
-    async with page.expect_file_chooser() as chooser:
-        await page.keyboard.press("Space")
+    await page.keyboard.press("Space")
+    async with asyncio.timeout(HUNG_AFTER):
+        chooser = await chosen.get()
     content = b"name,sku,price\nBy keyboard,KEYS-1,1.50\n"
-    await (await chooser.value).set_files([FilePayload(name="keys.csv", mimeType="text/csv", buffer=content)])
+    await chooser.set_files([FilePayload(name="keys.csv", mimeType="text/csv", buffer=content)])
     await press_until(visitor, "Check without saving")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="1 row would be imported")).to_be_visible()
