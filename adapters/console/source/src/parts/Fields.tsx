@@ -138,12 +138,14 @@ interface CheckListProps {
   change: (chosen: string[]) => void;
   /** Whether a name can be neither chosen nor left out. */
   isFixed?: (name: string) => boolean;
+  hint?: string;
 }
 
-export function CheckList({ legend, all, chosen, change, isFixed }: CheckListProps) {
+export function CheckList({ legend, all, chosen, change, isFixed, hint }: CheckListProps) {
+  const id = useId();
   const names = [...new Set([...all, ...chosen])];
   return (
-    <fieldset class="radios">
+    <fieldset class="radios" aria-describedby={hint && id}>
       <legend>{legend}</legend>
       {names.map((name) => (
         <label class="check" key={name}>
@@ -158,6 +160,11 @@ export function CheckList({ legend, all, chosen, change, isFixed }: CheckListPro
           <bdi>{name}</bdi>
         </label>
       ))}
+      {hint && (
+        <span class="hint small" id={id}>
+          {hint}
+        </span>
+      )}
     </fieldset>
   );
 }

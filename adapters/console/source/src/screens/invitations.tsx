@@ -2,9 +2,9 @@
 
 import { useId, useState } from "preact/hooks";
 import { call } from "../api/api";
-import type { InvitationItem, ReceivedInvitation } from "../api/types";
+import type { InvitationItem, ReceivedInvitation, ListedRoleItem as Role } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList, type Sending } from "../parts/Fields";
+import type { Sending } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, useLoaded } from "../parts/States";
@@ -12,6 +12,7 @@ import { Listed, Pick, Table, Tags, usePaged } from "../parts/Table";
 import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { ago, exactTime, type Key, t } from "../words/words";
+import { mayGive, ofMemberships, RoleList } from "./giving";
 import { PersonName } from "./names";
 
 const STATES: InvitationItem["status"][] = ["pending", "accepted", "declined", "revoked", "expired"];
@@ -24,7 +25,7 @@ const COLOURS: Record<InvitationItem["status"], string> = {
 };
 const nameOf = (status: InvitationItem["status"]) => t(`invitation.${status}` as Key);
 
-export function Invitations({ roles }: { roles: string[] }) {
+export function Invitations({ roles }: { roles: Role[] }) {
   const [status, setStatus] = useState("pending");
   const [isAdding, setAdding] = useState(false);
   const list = usePaged<InvitationItem>("/api/invitations", { status });
@@ -47,7 +48,7 @@ export function Invitations({ roles }: { roles: string[] }) {
       <Listed list={list} empty={<Notice icon="mail" title={t("invitations.none")} />}>
         {(invitations) => <Sent invitations={invitations} reload={list.reload} />}
       </Listed>
-      {isAdding && <Invite roles={roles} onClose={() => setAdding(false)} done={list.reload} />}
+      {isAdding && <Invite roles={ofMemberships(roles)} onClose={() => setAdding(false)} done={list.reload} />}
     </>
   );
 }
@@ -102,9 +103,9 @@ function Sent({ invitations, reload }: { invitations: InvitationItem[]; reload: 
 }
 
 /** One address or many: each on a line of its own, all with the same roles, all or none. */
-function Invite({ roles, onClose, done }: { roles: string[]; onClose: () => void; done: () => Promise<void> }) {
+function Invite({ roles, onClose, done }: { roles: Role[]; onClose: () => void; done: () => Promise<void> }) {
   const [text, setText] = useState("");
-  const [chosen, choose] = useState<string[]>(roles.includes("Member") ? ["Member"] : []);
+  const [chosen, choose] = useState<string[]>(mayGive(roles, "Member") ? ["Member"] : []);
   const emails = text.split(/[\s,;]+/).filter(Boolean);
   async function send(): Promise<void> {
     const items = emails.map((email) => ({ email, roles: chosen }));
@@ -123,7 +124,7 @@ function Invite({ roles, onClose, done }: { roles: string[]; onClose: () => void
       {(sending) => (
         <>
           <Emails text={text} change={setText} emails={emails} sending={sending} />
-          <CheckList legend={t("roles")} all={roles} chosen={chosen} change={choose} />
+          <RoleList roles={roles} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { DomainItem, JoinRequestItem } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList, TextField } from "../parts/Fields";
+import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
@@ -11,6 +11,7 @@ import { Listed, Pick, Table, Tags, usePaged } from "../parts/Table";
 import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { date, type Key, t } from "../words/words";
+import { mayGive, ofMemberships, RoleList } from "./giving";
 import { rolesOf } from "./identity";
 
 export function JoinRequests() {
@@ -149,12 +150,12 @@ interface FormProps {
 }
 
 function DomainForm({ of, onClose, done }: FormProps) {
-  const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
-  const names = (roles.data ?? []).map((role) => role.name);
+  const loaded = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
+  const roles = ofMemberships(loaded.data ?? []);
   const [domain, setDomain] = useState(of?.domain ?? "");
   const [mode, setMode] = useState<string>(of?.mode ?? "request");
   const [picked, choose] = useState<string[] | null>(of?.roles ?? null);
-  const chosen = picked ?? names.filter((name) => name === "Member");
+  const chosen = picked ?? ["Member"].filter((name) => mayGive(roles, name));
   const title = of ? of.domain : t("domains.add");
   return (
     <FormDialog
@@ -182,7 +183,7 @@ function DomainForm({ of, onClose, done }: FormProps) {
             choose={setMode}
             options={MODES.map((name): [string, string] => [name, t(`domains.mode.${name}` as Key)])}
           />
-          <CheckList legend={t("roles")} all={names} chosen={chosen} change={choose} />
+          <RoleList roles={roles} chosen={chosen} change={choose} mayLeaveOut />
         </>
       )}
     </FormDialog>

@@ -2,9 +2,9 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import type { ApiKeyItem, ServiceAccountItem } from "../api/types";
+import type { ApiKeyItem, ListedRoleItem as Role, ServiceAccountItem } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList, TextField } from "../parts/Fields";
+import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, Ready, useLoaded } from "../parts/States";
@@ -14,6 +14,7 @@ import { attempt, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, exactTime, t, time } from "../words/words";
+import { mayGive, RoleList } from "./giving";
 import { endsSoon, rolesOf } from "./identity";
 import { ActiveBadge } from "./members";
 import { Made, NewKey } from "./newkey";
@@ -104,21 +105,23 @@ function NewAccount({ onClose }: { onClose: () => void }) {
             change={setDescription}
             sending={sending}
           />
-          <CheckList
-            legend={t("roles")}
-            all={(roles.data ?? []).map((role) => role.name)}
-            chosen={chosen}
-            change={choose}
-          />
+          <RoleList roles={roles.data ?? []} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>
   );
 }
 
+/** Whether the service lets the caller do this: who changes a program holds all that it may. Without the roles nobody
+ * knows before the service. */
+const mayChange = (action: string, roles: Role[] | null, account: ServiceAccountItem) =>
+  may(`${action}:service-accounts`) &&
+  (!may("read:roles") || (roles !== null && account.roles.every((name) => mayGive(roles, name))));
+
 export function ServiceAccountScreen({ id }: { id: string }) {
   const path = `${BASE}/${encodeURIComponent(id)}`;
   const loaded = useLoaded(async () => (await call<ServiceAccountItem>("GET", path)).data, [path]);
+  const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []).data;
   const change = (of: ServiceAccountItem) =>
     attempt(async () => {
       loaded.set((await call<ServiceAccountItem>("PUT", path, { json: { isActive: !of.isActive } })).data);
@@ -137,12 +140,12 @@ export function ServiceAccountScreen({ id }: { id: string }) {
               name={account.name}
               state={!account.isActive && <span class="badge bad">{t("members.disabled")}</span>}
             >
-              {may("update:service-accounts") && (
+              {mayChange("update", roles, account) && (
                 <button type="button" onClick={() => void change(account)}>
                   {t(account.isActive ? "person.disable" : "person.enable")}
                 </button>
               )}
-              {may("delete:service-accounts") && (
+              {mayChange("delete", roles, account) && (
                 <button type="button" class="quiet-danger" onClick={() => void remove(account)}>
                   <Icon name="trash-2" />
                   {t("delete")}
@@ -152,7 +155,7 @@ export function ServiceAccountScreen({ id }: { id: string }) {
             <p class="muted">
               <bdi>{account.description}</bdi> {account.roles.join(", ")}
             </p>
-            <Keys path={path} />
+            <Keys path={path} mayWrite={mayChange("update", roles, account)} />
           </>
         )}
       </Ready>
@@ -160,7 +163,7 @@ export function ServiceAccountScreen({ id }: { id: string }) {
   );
 }
 
-function Keys({ path }: { path: string }) {
+function Keys({ path, mayWrite }: { path: string; mayWrite: boolean }) {
   const loaded = useLoaded(async () => (await call<ApiKeyItem[]>("GET", `${path}/keys`)).data, [path]);
   const [isAdding, setAdding] = useState(false);
   const [made, setMade] = useState<string | null>(null);
@@ -169,7 +172,7 @@ function Keys({ path }: { path: string }) {
       <div class="row">
         <h2>{t("keys.keys")}</h2>
         <span class="space" />
-        {may("update:service-accounts") && (
+        {mayWrite && (
           <button type="button" class="primary" onClick={() => setAdding(true)}>
             <Icon name="plus" />
             {t("keys.new")}
@@ -179,7 +182,7 @@ function Keys({ path }: { path: string }) {
       <Ready loaded={loaded}>
         {(keys) =>
           keys.length ? (
-            <KeyTable path={path} keys={keys} reload={loaded.reload} made={setMade} />
+            <KeyTable path={path} keys={keys} mayWrite={mayWrite} reload={loaded.reload} made={setMade} />
           ) : (
             <p class="muted">{t("keys.empty")}</p>
           )
@@ -196,11 +199,12 @@ function Keys({ path }: { path: string }) {
 interface KeysProps {
   path: string;
   keys: ApiKeyItem[];
+  mayWrite: boolean;
   reload: () => Promise<void>;
   made: (text: string) => void;
 }
 
-function KeyTable({ path, keys, reload, made }: KeysProps) {
+function KeyTable({ path, keys, mayWrite, reload, made }: KeysProps) {
   async function rotate(key: ApiKeyItem): Promise<void> {
     if (!(await ask(t("keys.rotate.title", { name: key.name }), t("keys.rotate.text"), t("keys.rotate"), false)))
       return;
@@ -242,7 +246,7 @@ function KeyTable({ path, keys, reload, made }: KeysProps) {
           isUnseen: true,
           class: "numeric",
           cell: (key) =>
-            may("update:service-accounts") && (
+            mayWrite && (
               <>
                 <button type="button" class="plain" onClick={() => void rotate(key)}>
                   {t("keys.rotate")}

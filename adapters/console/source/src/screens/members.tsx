@@ -3,8 +3,8 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
-import type { UserDetail, UserItem } from "../api/types";
-import { CheckList, TextField } from "../parts/Fields";
+import type { ListedRoleItem as Role, UserDetail, UserItem } from "../api/types";
+import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Notice, useLoaded } from "../parts/States";
@@ -14,6 +14,7 @@ import { toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
 import { may } from "../session/session";
 import { date, type Key, t } from "../words/words";
+import { RoleList } from "./giving";
 import { rolesOf } from "./identity";
 import { Invitations } from "./invitations";
 import { JoinRequests } from "./joining";
@@ -26,8 +27,8 @@ export function Members() {
   const asked = query.value.get("tab");
   const tab = tabs.find(([name]) => name === asked)?.[0] ?? "";
   const [isAdding, setAdding] = useState(false);
-  const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
-  const names = (roles.data ?? []).map((role) => role.name);
+  const loaded = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []);
+  const roles = loaded.data ?? [];
   return (
     <>
       <Head title={t("members")}>
@@ -48,13 +49,13 @@ export function Members() {
         </div>
       )}
       {tab === "invitations" ? (
-        <Invitations roles={names} />
+        <Invitations roles={roles} />
       ) : tab === "joining" ? (
         <JoinRequests />
       ) : (
-        <MemberList roles={names} />
+        <MemberList roles={roles.map((role) => role.name)} />
       )}
-      {isAdding && <NewMember roles={names} onClose={() => setAdding(false)} />}
+      {isAdding && <NewMember roles={roles} onClose={() => setAdding(false)} />}
     </>
   );
 }
@@ -124,7 +125,7 @@ export function People<T extends UserItem>({ users, action }: PeopleProps<T>) {
   return <Table rows={users} columns={columns} />;
 }
 
-function NewMember({ roles, onClose }: { roles: string[]; onClose: () => void }) {
+function NewMember({ roles, onClose }: { roles: Role[]; onClose: () => void }) {
   const [form, setForm] = useState({ email: "", fullName: "", password: "" });
   const [chosen, choose] = useState<string[]>([]);
   const [isMailed, setMailed] = useState(false);
@@ -167,7 +168,7 @@ function NewMember({ roles, onClose }: { roles: string[]; onClose: () => void })
             sending={sending}
             required
           />
-          <CheckList legend={t("roles")} all={roles} chosen={chosen} change={choose} />
+          <RoleList roles={roles} chosen={chosen} change={choose} />
           <label class="check">
             <input type="checkbox" checked={isMailed} onChange={() => setMailed(!isMailed)} />
             {t("members.welcome")}

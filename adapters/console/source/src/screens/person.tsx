@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { HeldPermission, ListedRoleItem as Role, UserDetail } from "../api/types";
 import { ask } from "../parts/Dialog";
-import { CheckList, Summary, TextField, useTexts } from "../parts/Fields";
+import { Summary, TextField, useTexts } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
 import { Tags } from "../parts/Table";
@@ -13,6 +13,7 @@ import { useUnsaved } from "../parts/unsaved";
 import { gone } from "../session/routes";
 import { may, userId } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
+import { RoleList } from "./giving";
 import { permissionsOf, rolesOf, wider } from "./identity";
 import { Sessions } from "./sessions";
 
@@ -147,13 +148,7 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
         {field("email", t("email"), { type: "email", disabled: !user.may.disable })}
         {field("phoneNumber", t("phone"), { type: "tel" })}
       </div>
-      <CheckList
-        legend={t("person.roles")}
-        all={roles.map((role) => role.name)}
-        chosen={chosen}
-        change={choose}
-        isFixed={(name) => !mayGive || roles.some((role) => role.name === name && !role.permissions.every(may))}
-      />
+      <RoleList legend={t("person.roles")} roles={roles} chosen={chosen} change={choose} isReading={!mayGive} />
       {mayGive && (
         <p>
           <button type="submit" class="primary" disabled={sending.isBusy}>
