@@ -1,5 +1,6 @@
 """Passkeys in the console, with the virtual authenticator of Chromium: made, used, asked for anew, removed."""
 
+import re
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -188,3 +189,26 @@ async def test_where_a_tenant_demands_a_passkey_it_is_made_while_signing_in(visi
     await expect(page.get_by_role("dialog", name="Recovery codes")).to_be_visible()
     await page.get_by_role("dialog").get_by_role("button", name="Close").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
+
+
+async def test_a_passkey_that_is_refused_is_told_as_a_passkey(visitor: Visitor, device: Device) -> None:
+    page, app = visitor.page, visitor.service.app
+    await enter_as_new(visitor, "former@acme.example")
+    await make_passkey(visitor, "Laptop")
+    await page.get_by_role("button", name="Sign out", exact=True).click()
+    await device.chooses(False)
+    error = {"isSuccess": False, "errorCode": "INVALID_CREDENTIALS", "errorMessage": "Wrong.", "errors": []}
+    await page.route("**/console/session", lambda route: route.fulfill(status=401, json=error))
+    visitor.service.let_time_pass()
+    await device.chooses(True)
+    await page.get_by_role("button", name="Sign in with a passkey").click()
+    await expect(page.get_by_role("alert")).to_have_text(re.compile("^No account takes this passkey"))
+    await page.unroute("**/console/session")
+    # the device keeps a passkey that the account has no more
+    await visitor.service.renew_tokens()
+    users = (await app.call("GET", "/api/users?search=former", as_whom="acme")).json()["items"]
+    removed = await app.call("DELETE", f"/api/users/{users[0]['id']}/factors", as_whom="acme")
+    assert removed.status_code == 200, removed.text
+    visitor.service.let_time_pass()
+    await page.get_by_role("button", name="Sign in with a passkey").click()
+    await expect(page.get_by_role("alert")).to_have_text(re.compile("^Passkey: "))

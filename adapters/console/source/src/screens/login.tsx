@@ -22,7 +22,7 @@ import {
   showCode,
   state,
 } from "../session/session";
-import { chooseLanguage, LANGUAGES, language, t } from "../words/words";
+import { chooseLanguage, type Key, LANGUAGES, language, t } from "../words/words";
 import { useOffer } from "./offer";
 
 const email = signal("");
@@ -74,8 +74,8 @@ interface Work<T = string> {
   run: (event?: Event, argument?: T) => Promise<void>;
 }
 
-/** Runs a form's work once at a time and keeps what went wrong. */
-function useWork<T = string>(work: (argument?: T) => Promise<void>): Work<T> {
+/** Runs a form's work once at a time and keeps what went wrong; `refused` tells that what was shown opens no account. */
+function useWork<T = string>(work: (argument?: T) => Promise<void>, refused: Key = "login.wrong"): Work<T> {
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState("");
   async function run(event?: Event, argument?: T): Promise<void> {
@@ -86,22 +86,32 @@ function useWork<T = string>(work: (argument?: T) => Promise<void>): Work<T> {
     try {
       await work(argument);
     } catch (problem) {
-      setError(loginError(problem));
+      setError(loginError(problem, refused));
     }
     setBusy(false);
   }
   return { isBusy, error, run };
 }
 
-function loginError(error: unknown): string {
+/** What the steps call the fields of their requests: nobody types a ticket, a state or what a passkey answers. */
+const NAMES: Record<string, Key> = {
+  email: "email",
+  password: "password",
+  code: "mfa.code",
+  ticket: "login.title",
+  state: "login.title",
+  response: "passkey",
+};
+
+function loginError(error: unknown, refused: Key): string {
   if (!(error instanceof ApiError)) return errorText(error);
-  if (error.code === "INVALID_CREDENTIALS") return t("login.wrong");
+  if (error.code === "INVALID_CREDENTIALS") return t(refused);
   if (error.code === "ACCOUNT_LOCKED") return t("login.locked");
   if (error.code === "EMAIL_NOT_CONFIRMED") return t("login.unconfirmed");
   const [wrong] = error.fields;
   if (!wrong) return errorText(error);
-  const names: Record<string, string> = { email: t("email"), password: t("password"), code: t("mfa.code") };
-  return `${names[wrong.field] ?? wrong.field}: ${wrong.message}`;
+  const name = NAMES[wrong.field];
+  return `${name ? t(name) : wrong.field}: ${wrong.message}`;
 }
 
 interface StepProps {
@@ -179,7 +189,7 @@ const EmailInput = ({ autocomplete = "username", onFocus }: { autocomplete?: str
 function Password({ forgotten }: { forgotten: () => void }) {
   const [password, setPassword] = useState("");
   const work = useWork(() => login(email.value.trim(), password));
-  const passkey = useWork<Shown>(async (shown) => passkeyLogin(shown ?? (await choosePasskey())));
+  const passkey = useWork<Shown>(async (shown) => passkeyLogin(shown ?? (await choosePasskey())), "passkey.wrong");
   const offer = useOffer((shown) => passkey.run(undefined, shown));
   return (
     <Step
@@ -225,7 +235,7 @@ const CodeInput = (props: CodeProps) => (
 function SecondFactor({ methods }: { methods: string[] }) {
   const [code, setCode] = useState("");
   const work = useWork(() => showCode(code));
-  const passkey = useWork(passkeySecond);
+  const passkey = useWork(passkeySecond, "passkey.wrong");
   const hasCode = methods.some((method) => method !== "passkey");
   return (
     <Step
