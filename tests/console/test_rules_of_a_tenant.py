@@ -1,5 +1,7 @@
 """What a tenant's administrators decide in the console: security, owners, factors of others, keys that end."""
 
+import re
+
 import pytest
 from playwright.async_api import expect
 
@@ -84,11 +86,18 @@ async def test_a_person_is_offered_what_the_service_does_alone(visitor: Visitor)
     await visitor.enter(f"people/{people['owner']}", "chief@guild.example")
     await expect(page.get_by_label("Phone")).to_be_enabled()
     await expect(page.get_by_label("E-mail")).to_be_disabled()
+    await expect(page.get_by_label("E-mail")).to_have_accessible_description(re.compile("Only owners and super-admins"))
+    assert await violations(visitor) == []
     for name in ("Disable", "Reset second factors", "Remove"):
         await expect(page.get_by_role("button", name=name)).to_have_count(0)
+    await visitor.enter(f"people/{people['chief']}", "staff@guild.example")
+    await expect(page.get_by_label("E-mail")).to_be_disabled()
+    await expect(page.get_by_text("You may not change this account")).to_be_visible()
     await visitor.enter(f"people/{clerk}", "staff@guild.example")
     for name in ("Disable", "Reset second factors", "Remove"):
         await expect(page.get_by_role("button", name=name)).to_be_visible()
+    await expect(page.get_by_label("E-mail")).to_be_enabled()
+    await expect(page.get_by_label("E-mail")).to_have_accessible_description("")
     await expect(page.get_by_label("Clerk")).to_be_enabled()
     # nobody gives a role that holds more than they do
     await expect(page.get_by_label("Admin", exact=True)).to_be_disabled()

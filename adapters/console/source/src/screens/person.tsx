@@ -145,9 +145,15 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
       <Summary sending={sending} />
       <div class="form">
         {field("fullName", t("name"))}
-        {field("email", t("email"), { type: "email", disabled: !user.may.disable })}
+        {field("email", t("email"), {
+          type: "email",
+          disabled: !user.may.disable,
+          // who may change the account but not its address has an owner before them
+          hint: user.may.change && !user.may.disable ? t("person.email.owner") : undefined,
+        })}
         {field("phoneNumber", t("phone"), { type: "tel" })}
       </div>
+      {mayGive && !user.may.change && <p class="muted">{t("person.beyond")}</p>}
       <RoleList legend={t("person.roles")} roles={roles} chosen={chosen} change={choose} isReading={!mayGive} />
       {mayGive && (
         <p>
