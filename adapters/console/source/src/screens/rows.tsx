@@ -23,9 +23,13 @@ import { t } from "../words/words";
 
 export function RowsScreen({ plural }: { plural: string }) {
   const entity = entityOf(plural);
-  if (!entity) return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  const isDeletedAsked = query.value.get("includeDeleted") === "true";
+  if (!entity || (isDeletedAsked && !maySeeDeleted(entity)))
+    return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
   return <Rows key={`${plural} ${scope.value?.id}`} entity={entity} />;
 }
+
+const maySeeDeleted = ({ has, may }: Entity) => has.softDelete && may.delete;
 
 /** The next order of a column: ascending, descending, none. With Shift the column is added to those before. */
 export function sortedBy(view: View, field: Field, isAdded: boolean): View["sort"] {
@@ -140,7 +144,7 @@ interface MoreProps extends Change {
 }
 
 function MoreMenu({ entity, view, change, show }: MoreProps) {
-  const mayDeleted = entity.has.softDelete && (entity.may.delete || entity.may.purge);
+  const mayDeleted = maySeeDeleted(entity);
   if (!entity.may.import && !entity.may.export && !mayDeleted) return null;
   return (
     <Menu label={t("more")} icon="ellipsis" hideText>
