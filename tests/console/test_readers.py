@@ -1,5 +1,7 @@
 """People who may only read, and little: each opens every screen, is refused nothing and offered nothing to write."""
 
+from typing import Literal
+
 import pytest
 from playwright.async_api import expect
 
@@ -94,7 +96,7 @@ async def offered(visitor: Visitor, screen: str) -> list[str]:
     main = page.get_by_role("main")
     for menu in await main.get_by_role("button", name="More", exact=True).all():
         await menu.click()
-    roles = ("button", "link")
+    roles: tuple[Literal["button", "link"], ...] = ("button", "link")
     found = [
         f"offers {name}"
         for name in WRITES
