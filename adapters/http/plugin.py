@@ -247,7 +247,7 @@ def _ensure_served_once(router: Router) -> None:
     if mistakes:
         # Litestar gives each handler an OPTIONS of its own: that is only told where nothing else is served twice.
         others = [mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")]
-        raise ServedTwice(others or mistakes)
+        raise ServedTwice(others or [f"{mistake}: all handlers of a path belong to one router" for mistake in mistakes])
 
 
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]

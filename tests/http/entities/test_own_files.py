@@ -154,7 +154,7 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
                 "@route('/own', http_method=['OPTIONS', 'GET'], opt=RULES)\nasync def both() -> str: ...\n"
                 "own = (options, both)"
             ),
-            "OPTIONS /own is served twice",
+            "OPTIONS /own is served twice: all handlers of a path belong to one router",
         ),
         ("@websocket('/own', opt=RULES)\nasync def own(socket: WebSocket) -> None: ...", r"own is a WebSocket or ASGI"),
         (
