@@ -20,7 +20,7 @@ from litestar.types import ControllerRouterHandler
 
 from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
 from adapters.http.docs.schemas import ExactSchemas
-from adapters.http.entities.own_routes import cache_key_of_caller, own_router
+from adapters.http.entities.own_routes import cache_key_of_caller, kept_dependencies, own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.identity.router import identity_router
 from adapters.http.operations.server_timing import ServerTiming, WorkTiming
@@ -144,6 +144,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         opt = handler.opt
         if "policy" not in opt or "limit" not in opt:
             raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
+        if kept := ", ".join(kept_dependencies(handler)):
+            raise NoPolicy(f"{handler} takes {kept}, which use_cache keeps from one request for all callers")
         judges_query = not opt["any_query"] and not _reads_query(opt.get("parameters", ()))
         # two functions of users' own may have one name, a method and path have one function
         # and Litestar calls its document by a random name that every start makes anew

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import pytest
 from litestar import Litestar, Request, WebSocket, get, post, websocket
 from litestar.config.cors import CORSConfig
-from litestar.datastructures import CacheControlHeader
+from litestar.datastructures import CacheControlHeader, State
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
@@ -298,3 +298,25 @@ async def test_no_shared_cache_may_store_what_needs_a_token(app: TestApp) -> Non
     assert {path: answer.headers.get_list("cache-control") for path, answer in answers.items()} == {
         path: [said] for path, said in expected.items()
     }
+
+
+async def kept(state: State) -> list[str]:
+    return list(state)
+
+
+async def kept_too(kept: NamedDependency[list[str]]) -> int:
+    return len(kept)
+
+
+GIVEN = {"kept": Provide(kept, use_cache=True), "kept_too": Provide(kept_too, use_cache=True)}
+
+
+@get("/own/kept", dependencies=GIVEN, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def with_kept(kept_too: NamedDependency[int]) -> int:
+    return kept_too
+
+
+async def test_what_is_made_of_the_application_s_state_may_be_kept(app: TestApp) -> None:
+    async with client_of(hosting(app, with_kept)) as client:
+        answer = await client.get("/own/kept", headers={"Authorization": f"Bearer {app.tokens['acme']}"})
+    assert answer.status_code == 200

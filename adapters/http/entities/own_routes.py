@@ -1,7 +1,7 @@
 """Handlers of a user's own: their router, and what they get and answer with."""
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,6 +10,7 @@ import msgspec
 from litestar import Request, Router
 from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
+from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 from litestar.response.base import ASGIResponse
 from litestar.routes import HTTPRoute
@@ -111,6 +112,25 @@ def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
         return (given or request.app.response_cache_config.key_builder)(request)
 
     return key
+
+
+def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
+    """Dependencies of a handler that ``use_cache`` keeps for all callers, though they are made from one's request.
+
+    ``state`` is the application's own and fine, and so is what is kept itself.
+    """
+    dependencies, seen = handler.resolve_dependencies(), set[str]()
+    waiting = list(handler.parsed_fn_signature.parameters)
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in dependencies:
+            continue
+        seen.add(name)
+        made_from = dependencies[name].parsed_fn_signature.parameters
+        waiting += made_from
+        lasting = {"state", *(other for other, given in dependencies.items() if given.use_cache)}
+        if dependencies[name].use_cache and made_from.keys() - lasting:
+            yield name
 
 
 def argument_name(plural: str) -> str:

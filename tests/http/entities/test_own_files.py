@@ -111,7 +111,8 @@ async def test_a_bundle_is_stored_as_a_whole(shop: TestApp) -> None:
 
 
 BEGINNING = """
-from litestar import WebSocket, asgi, get, post, route, websocket
+from litestar import Request, WebSocket, asgi, get, post, route, websocket
+from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath
 from litestar.types import Receive, Scope, Send
 from uuid import UUID
@@ -155,6 +156,16 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
                 "own = (options, both)"
             ),
             "OPTIONS /own is served twice: all handlers of a path belong to one router",
+        ),
+        (
+            (
+                "async def whose(request: Request) -> str: ...\n"
+                "async def words(whose: NamedDependency[str]) -> str: ...\n"
+                "GIVEN = {'whose': Provide(whose, use_cache=True), 'words': Provide(words)}\n"
+                "@get('/own', opt=RULES, dependencies=GIVEN)\n"
+                "async def own(words: NamedDependency[str]) -> str: ..."
+            ),
+            "own takes whose, which use_cache keeps from one request for all callers",
         ),
         ("@websocket('/own', opt=RULES)\nasync def own(socket: WebSocket) -> None: ...", r"own is a WebSocket or ASGI"),
         (
