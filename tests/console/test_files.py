@@ -1,5 +1,6 @@
 """Files of every kind in the import: their columns are shown before anything is sent, and mapped to fields."""
 
+import asyncio
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 import xlsxwriter
-from playwright.async_api import expect
+from playwright.async_api import FilePayload, Route, expect
 
 from tests.console.conftest import HOSTILE, Visitor
 from tests.console.test_accessibility import violations
@@ -139,3 +140,46 @@ async def test_groups_count_as_one_column_and_a_broken_file_goes_by_its_names(vi
         await expect(page.get_by_text("The first row of the file names its columns")).to_be_visible()
         await page.get_by_role("button", name="Check without saving").click()
         await expect(page.get_by_role("alert")).to_be_visible()
+
+
+async def test_nothing_of_an_import_changes_while_it_runs(visitor: Visitor) -> None:
+    page, asked, may_go_on = visitor.page, list[str](), asyncio.Event()
+
+    async def wait(route: Route) -> None:
+        asked.append(route.request.url)
+        await may_go_on.wait()
+        await route.continue_()
+
+    await page.route("**/api/products/import", wait)
+    await visitor.enter("rows/products/import")
+    chooser = page.locator("input[type=file]")
+    lines = ["name,sku,price", *(f"Bulk {number},BULK-{number},1.50" for number in range(10_000))]
+    rows = FilePayload(name="rows.csv", mimeType="text/csv", buffer="\n".join(lines).encode())
+    await chooser.set_input_files([rows])
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(chooser).to_be_disabled()
+    await expect(page.get_by_label("Field for the column sku")).to_be_disabled()
+    await expect(page.get_by_label("All rows or none")).to_be_disabled()
+    assert await violations(visitor) == []
+    may_go_on.set()
+    await expect(page.get_by_role("button", name="Import 10,000 rows")).to_be_enabled()
+    await expect(chooser).to_be_enabled()
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("empty.csv", b"", "The file is empty"),
+        ("blank.csv", b"\n\n", "The file is empty"),
+        ("empty.xlsx", b"", "The file is empty"),
+        ("picture.csv", b"\x89PNG\r\n\x1a\n\x00\xff", "bytes that are no utf-8"),
+    ],
+)
+async def test_a_file_without_rows_says_so(visitor: Visitor, name: str, content: bytes, reason: str) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files([FilePayload(name=name, mimeType="", buffer=content)])
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(page.get_by_role("alert")).to_contain_text(reason)
+    await expect(page.get_by_role("button", name="Import", exact=True)).to_be_disabled()

@@ -39,6 +39,7 @@ function Import({ entity }: { entity: Entity }) {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
   const once = useRef(new Once());
+  const looked = useRef<File | null>(null);
 
   useEffect(() => {
     setHead(null);
@@ -49,7 +50,9 @@ function Import({ entity }: { entity: Entity }) {
   useEffect(() => setOutcome(null), [mapped, options]);
 
   async function look(at: File, sheet?: string): Promise<void> {
+    looked.current = at;
     const read = await headOf(at, sheet);
+    if (looked.current !== at) return; // another file was chosen meanwhile
     setHead(read);
     setMapped(read ? guessed(entity, read.names) : {});
   }
@@ -86,9 +89,10 @@ function Import({ entity }: { entity: Entity }) {
       <div class="head">
         <Title name={t("import")}>{t("import.title", { name: entity.title })}</Title>
       </div>
-      <FilePicker file={file} choose={setFile} />
+      <FilePicker file={file} choose={setFile} isFixed={isBusy} />
       {file && (
-        <>
+        // what is checked is what the import then does: nothing of it is changed meanwhile
+        <fieldset class="whole" disabled={isBusy}>
           {head?.sheets && head.sheets.length > 1 && (
             <label class="field pick">
               <span>{t("import.sheet")}</span>
@@ -136,7 +140,7 @@ function Import({ entity }: { entity: Entity }) {
             {isBusy && <span role="status">{t("import.busy")}</span>}
           </div>
           {outcome && <Report entity={entity} {...outcome} name={file.name} />}
-        </>
+        </fieldset>
       )}
     </>
   );

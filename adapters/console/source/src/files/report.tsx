@@ -8,7 +8,13 @@ import { href } from "../session/routes";
 import { t } from "../words/words";
 import { download } from "./Export";
 
-export function FilePicker({ file, choose }: { file: File | null; choose: (file: File) => void }) {
+interface PickerProps {
+  file: File | null;
+  choose: (file: File) => void;
+  isFixed: boolean;
+}
+
+export function FilePicker({ file, choose, isFixed }: PickerProps) {
   const [isOver, setOver] = useState(false);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button within
@@ -20,7 +26,7 @@ export function FilePicker({ file, choose }: { file: File | null; choose: (file:
         event.preventDefault();
         setOver(false);
         const dropped = event.dataTransfer?.files[0];
-        if (dropped) choose(dropped);
+        if (dropped && !isFixed) choose(dropped);
       }}
     >
       <Icon name="upload" />
@@ -36,6 +42,7 @@ export function FilePicker({ file, choose }: { file: File | null; choose: (file:
         <input
           type="file"
           class="unseen"
+          disabled={isFixed}
           accept=".csv,.tsv,.txt,.xlsx,.parquet"
           onChange={(event) => {
             const chosen = event.currentTarget.files?.[0];
