@@ -106,7 +106,13 @@ async def offered(visitor: Visitor, screen: str) -> list[str]:
     return found + [f"tells {text!r}" for text in told] + ["has a form to fill"] * bool(is_filled)
 
 
-@pytest.mark.parametrize("name", READERS)
+EACH_TIME = ("products", "users and invitations")
+"""Those that `make end-to-end` takes; each opens all screens in eleven seconds, and `make long` takes the others."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in EACH_TIME else pytest.mark.long) for name in READERS]
+)
 async def test_readers_open_every_screen_and_are_refused_nothing(visitor: Visitor, name: str) -> None:
     page, app = visitor.page, visitor.service.app
     permissions, links = READERS[name]
