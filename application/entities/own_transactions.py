@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
@@ -39,7 +39,8 @@ class RowsTransaction:
 
     @property
     def records(self) -> Records:
-        return self.tx.records
+        _ = self.tx  # raises at once where it has ended
+        return cast(Records, _LentRecords(self))
 
     def rows(self, kind: type[E]) -> Rows[E]:
         """Rows of an entity, read and written in this transaction: ``await tx.rows(Product).create(…)``.
@@ -51,6 +52,16 @@ class RowsTransaction:
         if entity is None:
             raise TypeError(f"{kind.__name__} is no entity that this service serves.")
         return Rows(_joined(entity, _OpenTransaction(self)), self._request)
+
+
+@dataclass(frozen=True)
+class _LentRecords:
+    """Records whose methods end with the transaction."""
+
+    whole: RowsTransaction
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.whole.tx.records, name)
 
 
 @dataclass(frozen=True)

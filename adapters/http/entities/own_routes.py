@@ -82,17 +82,15 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
 
 
 def methods_and_paths(router: Router) -> list[str]:
-    """What a router serves, as ``GET /api/stock/low``; of handlers that are not of HTTP, and are refused, the path."""
+    """What a router serves by path, as ``GET /api/stock/low``; handlers that are not of HTTP have been refused."""
     served: list[str] = []
+    routes = [route for route in router.routes if isinstance(route, HTTPRoute)]
     # Litestar keeps the paths of a handler in a set, whose order differs from start to start.
-    for route in sorted(router.routes, key=lambda route: route.path_format):
-        if isinstance(route, HTTPRoute):
-            # Litestar adds a handler of OPTIONS to each path, which nobody wrote.
-            handlers = [handler for handler in route.route_handlers if handler.http_methods != {"OPTIONS"}]
-            methods = sorted(method for handler in handlers for method in handler.http_methods)
-            served += [f"{method} {route.path_format}" for method in methods]
-        else:
-            served.append(route.path_format)
+    for route in sorted(routes, key=lambda route: route.path_format):
+        # Litestar adds a handler of OPTIONS to each path, which nobody wrote.
+        handlers = [handler for handler in route.route_handlers if handler.http_methods != {"OPTIONS"}]
+        methods = sorted(method for handler in handlers for method in handler.http_methods)
+        served += [f"{method} {route.path_format}" for method in methods]
     return served
 
 
@@ -120,6 +118,7 @@ def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
     ``state`` is the application's own and fine, and so is what is kept itself.
     """
     dependencies, seen = handler.resolve_dependencies(), set[str]()
+    lasting = {"state", *(name for name, given in dependencies.items() if given.use_cache)}
     waiting = list(handler.parsed_fn_signature.parameters)
     while waiting:
         name = waiting.pop()
@@ -128,7 +127,6 @@ def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
         seen.add(name)
         made_from = dependencies[name].parsed_fn_signature.parameters
         waiting += made_from
-        lasting = {"state", *(other for other, given in dependencies.items() if given.use_cache)}
         if dependencies[name].use_cache and made_from.keys() - lasting:
             yield name
 

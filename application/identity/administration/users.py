@@ -317,6 +317,7 @@ class UserAdministration:
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
         factors_locked_until = await tx.attempts.locked_until(guesses_of(user.id), self.clock.now())
         sees_all = caller.acts_for_all or caller.is_super_admin
+        own = await tx.users.state(caller.user_id) if _owned(state) else None  # asked about owners alone
         return UserDetail(
             **item_fields(user, (role.name for role in roles_in_scope(caller, state))),
             phone_number=user.phone_number,
@@ -333,7 +334,7 @@ class UserAdministration:
                 for membership in state.memberships
                 if sees_all or membership.tenant_id == caller.tenant_id
             ],
-            may=account_rights(caller, state, await tx.users.state(caller.user_id)),
+            may=account_rights(caller, state, own),
         )
 
 

@@ -138,7 +138,7 @@ KEPT: list[Any] = []
 async def keep(database: NamedDependency[TenantDatabase]) -> None:
     """Leaves with rows whose connection is another request's from then on."""
     async with database.transaction() as tx:
-        KEPT[:] = [tx, tx.rows(Product)]
+        KEPT[:] = [tx, tx.rows(Product), tx.records]
     async with database.read_only() as read:
         assert (await read.rows(Product).page()).total == 0
         KEPT.append(read.rows(Product))
@@ -224,12 +224,14 @@ async def test_the_transaction_is_one_of_the_callers_tenant(app: TestApp) -> Non
 
 async def test_what_was_taken_from_a_transaction_ends_with_it(app: TestApp) -> None:
     await app.call("POST", "/own/kept", as_whom="acme")
-    transaction, rows, read = KEPT
+    transaction, rows, records, read = KEPT
     for late in (rows.page, read.page, lambda: rows.create(lamp("LATE-1"))):
         with pytest.raises(RuntimeError, match="has ended"):
             await late()
     with pytest.raises(RuntimeError, match="has ended"):
         _ = transaction.records
+    with pytest.raises(RuntimeError, match="has ended"):
+        await records.current(rows.model, [])
     assert await skus(app) == []
 
 
