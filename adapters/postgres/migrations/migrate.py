@@ -114,7 +114,7 @@ async def write_migration(
         limit_waiting(True)
         # What other files change is there while this one is written, and is rolled back with everything else.
         commands.upgrade("heads")
-        attributes["first"] = renames(connection, registry, renamed)
+        attributes["first"] = renames(connection, registry, metadata, renamed)
         ensure_possible(connection, registry)
         # in front of everything else, and behind the renames: the columns have their new names and their old values
         attributes["first"] = [
@@ -131,7 +131,7 @@ async def write_migration(
         ]
         attributes["notes"] += [
             *_joined(folders[-1]),
-            *offers(connection, registry),
+            *offers(connection, registry, metadata),
             *misfits(connection, registry, kept),
         ]
         return _revision(commands, message, folders)

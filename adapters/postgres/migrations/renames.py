@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 from msgspec import Struct, defstruct, structs
-from sqlalchemy import Connection, Inspector
+from sqlalchemy import Connection, Inspector, MetaData
 
 from adapters.postgres.migrations.operations import IN_HISTORIES, Rename, Renamed, rename_statement
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
 from adapters.postgres.schema.copies import is_name_of_copy
 from adapters.postgres.schema.parts import is_name_of_part
-from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 
 _OURS = frozenset({"alembic_version"})
@@ -36,11 +35,14 @@ class _Named(Struct, frozen=True):
         return re.search(rf"\b{re.escape(column)}\b", self.text) is not None
 
 
-def renames(connection: Connection, registry: Registry, spoken: Sequence[str]) -> list[Rename]:
-    """Operations for ``code=sku``, ``books.code=sku`` and ``books=titles``. Raises MigrationRefused."""
+def renames(connection: Connection, registry: Registry, metadata: MetaData, spoken: Sequence[str]) -> list[Rename]:
+    """Operations for ``code=sku``, ``books.code=sku`` and ``books=titles``. Raises MigrationRefused.
+
+    ``metadata`` describes all tables that are declared, as ``metadata_for`` makes it.
+    """
     found: list[Rename] = []
     for spec in spoken:
-        made = list(_made(sa.inspect(connection), registry, spec))
+        made = list(_made(sa.inspect(connection), registry, metadata, spec))
         if not made:
             raise MigrationRefused(
                 f"--rename {spec} names no field or entity that goes while the other comes: write it as old=new, or as "
@@ -55,7 +57,7 @@ def renames(connection: Connection, registry: Registry, spoken: Sequence[str]) -
     return found
 
 
-def offers(connection: Connection, registry: Registry) -> Iterator[str]:
+def offers(connection: Connection, registry: Registry, metadata: MetaData) -> Iterator[str]:
     """Notes on what goes while something similar comes, with the number of rows that stay behind."""
     inspector = sa.inspect(connection)
     tables = set(inspector.get_table_names())
@@ -69,7 +71,7 @@ def offers(connection: Connection, registry: Registry) -> Iterator[str]:
                     f"same field, take the file back and add: --rename {model.table}.{old}={field}"
                 )
         else:
-            for old in _similar_tables(inspector, registry, model):
+            for old in _similar_tables(inspector, metadata, model):
                 rows = row_count(connection, old)
                 # the first migrations make the tables of the example, which a project need not serve
                 if not rows and old in _EXAMPLES:
@@ -84,7 +86,7 @@ def _stay(rows: int) -> str:
     return f"the values of {rows} rows stay behind" if rows != 1 else "the value of 1 row stays behind"
 
 
-def _made(inspector: Inspector, registry: Registry, spec: str) -> Iterator[Rename]:
+def _made(inspector: Inspector, registry: Registry, metadata: MetaData, spec: str) -> Iterator[Rename]:
     left, _, new = (part.strip() for part in spec.partition("="))
     entity, _, old = left.rpartition(".")
     tables = set(inspector.get_table_names())
@@ -93,22 +95,22 @@ def _made(inspector: Inspector, registry: Registry, spec: str) -> Iterator[Renam
             if (
                 not entity
                 and new in (model.table, model.plural)
-                and old.replace("-", "_") in _undeclared(inspector, registry)
+                and old.replace("-", "_") in _undeclared(inspector, metadata)
             ):
                 yield from _table(inspector, old.replace("-", "_"), model)
         elif entity in ("", model.table, model.plural):
             field = _by_either_name(model, new)
             if field in _new(inspector, model) and old in _gone(inspector, model):
-                yield from _field(inspector, registry, model, old, field)
+                yield from _field(inspector, metadata, model, old, field)
 
 
-def _field(inspector: Inspector, registry: Registry, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
+def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
     yield Rename("column", model.table, old, new)
     for copy in _stored(inspector, model.table):
         # names of long ones end with a checksum: autogenerate makes those anew
         if is_name_of_copy(copy) and copy.partition("$")[0] == old:
             yield Rename("column", model.table, copy, copy.replace(old, new, 1))
-    wanted = _names_of(metadata_for(registry).tables[model.table])
+    wanted = _names_of(metadata.tables[model.table])
     for thing in _named_things(inspector, model.table):
         # names of long ones end with a checksum: those are made anew by autogenerate
         places = list(re.finditer(rf"(?<=_){re.escape(old)}(?=_|$)", thing.name)) if thing.tells_of(old) else []
@@ -185,8 +187,8 @@ def _new(inspector: Inspector, model: EntityModel) -> list[str]:
     return [field.name for field in model.declared if field.name not in stored]
 
 
-def _undeclared(inspector: Inspector, registry: Registry) -> list[str]:
-    known = set(metadata_for(registry).tables) | _OURS
+def _undeclared(inspector: Inspector, metadata: MetaData) -> list[str]:
+    known = set(metadata.tables) | _OURS
     return sorted(name for name in inspector.get_table_names() if name not in known and not is_name_of_part(name))
 
 
@@ -197,9 +199,9 @@ def _pairs(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]
     yield from ((old, field) for field in new for old in gone if _are_alike(old, field))
 
 
-def _similar_tables(inspector: Inspector, registry: Registry, model: EntityModel) -> Iterator[str]:
+def _similar_tables(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[str]:
     names = {field.name for field in model.declared}
-    for table in _undeclared(inspector, registry):
+    for table in _undeclared(inspector, metadata):
         stored = set(_stored(inspector, table)) - (_declared(model) - names)
         if names and _share(names, stored) >= _ALIKE:
             yield table

@@ -293,16 +293,18 @@ async def test_differences_are_told_in_words(
         ("GRANT TRUNCATE ON products TO tenantry_service", "may empty products"),
     ],
 )
-async def test_a_gap_in_row_level_security_is_told(empty: str, registry: Registry, statement: str, told: str) -> None:
-    await upgrade(empty, registry)
-    assert await inspection.security_gaps(empty, registry) == []
-    connection = await asyncpg.connect(empty)
+async def test_a_gap_in_row_level_security_is_told(
+    new_database: NewDatabase, registry: Registry, statement: str, told: str
+) -> None:
+    url = await new_database()
+    assert await inspection.security_gaps(url, registry) == []
+    connection = await asyncpg.connect(url)
     await connection.execute(statement)
-    (gap,) = await inspection.security_gaps(empty, registry)
+    (gap,) = await inspection.security_gaps(url, registry)
     assert told in gap.told
     await connection.execute(gap.mend)
     await connection.close()
-    assert await inspection.security_gaps(empty, registry) == []
+    assert await inspection.security_gaps(url, registry) == []
 
 
 async def test_a_database_is_marked_without_running_migrations(empty: str, registry: Registry) -> None:

@@ -4,7 +4,6 @@ import asyncpg
 import pytest
 
 from adapters.postgres.migrations import inspection
-from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.operations.pending_versions import PostgresPendingVersions
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
@@ -24,36 +23,34 @@ TAKEN = [
 
 
 @pytest.fixture
-async def empty(empty_database: NewDatabase) -> str:
-    return await empty_database()
+async def migrated(new_database: NewDatabase) -> str:
+    return await new_database()
 
 
 @pytest.mark.parametrize(("statement", "told"), TAKEN)
 async def test_a_right_that_is_missing_is_told_and_granted_again(
-    empty: str, registry: Registry, statement: str, told: str
+    migrated: str, registry: Registry, statement: str, told: str
 ) -> None:
-    await upgrade(empty, registry)
-    assert await inspection.grant_rights(empty, registry) == []
-    connection = await asyncpg.connect(empty)
+    assert await inspection.grant_rights(migrated, registry) == []
+    connection = await asyncpg.connect(migrated)
     for mends_by_hand in (True, False):
         await connection.execute(statement)
-        found = await inspection.security_gaps(empty, registry)
+        found = await inspection.security_gaps(migrated, registry)
         assert told in found[0].told
         if mends_by_hand:
             for gap in found:
                 await connection.execute(gap.mend)
         else:
-            assert await inspection.grant_rights(empty, registry) == [gap.told for gap in found]
-        assert await inspection.security_gaps(empty, registry) == []
+            assert await inspection.grant_rights(migrated, registry) == [gap.told for gap in found]
+        assert await inspection.security_gaps(migrated, registry) == []
     await connection.close()
 
 
-async def test_versions_of_tokens_that_may_not_be_read_are_away(empty: str, registry: Registry) -> None:
-    await upgrade(empty, registry)
-    connection = await asyncpg.connect(empty)
+async def test_versions_of_tokens_that_may_not_be_read_are_away(migrated: str, registry: Registry) -> None:
+    connection = await asyncpg.connect(migrated)
     await connection.execute("REVOKE ALL ON revocation_counts FROM tenantry_service")
     await connection.close()
-    pending = PostgresPendingVersions(empty)
+    pending = PostgresPendingVersions(migrated)
     with pytest.raises(ServiceUnavailable):
         await pending.due(0.0, 1)
     with pytest.raises(ServiceUnavailable):
