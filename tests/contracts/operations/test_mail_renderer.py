@@ -23,6 +23,7 @@ from tests.mails import link_in
 
 KINDS: tuple[MailKind, ...] = get_args(MailKind)
 WITH_LINK = {*LINKS, "invitation", "email-change"}
+RENDERER = JinjaMailRenderer("Acme & Sons")
 LINK = "https://app.example/reset?lang=en&x=1#email=ada%40example.com&token=secret"
 
 
@@ -30,7 +31,7 @@ def write(kind: MailKind = "reset", **more: Any) -> Message:
     link = LINK if kind in WITH_LINK else None
     values = {"to": "ada@example.com", "name": "Ada Byron", "address": "192.0.2.1", "at": NOW, "link": link}
     letter = MailContent(id=new_id(), kind=kind, **{**values, "lifetime": timedelta(hours=1), **more})
-    return JinjaMailRenderer("Acme & Sons").write(letter)
+    return RENDERER.write(letter)
 
 
 class Markup(HTMLParser):
