@@ -2,8 +2,9 @@
 
 import ast
 import inspect
-import textwrap
+import linecache
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,16 +34,37 @@ def place_of(kind: type[Struct], member: str | None = None) -> str:
 
 def _line(kind: type, member: str | None) -> str | None:
     try:
-        lines, first = inspect.getsourcelines(kind)
         file = inspect.getsourcefile(kind)
-        (body,) = ast.parse(textwrap.dedent("".join(lines))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
+    except TypeError:  # a class of a module without a file
         return None
-    if file is None or not isinstance(body, ast.ClassDef):
+    body = _classes_in(file).get(kind.__qualname__) if file is not None else None
+    if file is None or body is None:
         return None
     # The source of a class begins with its decorators, where the arguments of ``@entity`` stand.
-    numbers: dict[str | None, int] = dict(_members(body)) if member is not None else {None: 1}
-    return f"{_short(file)}:{first + numbers[member] - 1}" if member in numbers else None
+    first = min([body.lineno, *(decorator.lineno for decorator in body.decorator_list)])
+    numbers: dict[str | None, int] = dict(_members(body)) if member is not None else {None: first}
+    return f"{_short(file)}:{numbers[member]}" if member in numbers else None
+
+
+@cache
+def _classes_in(file: str) -> dict[str, ast.ClassDef]:
+    """Classes by their qualified names, ``make.<locals>.Book``; of those with one name, the first."""
+    try:
+        module = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return {}
+    return dict(reversed([*_classes(module)]))
+
+
+def _classes(scope: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassDef]]:
+    for node in ast.iter_child_nodes(scope):
+        if isinstance(node, ast.ClassDef):
+            yield f"{prefix}{node.name}", node
+            yield from _classes(node, f"{prefix}{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _classes(node, f"{prefix}{node.name}.<locals>.")
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):  # no expression holds a class
+            yield from _classes(node, prefix)
 
 
 def _members(body: ast.ClassDef) -> Iterator[tuple[str | None, int]]:
