@@ -100,8 +100,11 @@ class ExactSchemas(OpenAPISchemaPlugin):
     def is_row(self, handler: HTTPRouteHandler) -> bool:
         """Whether a handler of a user's own answers with a single row that brings its version."""
         kinds = get_args(handler.parsed_fn_signature.return_type.annotation)
-        rows = {EntityData[model.struct] for model in self._registry if model.has_versions}  # type: ignore[name-defined]
-        return any(kind in rows for kind in kinds)
+        return any(kind in self._versioned for kind in kinds)
+
+    @cached_property
+    def _versioned(self) -> set[Any]:
+        return {EntityData[model.struct] for model in self._registry if model.has_versions}  # type: ignore[name-defined]
 
     @cached_property
     def schemas(self) -> "Schemas":

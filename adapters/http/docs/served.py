@@ -1,18 +1,20 @@
 """The document where it is served: Litestar's, on the service's own path, without what repeats itself."""
 
 import re
+from asyncio import Lock, to_thread
 from collections import defaultdict
 from itertools import chain, count
 from typing import Any, Protocol, cast
 
 import msgspec
-from litestar import MediaType, Response, Router
+from litestar import Litestar, MediaType, Response, Router
 from litestar.connection import Request
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Contact, License
 from litestar.response.base import ASGIResponse
+from litestar.serialization import encode_json
 
 from adapters.http.docs.operations import camel, without_flags
 from adapters.http.docs.pages import About
@@ -29,15 +31,28 @@ class Routing(Protocol):
     def router(self, path: str, handlers: Any, **options: Any) -> Router: ...
 
 
-class CachedDocument(JsonRenderPlugin):
-    """The document as the service shows it, made and encoded when it is first asked for."""
+class CachedDocument:
+    """The document as the service shows it, made and encoded once, when it is first asked for.
 
-    _document: bytes | None = None
+    That takes seconds where hundreds of entities are declared: a thread does it, and the loop goes on answering.
+    """
 
-    def render(self, request: Request[Any, Any, Any], openapi_schema: Json) -> bytes:
-        if self._document is None:
-            self._document = self.render_json(request, finished(openapi_schema))
+    def __init__(self) -> None:
+        self._document: bytes | None = None
+        self._one_at_a_time = Lock()
+
+    async def answer(self, request: Request[Any, Any, Any]) -> bytes | None:
+        """Hook before the handlers of Litestar's router: the document in place of what its own handlers would make."""
+        if request.path_params:
+            return None  # Litestar's path for all that is no document
+        async with self._one_at_a_time:
+            if self._document is None:
+                self._document = await to_thread(_encoded, request.app)
         return self._document
+
+
+def _encoded(app: Litestar) -> bytes:
+    return encode_json(finished(app.openapi_schema.to_schema()))
 
 
 class DocumentResponse(Response[bytes]):
@@ -56,12 +71,13 @@ def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:
         description=about.description,
         contact=contact if contact.to_schema() else None,
         license=License(name="Licence", url=about.license_url) if about.license_url else None,
-        render_plugins=[CachedDocument(path=f"/{about.root}.json", media_type=MediaType.JSON)],
+        render_plugins=[JsonRenderPlugin(path=[f"/{about.root}.json", "/openapi.json"], media_type=MediaType.JSON)],
         openapi_router=plugin.router(
             f"/{about.root}/v1",
             [],
             include_in_schema=False,
             response_class=DocumentResponse,
+            before_request=CachedDocument().answer,
             after_request=_no_page,
             opt=rules(policy=PUBLIC, limit=UNLIMITED),
         ),
