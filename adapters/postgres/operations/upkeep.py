@@ -15,7 +15,7 @@ from adapters.postgres.operations.reference_statistics import make_statistics
 from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
 from adapters.postgres.schema.parts import IN_PARTS
 from adapters.postgres.schema.row_security import EVERY
-from adapters.postgres.statements.rows import tables_of
+from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 from domain.retention import DatedRecords
 
@@ -61,7 +61,7 @@ class PostgresUpkeep:
             for parted in IN_PARTS.values():
                 if await is_own(connection, parted):
                     await make_parts(connection, parted)
-            for row in await connection.fetch(NEEDS, list(tables_of(self.registry).tables)):
+            for row in await connection.fetch(NEEDS, list(metadata_for(self.registry).tables)):
                 await connection.execute(on_table(row["name"], CLEAR if row["has_dead_rows"] else ANALYZE))
                 tended.append(row["name"])
             tended += await make_statistics(connection, self.registry)

@@ -3,7 +3,6 @@
 ``values["tenant"]`` is the tenant's id in the values of every statement that uses `owner`.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -22,12 +21,9 @@ Truth = ColumnElement[bool]
 
 TENANT = parameter("tenant", sa.Uuid())
 
-tables_of = lru_cache(maxsize=16)(metadata_for)
-"""The schema's tables of a registry: a service has one registry, tests make many."""
-
 
 def table_of(registry: Registry, model: EntityModel) -> sa.Table:
-    return tables_of(registry).tables[model.table]
+    return metadata_for(registry).tables[model.table]
 
 
 def rows_of(registry: Registry, model: EntityModel, alias: str) -> NamedFromClause:

@@ -9,19 +9,21 @@ import asyncpg
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from msgspec import defstruct
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.reading.select import get_shape, page_shape, statements_of, values_of
-from adapters.postgres.entities.usual_statements import compile_usual_statements
+from adapters.postgres.entities.usual_statements import MOST_ENTITIES, compile_usual_statements
 from adapters.postgres.entities.writing.bulk_statements import insert_rows, update_rows
 from adapters.postgres.entities.writing.single_row_statements import insert_row, update_row
 from adapters.postgres.schema import sql
 from adapters.postgres.statements.compiled import compiled, constant, explained, parameter
 from adapters.postgres.statements.rows import bind_type, without_case
 from application.ports.entities.records import Act, Change, NewRow
-from domain.entities.declaration import FieldModel, Kind, Money, Registry
+from domain.entities.declaration import FieldModel, Kind, Money, Registry, entity
 from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
+from domain.entities.registry import build_registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.test_records_writing import category, product
@@ -115,6 +117,15 @@ def test_the_usual_statements_are_compiled_before_they_are_asked_for(registry: R
         statements.page(page_shape(HERE, read_query(model, registry, frozenset(), ())))
         statements.get(get_shape(HERE, View()))
         assert (statements.page.cache_info().misses, statements.get.cache_info().misses) == built
+
+
+def test_a_start_compiles_the_statements_of_the_first_entities_alone() -> None:
+    """Each entity takes a start some 25 ms."""
+    plurals = [f"boxes{number}" for number in range(MOST_ENTITIES + 1)]
+    boxes = build_registry([entity(plural)(defstruct(plural.title(), [("name", str)])) for plural in plurals])
+    compile_usual_statements(boxes)
+    compiled = [statements_of(boxes, model).get.cache_info().currsize for model in boxes]
+    assert compiled == [1] * MOST_ENTITIES + [0]
 
 
 async def test_the_usual_writes_are_compiled_before_they_are_asked_for(
