@@ -76,14 +76,22 @@ def value_errors(fields: Sequence[FieldModel], body: Mapping[str, object]) -> It
     """Errors of values that their type alone would take."""
     for field in fields:
         value = body.get(field.wire)
-        if field.kind is Kind.FLOAT and isinstance(value, Decimal | float) and not isfinite(float(value)):
-            yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
+        if field.kind is Kind.FLOAT and isinstance(value, Decimal | float):
+            yield from _float_errors(field, value)
         elif field.kind is Kind.TIMESTAMP and isinstance(value, str) and _TOO_FINE.search(value):
             yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
         elif field.kind is Kind.UUID and isinstance(value, str) and uuid_of(value) is None:
             yield FieldError(field.wire, _NO_ID)
         elif field.kind is Kind.UUIDS and isinstance(value, list):
             yield from _list_errors(field, value)
+
+
+def _float_errors(field: FieldModel, value: Decimal | float) -> Iterator[FieldError]:
+    stored = float(value)
+    if not isfinite(stored):
+        yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
+    elif value and not stored:
+        yield FieldError(field.wire, "must be 0, or at least 5e-324 away from it")
 
 
 def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]:

@@ -240,7 +240,10 @@ def _integer(text: str) -> object:
 
 
 def _float(text: str) -> object:
-    return float(text) if _NUMBER.fullmatch(text) else text
+    if not _NUMBER.fullmatch(text):
+        return text
+    # what is too small for a float would be 0: the check of the body refuses it
+    return float(text) or Decimal(text)
 
 
 def _list(text: str) -> object:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from math import isfinite
+from math import inf, isfinite
 from uuid import UUID
 
 from domain.entities.declaration import FieldModel, Kind
@@ -161,9 +161,10 @@ def _decimal(_: FieldModel, text: str) -> Decimal:
 
 
 def _float(_: FieldModel, text: str) -> float:
-    if not _NUMBER.fullmatch(text) or not isfinite(float(text)):
+    number = float(text) if _NUMBER.fullmatch(text) else inf
+    if not isfinite(number) or (not number and Decimal(text)):
         raise NotAValue("takes a number")
-    return float(text)
+    return number
 
 
 def _day(_: FieldModel, text: str) -> date:

@@ -65,6 +65,8 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "not a number": ("ratio", float("nan"), "must be a finite number"),
     "a float of 400 digits": ("ratio", Decimal("1" * 400), "must be a finite number"),
     "a float of 400 digits, whole": ("ratio", int("1" * 400), "out of range"),
+    "too small for a float": ("ratio", Decimal("1e-400"), "must be 0, or at least 5e-324 away from it"),
+    "too small for a float below 0": ("ratio", Decimal("-1e-400"), "must be 0, or at least 5e-324 away from it"),
     "nanoseconds": ("at", "2026-11-20T12:00:00.1234567Z", "at most six digits"),
     "nanoseconds that round up": ("at", "2026-11-20T12:00:00.9999999+01:00", "at most six digits"),
     "an id without hyphens": ("row", ROW.replace("-", ""), "such as 0198c0de-"),
@@ -95,6 +97,7 @@ def test_values_that_are_exact_are_taken() -> None:
         ("large", str(2**63)),
         ("ratio", "1e400"),
         ("ratio", "1" * 400),
+        ("ratio", "1e-400"),
         ("at", "2026-11-20T12:00:00.1234567Z"),
         ("row", ROW.replace("-", "")),
     ],
@@ -102,6 +105,17 @@ def test_values_that_are_exact_are_taken() -> None:
 def test_filters_refuse_the_same(field: str, text: str) -> None:
     with pytest.raises(NotAValue):
         read_value(THINGS.by_name[field], text)
+
+
+@pytest.mark.parametrize("text", ["1e-400", "-1e-400", "1e400"])
+def test_a_cell_that_no_float_holds_is_refused(text: str) -> None:
+    with pytest.raises(ValidationError):
+        read_new(THINGS, {"ratio": cell_value(THINGS.by_name["ratio"], text)})
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "0e-400", "5e-324", "1.5"])
+def test_a_cell_that_a_float_holds_is_taken(text: str) -> None:
+    assert read_new(THINGS, {"ratio": cell_value(THINGS.by_name["ratio"], text)})["ratio"] == float(text)
 
 
 def test_a_moment_beyond_the_calendar_is_told_beside_other_errors() -> None:
