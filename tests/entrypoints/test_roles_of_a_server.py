@@ -26,12 +26,16 @@ def server(tmp_path: Path) -> Iterator[PostgresServer]:
 @pytest.fixture
 def copied(migrated: dict[str, str], server: PostgresServer) -> dict[str, str]:
     """Settings of a database whose tables are there, and whose roles stayed on the server that it comes from."""
+    return copied_to(server.url, migrated)
+
+
+def copied_to(url: str, migrated: dict[str, str]) -> dict[str, str]:
     told = [str(postgres_program("pg_dump")), "--no-owner", migrated["DATABASE_URL"]]
     dumped = subprocess.run(told, check=True, capture_output=True, timeout=HUNG_AFTER)
     # statements that name the roles fail, and the others are run
-    command = [str(postgres_program("psql")), "-q", "-o", os.devnull, server.url]
+    command = [str(postgres_program("psql")), "-q", "-o", os.devnull, url]
     subprocess.run(command, input=dumped.stdout, check=True, capture_output=True, timeout=HUNG_AFTER)
-    return {**migrated, "DATABASE_URL": server.url}
+    return {**migrated, "DATABASE_URL": url}
 
 
 async def test_a_copied_database_gets_its_roles_and_rights_again(tenantry: Tenantry, copied: dict[str, str]) -> None:
@@ -68,6 +72,32 @@ async def test_a_role_that_was_made_by_hand_has_no_rights_yet(
     assert "Traceback" not in listed.stderr
     assert tenantry("migrate", **copied).returncode == 0
     assert tenantry("users", "list", **copied).returncode == 0
+
+
+async def test_what_a_superuser_alone_may_grant_is_asked_of_one(
+    tenantry: Tenantry, migrated: dict[str, str], server: PostgresServer
+) -> None:
+    """Roles that somebody else has made, on a server from PostgreSQL 16 on."""
+    for statement in (
+        "CREATE ROLE second LOGIN CREATEROLE",
+        "CREATE DATABASE second OWNER second",
+        "CREATE ROLE tenantry_service NOLOGIN",
+        "CREATE ROLE tenantry_search NOLOGIN",
+    ):
+        await server.run(statement)
+    copied = copied_to(server.url_of("second", user="second"), migrated)
+    for grant, code in (
+        ("GRANT tenantry_service TO second WITH ADMIN OPTION", 4),
+        ("GRANT tenantry_search TO second", 5),
+    ):
+        checked, refused = tenantry("migrations", "check", **copied), tenantry("migrate", **copied)
+        assert (checked.returncode, refused.returncode) == (5, code)
+        assert f" As a superuser, run: {grant};" in checked.stderr
+        assert f"superuser run: {grant}" in refused.stderr.replace(",", "")
+        await server.run(grant)
+    assert "superuser" not in tenantry("migrations", "check", **copied).stderr
+    assert tenantry("migrate", **copied).returncode == 0
+    assert tenantry("migrations", "check", **copied).returncode == 0
 
 
 async def test_check_tells_tables_and_security_that_somebody_changed(

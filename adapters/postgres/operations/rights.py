@@ -7,16 +7,26 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import sqlalchemy as sa
 
+from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema.row_security import APPEND_ONLY, GRANT_SCHEMA, GRANT_VERSION, MAKE_ROLE, ROLE
-from adapters.postgres.schema.row_security_check import Gap
+from adapters.postgres.schema.row_security_check import OWNER, SUPERUSER, Gap
 from adapters.postgres.schema.search import MAKE_SEARCH, SEARCH, reopened, search_function_name
 from adapters.postgres.schema.sql import quoted
 from domain.entities.declaration import EntityModel, Registry
 
-_ROLES = sa.text("""
-    SELECT quote_ident(current_user) AS owner, to_regrole('tenantry_service') IS NOT NULL AS is_there,
-        coalesce(pg_has_role(to_regrole('tenantry_service'), 'MEMBER'), false) AS may_take_on,
-        coalesce(has_schema_privilege(to_regrole('tenantry_service'), 'public', 'USAGE'), false) AS may_enter,
+_ROLE = sa.text("""
+    SELECT quote_ident(rolname) AS owner, given.oid IS NOT NULL AS is_there,
+        coalesce(
+            pg_has_role(given.oid, CASE WHEN version >= 160000 THEN 'SET' ELSE 'MEMBER' END), false
+        ) AS may_take_on,
+        -- since PostgreSQL 16 a role is granted by whoever made it, and by those who were given the option
+        rolsuper OR CASE WHEN given.oid IS NULL OR version < 160000 THEN rolcreaterole
+            ELSE pg_has_role(given.oid, 'MEMBER WITH ADMIN OPTION') END AS may_grant
+    FROM pg_roles, to_regrole(:role) AS given (oid), CAST(current_setting('server_version_num') AS integer) AS version
+    WHERE rolname = current_user
+""")
+_RIGHTS = sa.text("""
+    SELECT coalesce(has_schema_privilege(to_regrole('tenantry_service'), 'public', 'USAGE'), false) AS may_enter,
         to_regclass('alembic_version') IS NULL
             OR coalesce(
                 has_table_privilege(to_regrole('tenantry_service'), to_regclass('alembic_version'), 'SELECT'), false
@@ -30,9 +40,7 @@ _TABLES = sa.text("""
     FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') ORDER BY relname
 """)
 _SEARCH = sa.text("""
-    SELECT quote_ident(current_user) AS owner, to_regrole('tenantry_search') IS NOT NULL AS is_there,
-        coalesce(pg_has_role(to_regrole('tenantry_search'), 'MEMBER'), false) AS may_take_on,
-        nspowner IS NOT DISTINCT FROM to_regrole('tenantry_search')::oid AS is_owner,
+    SELECT nspowner IS NOT DISTINCT FROM to_regrole('tenantry_search')::oid AS is_owner,
         coalesce(has_schema_privilege(to_regrole('tenantry_search'), 'public', 'USAGE'), false) AS may_enter,
         coalesce(has_schema_privilege(to_regrole('tenantry_service'), oid, 'USAGE'), false) AS is_open,
         ARRAY(SELECT proname::text FROM pg_proc WHERE pronamespace = n.oid) AS functions,
@@ -60,8 +68,8 @@ _SEARCH_ENTERS = f"GRANT USAGE ON SCHEMA public TO {SEARCH}"
 
 def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterable[str]) -> Iterator[Gap]:
     """Roles that the server lacks, and rights that they lack on ``tables`` and on the indexes of searches."""
-    found = connection.execute(_ROLES).mappings().one()
-    yield from _role_missing(ROLE, found)
+    yield from _role_missing(connection, ROLE)
+    found = connection.execute(_RIGHTS).mappings().one()
     if not found["may_enter"]:
         yield Gap(f"The role {ROLE} may not use the schema public.", (GRANT_SCHEMA,))
     if not found["may_read_version"]:
@@ -71,24 +79,33 @@ def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterab
 
 
 def grant_missing(connection: sa.Connection, registry: Registry, tables: Sequence[str]) -> list[str]:
-    """Makes the roles and grants the rights that are missing, as the owner; returns a sentence for each."""
+    """Makes the roles and grants the rights that are missing, as the owner; returns a sentence for each.
+
+    Raises MigrationRefused where a superuser has to grant something first.
+    """
     missing = list(missing_rights(connection, registry, tables))
     if missing:
         connection.execute(sa.text(MAKE_ROLE))
         if connection.execute(_SEARCH).one_or_none() is not None:
             connection.execute(sa.text(MAKE_SEARCH))
     for gap in missing_rights(connection, registry, tables):
+        if gap.by == SUPERUSER:
+            raise MigrationRefused(f"{gap} Then run: tenantry migrate")
         for statement in gap.statements:
             connection.exec_driver_sql(statement)
     return [gap.told for gap in missing]
 
 
-def _role_missing(role: str, found: sa.RowMapping) -> Iterator[Gap]:
-    member = f"GRANT {role} TO {found['owner']}"
+def _role_missing(connection: sa.Connection, role: str) -> Iterator[Gap]:
+    found = connection.execute(_ROLE, {"role": role}).mappings().one()
+    by = OWNER if found["may_grant"] else SUPERUSER
+    # the owner grants the service's role on, to the role that the service logs in as
+    option = " WITH ADMIN OPTION" if by == SUPERUSER and role == ROLE else ""
+    member = f"GRANT {role} TO {found['owner']}{option}"
     if not found["is_there"]:
-        yield Gap(f"The server has no role {role}.", (_MAKE % role, member))
+        yield Gap(f"The server has no role {role}.", (_MAKE % role, member), by)
     elif not found["may_take_on"]:
-        yield Gap(f"The owner {found['owner']} may not take on the role {role}.", (member,))
+        yield Gap(f"The owner {found['owner']} may not take on the role {role}.", (member,), by)
 
 
 def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Gap]:
@@ -108,7 +125,7 @@ def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]
     found = connection.execute(_SEARCH).mappings().one_or_none()
     if found is None:
         return
-    yield from _role_missing(SEARCH, found)
+    yield from _role_missing(connection, SEARCH)
     if not found["is_owner"]:
         yield Gap(f"The schema {SEARCH} is not of the role {SEARCH}.", (_SEARCH_OWNED,))
     if not found["is_open"]:

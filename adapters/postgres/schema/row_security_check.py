@@ -43,18 +43,23 @@ class _Table(Struct, frozen=True):
     may_truncate: bool
 
 
+OWNER, SUPERUSER = "the owner of the tables", "a superuser"
+"""Roles that may end a gap."""
+
+
 class Gap(Struct, frozen=True):
-    """A gap in what migrations have set up, and the statements with which the tables' owner ends it."""
+    """A gap in what migrations have set up, and the statements with which ``by`` ends it."""
 
     told: str
     statements: tuple[str, ...]
+    by: str = OWNER
 
     @property
     def mend(self) -> str:
         return " ".join(f"{statement};" for statement in self.statements)
 
     def __str__(self) -> str:
-        return f"{self.told} As the owner of the tables, run: {self.mend}"
+        return f"{self.told} As {self.by}, run: {self.mend}"
 
 
 def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[Gap]:
