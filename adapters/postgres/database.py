@@ -40,7 +40,8 @@ class Patience:
     """Limits of time, in seconds.
 
     ``acquire`` is for a connection to be free, ``connect`` for a new one, ``statement`` and ``lock`` are the server's,
-    and ``mend`` is for a connection to be of use again after a statement was cut off.
+    ``mend`` is for a connection to be of use again after a statement was cut off, and ``ready`` for the server to
+    say that it is there.
     """
 
     acquire: float = 5.0
@@ -48,6 +49,7 @@ class Patience:
     statement: float = 30.0
     lock: float = 10.0
     mend: float = 5.0
+    ready: float = 5.0
 
 
 @dataclass
@@ -140,7 +142,8 @@ class PostgresDatabase:
     async def is_ready(self) -> bool:
         try:
             async with self.lent(EVERY) as connection:
-                await connection.fetchval("SELECT 1")
+                # a balancer asks every few seconds: looks at a server that is silent would take all connections
+                await connection.fetchval("SELECT 1", timeout=self.patience.ready)
                 self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)
         except ServiceUnavailable as error:
             # a pool that is busy says nothing against the server

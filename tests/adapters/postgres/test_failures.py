@@ -83,8 +83,11 @@ async def proxy(postgres: PostgresDatabase, database_url: str) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def opened(url: str, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2, mend=0.1)
+async def opened(
+    url: str,
+    registry: Registry,
+    patience: Patience = Patience(acquire=HUNG_AFTER, connect=2, statement=2, mend=0.1),  # noqa: B008  # is frozen
+) -> AsyncIterator[PostgresDatabase]:
     database = PostgresDatabase(url, registry, CountingIds(), connections=3, patience=patience)
     await database.open()
     yield database
@@ -168,6 +171,18 @@ async def test_a_server_that_is_silent_is_an_outage(
         await database.close()  # waits for what is being mended
     # each of them tells it
     assert caplog.text.count("PostgreSQL is away (TimeoutError)") == len(WAYS)
+
+
+async def test_a_server_that_is_silent_is_not_ready_before_a_statement_is_given_up(
+    proxy: CuttingProxy, registry: Registry, caplog: pytest.LogCaptureFixture
+) -> None:
+    patience = Patience(acquire=HUNG_AFTER, statement=2 * HUNG_AFTER, mend=0.1, ready=0.1)
+    async with opened(proxy.url, registry, patience) as database:
+        async with asyncio.timeout(HUNG_AFTER):
+            await ask(database)
+            proxy.pause()
+            assert not await database.is_ready()
+    assert caplog.text.count("PostgreSQL is away (TimeoutError)") == 1
 
 
 async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
