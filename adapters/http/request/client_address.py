@@ -18,12 +18,15 @@ DEVICE_LENGTH = 200
 ID_LENGTH = 32
 IDS_AT_ONCE = 128
 
+MAPPED = "::ffff:"
+"""Beginning of an IPv4 client's address where the service listens on ``::``, for IPv6 and IPv4."""
+
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
 def read_client(scope: HTTPScope, named: Mapping[bytes, bytes], proxies: tuple[Network, ...]) -> Client:
     peer = scope.get("client")
-    address = peer[0] if peer else "unknown"
+    address = peer[0].removeprefix(MAPPED) if peer else "unknown"
     if proxies:
         address = forwarded_address(address, scope["headers"], proxies)
     return Client(

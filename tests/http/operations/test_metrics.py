@@ -1,5 +1,9 @@
 """/metrics: who is told what the service counts."""
 
+from typing import Any
+
+import httpx
+
 from adapters.http.app import HttpSettings, build_app
 from adapters.prometheus.metrics import PrometheusMetrics
 from entrypoints import testing
@@ -16,6 +20,14 @@ async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
     assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
     forwarded = await counted.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
     assert forwarded.status_code == 404
+
+
+async def test_ipv4_where_the_service_listens_on_ipv6_is_this_machine_too(app: TestApp) -> None:
+    application: Any = build_app(app.services, HttpSettings(), PrometheusMetrics())
+    for peer, status in {"::ffff:127.0.0.1": 200, "::1": 200, "::ffff:203.0.113.9": 404}.items():
+        transport = httpx.ASGITransport(application, client=(peer, 4711))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.get("/metrics")).status_code == status, peer
 
 
 TOKENS = {"Bearer the token": 200, "bearer the token": 200, "Bearer another": 401, "the token": 401, "": 401}.items()

@@ -2,11 +2,12 @@
 
 from datetime import timedelta
 from ipaddress import ip_network
+from typing import Any, cast
 
 import httpx
 import pytest
 
-from adapters.http.request.client_address import forwarded_address
+from adapters.http.request.client_address import forwarded_address, read_client
 from adapters.http.request.rules import PUBLIC, PUBLIC_OR_TOKEN, Policy, Unlimited
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
@@ -313,3 +314,10 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8::/32"))
 def test_the_client_is_the_right_most_address_that_is_no_proxy(peer: str, lines: list[str], address: str) -> None:
     headers = [(b"x-forwarded-for", line.encode()) for line in lines]
     assert forwarded_address(peer, headers, PROXIES) == address
+
+
+def test_an_ipv4_client_of_a_service_on_ipv6_has_its_own_address() -> None:
+    """Networks that an API key is held to, the audit trail and the log would not know it by another spelling."""
+    for proxies in ((), PROXIES):
+        client = read_client(cast(Any, {"client": ("::ffff:203.0.113.9", 4711), "headers": []}), {}, proxies)
+        assert (client.address, client.network) == ("203.0.113.9", "203.0.113.9")
