@@ -49,6 +49,13 @@ CONNECTIONS = 16_384
 them: the operating system's bound on open files, which is raised as far as it allows, may be lower."""
 BACKLOG = 2048
 FILES_OF_ITS_OWN = 256
+MOST_FILES = CONNECTIONS + 1024
+"""Open files that a process asks for: with far more it would never come near its limit, as an alert expects."""
+FEW_CONNECTIONS = 500
+FEW_FILES = (
+    "The limit of open files leaves each process {} connections of clients, idle ones among them; more have to wait."
+    " Raise it: `ulimit -n 20000`, or LimitNOFILE of systemd."
+)
 WORKER = "entrypoints.server.worker"
 HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so long ends
 
@@ -140,6 +147,9 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
         os.register_at_fork(after_in_child=_drop_signal_handlers)
+    connections = _connections()
+    if connections < FEW_CONNECTIONS:
+        warn([FEW_FILES.format(connections)])
     server = Granian(
         f"{WORKER}:worker",
         address=settings.host,
@@ -150,7 +160,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         websockets=False,
         http=HTTPModes.http1,  # telling versions apart, it would wait for a silent client for ever
         http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
-        backpressure=_connections(),
+        backpressure=connections,
         backlog=BACKLOG,
         respawn_failed_workers=True,
         workers_kill_timeout=STOPS_WITHIN,
@@ -178,11 +188,11 @@ def _worker(settings: Settings, parent: int, flag: Path | None) -> "Litestar":
 
 def _connections() -> int:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = CONNECTIONS + FILES_OF_ITS_OWN if most == resource.RLIM_INFINITY else most
+    files = MOST_FILES if most == resource.RLIM_INFINITY else min(most, MOST_FILES)
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (files, most))
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, min(CONNECTIONS, allowed - FILES_OF_ITS_OWN))
+    return max(1, min(CONNECTIONS, max(allowed // 2, allowed - FILES_OF_ITS_OWN)))
 
 
 @contextmanager

@@ -31,13 +31,16 @@ def module_serve(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Serve]:
-    """Starts ``tenantry serve`` on a free port, and waits until it says that it serves."""
+    """Starts ``tenantry serve`` on a free port, and waits until it says that it serves.
+
+    The words of ``before`` are a command that runs the command which follows them.
+    """
     started: list[Served] = []
 
-    def serve(**variables: str) -> Served:
+    def serve(*before: str, **variables: str) -> Served:
         port = variables.setdefault("PORT", str(free_port()))
         process = subprocess.Popen(
-            [*COMMAND, "serve", "--allow-superuser"],
+            [*before, *COMMAND, "serve", "--allow-superuser"],
             cwd=folder,
             env=environment(variables),
             stdout=subprocess.PIPE,

@@ -1,5 +1,9 @@
 """What a start warns of, and what it refuses: a superuser as the service's login beyond this machine."""
 
+import socket
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
 import asyncpg
 import pytest
 
@@ -8,6 +12,7 @@ from entrypoints.cli.errors import CommandError
 from entrypoints.server.start_warnings import database_warnings, is_this_machine, setting_warnings
 from entrypoints.settings.settings import read_settings
 from tests.entrypoints.processes import Serve, Tenantry
+from tests.waiting import HUNG_AFTER
 
 BEYOND = "https://app.example"
 SUPERUSER = LoginRole("postgres", passes_row_security=True, is_encrypted=False, server="127.0.0.1")
@@ -94,3 +99,14 @@ def test_a_start_warns_of_nothing_in_a_database_as_migrated(serve: Serve, migrat
     words = serve(**migrated).words
     assert "Row-level security" not in words
     assert "lacks rights" not in words
+    assert "limit of open files" not in words
+
+
+def test_with_few_open_files_some_clients_do_not_keep_others_out(serve: Serve, migrated: dict[str, str]) -> None:
+    served = serve("sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', **migrated)
+    assert "limit of open files leaves each process 128 connections of clients" in served.words
+    where = urlsplit(served.url)
+    with ExitStack() as idle:
+        for _ in range(20):
+            idle.enter_context(socket.create_connection((where.hostname, where.port), HUNG_AFTER))
+        assert served.call("GET", "/health/live").status == 200
