@@ -1,6 +1,7 @@
 """Cells of a CSV file. Encoding and delimiter come from the options, or are detected."""
 
 import codecs
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -22,12 +23,14 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_USUAL = "utf-8"
 _DELIMITERS = ",;\t|"
 
 
 MOST_READ_AGAIN = 16 * 1024 * 1024
 """Characters of broken rows that are read a second time: the lines of a quote that never ends."""
 _ZERO = b"\0"
+_TEXT = re.compile(rb"[\t\f -~\x80-\xff]*")
 _BAD_BYTES = "tenantry-bad-bytes"
 _BAD = "\udcff"
 """Character for bytes that are no text: a half of a pair, which no text has."""
@@ -37,6 +40,8 @@ codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(
 def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
     """Rows with their numbers, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
     encoding = _encoding(file, options)
+    if options.encoding is None and encoding == _USUAL:
+        _ensure_text(file)
     delimiter = options.delimiter or _delimiter(file, encoding, model, options)
     file.seek(0)
     hint = f"has bytes that are no {encoding}: the option encoding names the right one"
@@ -141,7 +146,15 @@ def _unmarked(start: bytes) -> str:
         return "utf-16-le"
     if len(start) == 4 and start[0] == 0 == start[2] and start[1]:
         return "utf-16-be"
-    return "utf-8"
+    return _USUAL
+
+
+def _ensure_text(file: BinaryIO) -> None:
+    """Raises BadRequest where the header has bytes that no text has: they would be told as names of columns."""
+    file.seek(0)
+    header = re.split(rb"[\r\n]", file.read(LONGEST_LINE), maxsplit=1)[0]
+    if not _TEXT.fullmatch(header):
+        raise BadRequest("The file is neither CSV, xlsx nor Parquet: it begins with bytes that no text has.")
 
 
 def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions) -> str:

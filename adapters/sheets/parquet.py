@@ -70,6 +70,8 @@ def _ensure_whole(file: BinaryIO) -> None:
         raise BadRequest("The file is encrypted: write it without encryption.")
     if size < 3 * len(_MAGIC) or not end.endswith(_MAGIC):
         raise BadRequest("The file is a damaged Parquet: its end is missing.")
+    if start != _MAGIC:
+        raise BadRequest("The file is a damaged Parquet: it begins with other bytes than one does.")
     footer = int.from_bytes(end[:_LENGTH], "little")
     if footer > size - _LENGTH - 2 * len(_MAGIC):
         raise BadRequest("The file is a damaged Parquet: its footer is longer than the file.")

@@ -90,6 +90,8 @@ def _is_small(upload: BinaryIO) -> bool:
     upload.seek(0)
     if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR")):
         return False
+    if start.endswith((b"PAR1", b"PARE")):  # a Parquet whose first bytes are damaged
+        return False
     return max(start.count(b"\n"), start.count(b"\r")) <= FEW
 
 

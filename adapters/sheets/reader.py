@@ -66,13 +66,16 @@ def main() -> None:
 
 
 def _is_parquet(file: BinaryIO) -> bool:
-    """Whether the file begins as Parquet does and is no text: a column of a CSV may be called PARENT."""
+    """Whether the file begins or ends as Parquet does and is no text: a column of a CSV may be called PARENT."""
     file.seek(0)
     start = file.read(_TOLD_BY)
-    file.seek(-min(len(_PARQUET[0]), file.seek(0, os.SEEK_END)), os.SEEK_END)
-    end = file.read()
+    file.seek(-min(_TOLD_BY, file.seek(0, os.SEEK_END)), os.SEEK_END)
+    # the length of the footer, and what the file began with, again
+    length, end = (tail := file.read())[:-4], tail[-4:]
     file.seek(0)
-    return start.startswith(_PARQUET) and (end in _PARQUET or not _TEXT.fullmatch(start))
+    begins, ends = start.startswith(_PARQUET), end in _PARQUET
+    is_text = _TEXT.fullmatch(start + (length if ends else b""))
+    return (begins and ends) or ((begins or ends) and not is_text)
 
 
 def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:

@@ -1,6 +1,7 @@
 """Files that mean harm, or are merely broken: an error that says what and where, in little memory."""
 
 import asyncio
+import gzip
 import io
 import json
 import re
@@ -21,7 +22,7 @@ from adapters.sheets.processes import ProcessSheets
 from application.ports.entities.files import ImportRequest
 from domain.entities.declaration import Registry
 from domain.entities.sheets import ImportOptions, RowError
-from domain.errors import Error
+from domain.errors import BadRequest, Error
 
 MOST_MEMORY = 100 * 1024 * 1024
 HEADER = b"name,sku,price\r\n"
@@ -236,6 +237,19 @@ async def test_a_cell_far_below_is_an_error_of_its_row(registry: Registry) -> No
     assert [(error.row, error.message) for error in found.errors] == [
         (1_048_576, "column 100: has a value, and no name in the first row")
     ]
+
+
+NO_TEXTS = {
+    "zeros": bytes(1_000),
+    "gzip": gzip.compress(HEADER * 100),
+    "a photo": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\r\n",
+}
+
+
+@pytest.mark.parametrize("name", NO_TEXTS)
+async def test_a_file_that_is_no_text_is_told_to_be_none(registry: Registry, name: str) -> None:
+    with pytest.raises(BadRequest, match="neither CSV, xlsx nor Parquet"):
+        await seen(registry, NO_TEXTS[name])
 
 
 BAD_ROWS: dict[str, tuple[bytes, str, list[str]]] = {

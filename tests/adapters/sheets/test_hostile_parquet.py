@@ -68,6 +68,9 @@ def without_pages() -> bytes:
 FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "the magic alone": (lambda: b"PAR1", "BAD_REQUEST", "end is missing"),
     "half a file": (lambda: PLAIN[: len(PLAIN) // 2], "BAD_REQUEST", "end is missing"),
+    "zeros for the first bytes": (lambda: bytes(4) + PLAIN[4:], "BAD_REQUEST", "damaged Parquet: it begins"),
+    "letters for the first bytes": (lambda: b"skus" + PLAIN[4:], "BAD_REQUEST", "damaged Parquet: it begins"),
+    "a text for the first bytes": (lambda: b"name,sku" + PLAIN[8:], "BAD_REQUEST", "damaged Parquet: it begins"),
     "an encrypted footer": (lambda: b"PARE" + PLAIN[4:-4] + b"PARE", "BAD_REQUEST", "encrypted"),
     "a footer longer than the file": (lambda: footer_of(2**31), "BAD_REQUEST", "longer than the file"),
     "a long footer": (lambda: PLAIN[:4] + bytes(9 * 2**20) + footer_of(9 * 2**20)[-8:], "BAD_REQUEST", "at most"),
@@ -129,3 +132,9 @@ async def test_a_damaged_parquet_is_an_error_of_the_file_or_of_its_rows(registry
         assert error.code in {"BAD_REQUEST", "VALIDATION_ERROR", "PAYLOAD_TOO_LARGE"}  # noqa: PT017  # or none is raised
     else:
         assert found.rows or found.errors
+
+
+async def test_a_text_that_ends_as_a_parquet_does_is_a_text(registry: Registry) -> None:
+    found = await seen(registry, b"price,name,sku\r\n1,Lamp,PAR1")
+    assert b"PAR1" in found.rows
+    assert not found.errors
