@@ -223,6 +223,14 @@ async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -
         await demo.fill_with(app.services, "http://127.0.0.1:8000")
 
 
+async def test_the_demo_of_a_project_without_the_catalogue_says_why_there_are_no_rows() -> None:
+    opened = await open_test_app(entities=(), counts_limits=False)
+    said = await demo.fill_with(opened.services, "http://127.0.0.1:8000")
+    assert "Harbour Coffee (harbour-coffee): 4 people.\n" in said
+    assert "TENANTRY_ENTITIES does not name (tenantry.catalogue)" in said
+    assert "products" not in said
+
+
 def test_commands_of_administration_work_on_servers(tenantry: Tenantry, migrated: dict[str, str]) -> None:
     made = tenantry("tenants", "create", "acme", "--json", **migrated)
     assert json.loads(made.stdout)[0]["identifier"] == "acme", made.stderr

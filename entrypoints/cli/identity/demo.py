@@ -26,6 +26,10 @@ SHOP_FLOOR = RoleForm(
     description="Reads the catalogue and writes reviews.",
     permissions=["read:categories", "read:products", "read:reviews", "create:reviews"],
 )
+NO_CATALOGUE = (
+    "There are no rows: the demo has some for the example catalogue alone, which TENANTRY_ENTITIES does not name "
+    "(tenantry.catalogue)."
+)
 
 
 async def fill(settings: Settings) -> str:
@@ -54,6 +58,7 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
     password = secrets.token_urlsafe(12)
     ids: dict[str, UUID] = {}
     lines, shops = [], []
+    has_catalogue = _serves_catalogue(services)
     for shop in SHOPS:
         form = NewTenantForm(name=shop.name, identifier=shop.identifier)
         tenant = await services.tenants.create(operator(), form, CLIENT)
@@ -62,10 +67,13 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
         for person in shop.people:
             ids[person.email] = await _join(services, caller, person, password, ids.get(person.email))
             advance(1)
-        count = await _fill_catalogue(services, caller, shop)
+        count = await _fill_catalogue(services, caller, shop) if has_catalogue else 0
         advance(1)
         shops.append({"identifier": shop.identifier, "id": tenant.id, "people": len(shop.people), "products": count})
-        lines.append(f"{shop.name} ({shop.identifier}): {len(shop.people)} people, {count} products.")
+        filled = f"{len(shop.people)} people, {count} products" if has_catalogue else f"{len(shop.people)} people"
+        lines.append(f"{shop.name} ({shop.identifier}): {filled}.")
+    if not has_catalogue:
+        lines.append(NO_CATALOGUE)
     logins = [f"  {email}  {who}" for email, who in _logins()]
     text = "\n".join([*lines, "", f"Log in at {base_url} with the password {password} as", *logins])
     people = [{"email": email, "password": password, "who": who} for email, who in _logins()]
@@ -94,13 +102,14 @@ async def _join(services: Services, caller: Caller, person: Person, password: st
     return made.id
 
 
-async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
-    """Makes the rows and returns the number of products: none where the example catalogue is not served."""
+def _serves_catalogue(services: Services) -> bool:
     # a project may serve its own entities alone, or others under the same names
-    if not {"categories", "products", "reviews"} <= services.registry.models.keys():
-        return 0
-    if services.registry["products"].struct not in ENTITIES:
-        return 0
+    models = services.registry.models
+    return {"categories", "products", "reviews"} <= models.keys() and models["products"].struct in ENTITIES
+
+
+async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
+    """Makes the rows and returns the number of products."""
     categories = await _add(services, caller, "categories", [{"name": name} for name in shop.categories])
     named = dict(zip(shop.categories, categories, strict=True))
     made = products(shop)
