@@ -94,7 +94,7 @@ def empty_application(
     return Litestar(
         plugins=[plugin],
         lifespan=list(lifespan),
-        openapi_config=openapi_config(settings.about, plugin),
+        openapi_config=openapi_config(settings.about, plugin, settings.console.prefix),
         cors_config=settings.cors,
         before_send=[] if settings.cors is None else [partial(complete_preflight, plugin.area_of)],
         compression_config=settings.compression,
@@ -162,6 +162,7 @@ def build_pipeline(
         counts_limits=settings.counts_limits,
         hosts=hosts,
         is_https=is_https,
+        below=settings.console.prefix.encode(),
         recent=settings.recent,
     )
 
@@ -180,7 +181,7 @@ def _service_handlers(services: UseCases, settings: HttpSettings) -> list[Contro
         health_router(services),
         *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
         *_account_handlers(services, settings),
-        *docs_handlers(settings.about),
+        *docs_handlers(settings.about, settings.console.prefix),
     ]
 
 

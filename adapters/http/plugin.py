@@ -16,7 +16,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi.datastructures import ResponseSpec
 from litestar.plugins import InitPlugin, ReceiveRoutePlugin
 from litestar.routes import ASGIRoute, BaseRoute, HTTPRoute, WebSocketRoute
-from litestar.types import ControllerRouterHandler
+from litestar.types import ControllerRouterHandler, HTTPScope
 
 from adapters.http.docs.operations import operation_class, operation_id, query_names, shared_components
 from adapters.http.docs.schemas import ExactSchemas
@@ -83,6 +83,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def __post_init__(self) -> None:
         ExactSchemas.__init__(self, self.services.registry)
         self._areas: dict[str, Area] = {}  # by the first step under /api: users, products
+        self._below = ""  # path of the application: /shop
+        self._handlers: set[int] = set()  # of the application, by their id
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
@@ -96,7 +98,8 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         router = self.router("/", handlers)
         _ensure_served_once(router)
         app_config.route_handlers.append(router)
-        _answer_unmatched(app_config, self.area_of, self.pipeline)
+        self._below = app_config.path.rstrip("/")
+        _answer_unmatched(app_config, self.area_of, self._is_matched, self.pipeline)
         if app_config.openapi_config is not None:
             given = app_config.openapi_config.components
             added = shared_components()
@@ -122,8 +125,11 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def receive_route(self, route: BaseRoute) -> None:
         """Called once a route's handlers are complete, and before requests can reach it."""
         if not isinstance(route, HTTPRoute):
-            _ensure_theirs(cast(ASGIRoute | WebSocketRoute, route))
+            other = cast(ASGIRoute | WebSocketRoute, route)
+            self._handlers.add(id(other.route_handler))
+            _ensure_theirs(other)
             return
+        self._handlers.update(id(handler) for handler, _ in route.route_handler_map.values())
         if not any(OURS in handler.opt for handler in route.route_handlers):
             return
         if "GET" in route.route_handler_map and "HEAD" not in route.route_handler_map:
@@ -136,7 +142,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
                 continue
             if not isinstance(handler.opt.get(RULES), Rules):
                 self._apply_rules(handler, route)
-            if segment := segment_of(route.path):
+            if segment := segment_of(route.path, self._below):
                 self._areas.setdefault(segment, handler.opt["area"])
 
     def _apply_rules(self, handler: HTTPRouteHandler, route: HTTPRoute) -> None:
@@ -172,7 +178,11 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def area_of(self, path: str) -> Area | None:
         """Area whose envelope a path without a handler gets: ``/api/users/17`` → ``A``; None for a stranger's path."""
-        return self._areas.get(segment_of(path), "B" if self.answers_everything else None)
+        return self._areas.get(segment_of(path, self._below), "B" if self.answers_everything else None)
+
+    def _is_matched(self, scope: HTTPScope) -> bool:
+        """Whether a handler of this application has the request; one that is mounted gets the scope of another."""
+        return id(scope.get("route_handler")) in self._handlers
 
 
 def _ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
@@ -185,9 +195,10 @@ def _ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
         )
 
 
-def segment_of(path: str) -> str:
-    """``//api/products/17`` → ``products``; empty for paths that are not under /api."""
-    steps = [step for step in path.split("/") if step]
+def segment_of(path: str, below: str = "") -> str:
+    """``//api/products/17`` → ``products``; empty for paths that are not under /api, which is ``below`` a path."""
+    inside = path.removeprefix(below) if path.startswith(f"{below}/") else ""
+    steps = [step for step in inside.split("/") if step]
     return steps[1] if len(steps) > 1 and steps[0] == "api" else ""
 
 
@@ -255,14 +266,20 @@ def _ensure_served_once(router: Router) -> None:
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
 
-def _answer_unmatched(app_config: AppConfig, area_of: Callable[[str], Area | None], pipeline: Pipeline) -> None:
+def _answer_unmatched(
+    app_config: AppConfig,
+    area_of: Callable[[str], Area | None],
+    is_matched: Callable[[HTTPScope], bool],
+    pipeline: Pipeline,
+) -> None:
     """404, 405 and odd hosts are found before any route: the application's own handlers answer them."""
     theirs = dict(app_config.exception_handlers)
 
     def answer(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
-        if "route_handler" not in request.scope and (area := area_of(request.scope["path"])):
+        is_theirs = is_matched(request.scope)
+        if not is_theirs and (area := area_of(request.scope["path"])):
             return Refusal(error, area, pipeline)
-        return _as_before(request, error, theirs, answer)
+        return _as_before(request, error, theirs, answer, is_matched=is_theirs)
 
     for kind in (NotFoundException, MethodNotAllowedException, ClientException):
         app_config.exception_handlers[kind] = answer
@@ -271,10 +288,12 @@ def _answer_unmatched(app_config: AppConfig, area_of: Callable[[str], Area | Non
         app_config.exception_handlers[status] = answer
 
 
-def _as_before(request: Request[Any, Any, Any], error: HTTPException, theirs: Any, ours: Answer) -> Response[Any]:
+def _as_before(
+    request: Request[Any, Any, Any], error: HTTPException, theirs: Any, ours: Answer, *, is_matched: bool
+) -> Response[Any]:
     """The answer that the application would give without us, found in Litestar's own order."""
     handlers = dict(theirs)
-    if "route_handler" in request.scope:
+    if is_matched:
         layered = request.scope["route_handler"].resolve_exception_handlers()
         handlers |= {key: handler for key, handler in layered.items() if handler is not ours}
     keys = (error.status_code, *type(error).__mro__)

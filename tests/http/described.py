@@ -53,7 +53,7 @@ class Description:
         assert own <= told, f"{asked} has headers that are not described: {own - told}"
         # What was made says where it can be read, in both areas.
         assert response.status_code != 201 or "location" in own, f"{asked} has no Location"
-        place = response.headers.get("location", "")
+        place = response.headers.get("location", "").removeprefix(self.document["servers"][0]["url"].rstrip("/"))
         assert response.status_code != 201 or self._operation("GET", place), (
             f"{asked} leads to {place}, which no GET reads"
         )
@@ -122,9 +122,9 @@ _MADE: dict[object, Description] = {}
 def described(services: UseCases, settings: HttpSettings) -> Description:
     """The description of an application without routes of a user's own, who says of those what they please.
 
-    It hangs on the entities alone, and takes a tenth of a second.
+    It hangs on the entities and the path of the public address alone, and takes a tenth of a second.
     """
-    kinds = tuple(model.struct for model in services.registry)
+    kinds = (settings.console.prefix, *(model.struct for model in services.registry))
     if kinds not in _MADE:
         _MADE[kinds] = Description(build_app(services, replace(settings, routes=())))
     return _MADE[kinds]

@@ -4,13 +4,14 @@ from datetime import date
 from typing import Annotated, Any
 
 import pytest
-from litestar import Litestar, Request, WebSocket, get, post, websocket
+from litestar import Litestar, Request, WebSocket, asgi, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.datastructures import CacheControlHeader, State
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException, NotFoundException
+from litestar.handlers import ASGIRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
@@ -320,3 +321,30 @@ async def test_what_is_made_of_the_application_s_state_may_be_kept(app: TestApp)
     async with client_of(hosting(app, with_kept)) as client:
         answer = await client.get("/own/kept", headers={"Authorization": f"Bearer {app.tokens['acme']}"})
     assert answer.status_code == 200
+
+
+async def test_an_application_below_a_path_answers_unmatched_paths_as_ever(app: TestApp) -> None:
+    hosted = on_stand_ins(app.services)
+    settings = HttpSettings(log=log_nothing)
+    plugin = HttpPlugin(hosted, build_pipeline(hosted, settings, log_nothing))
+    below = Litestar([theirs], path="/shop", plugins=[plugin], openapi_config=None)
+    inner = HttpPlugin(hosted, build_pipeline(hosted, settings, log_nothing))
+    mounted = Litestar([mount_of(Litestar([theirs], plugins=[inner], openapi_config=None))], openapi_config=None)
+    for hosting_app in (below, mounted):
+        async with client_of(called_for(app.services, hosting_app)) as client:
+            assert (await client.get("/shop/theirs")).json() == {"whose": "theirs"}
+            unknown = await client.get("/shop/api/products/one/more")
+            wrong_method = await client.put("/shop/api/products")
+            stranger = await client.get("/shop/api/strangers")
+        assert unknown.json()["error"]["code"] == "NOT_FOUND"
+        assert unknown.headers["X-Request-Id"]
+        assert wrong_method.json()["error"]["code"] == "METHOD_NOT_ALLOWED"
+        assert stranger.json() == {"status_code": 404, "detail": "Not Found"}
+
+
+def mount_of(inner: Litestar) -> ASGIRouteHandler:
+    @asgi("/shop", is_mount=True, copy_scope=True)
+    async def mounted(scope: Scope, receive: Receive, send: Send) -> None:
+        await inner(scope, receive, send)
+
+    return mounted

@@ -45,8 +45,11 @@ class About:
     license_url: str | None = None
 
 
-def docs_handlers(about: About) -> list[HTTPRouteHandler]:
-    """The page that tries every endpoint out, and one that shows how a browser encrypts a password, by doing it."""
+def docs_handlers(about: About, below: str = "") -> list[HTTPRouteHandler]:
+    """The page that tries every endpoint out, and one that shows how a browser encrypts a password, by doing it.
+
+    ``below`` is the path of the public address.
+    """
     root, policy = f"/{about.root}", {"content-security-policy": DOCS_POLICY}
     code = (ASSETS / "encrypted-passwords.js").read_text()  # the very script that the page runs
     index = _page("docs.html", policy, service=about.title, root=about.root)
@@ -54,7 +57,7 @@ def docs_handlers(about: About) -> list[HTTPRouteHandler]:
 
     @get(root, **unlisted("docs.front"), status_code=302)
     async def front() -> Response[Any]:
-        return NoBody(302, {"location": f"{root}/index.html"})
+        return NoBody(302, {"location": f"{below}{root}/index.html"})
 
     return [
         front,

@@ -12,7 +12,7 @@ from litestar.connection import Request
 from litestar.exceptions import NotFoundException
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
-from litestar.openapi.spec import Contact, License
+from litestar.openapi.spec import Contact, License, Server
 from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
 
@@ -63,12 +63,14 @@ class DocumentResponse(Response[bytes]):
         return file.response(cast(StrictRequest, request)).to_asgi_response(app, request, **options)
 
 
-def openapi_config(about: About, plugin: Routing) -> OpenAPIConfig:
+def openapi_config(about: About, plugin: Routing, below: str = "") -> OpenAPIConfig:
+    """Litestar's settings of the document; ``below`` is the path of the public address."""
     contact = Contact(name=about.contact_name, url=about.contact_url, email=about.contact_email)
     return OpenAPIConfig(
         title=about.title,
         version=about.version,
         description=about.description,
+        servers=[Server(url=below or "/")],
         contact=contact if contact.to_schema() else None,
         license=License(name="Licence", url=about.license_url) if about.license_url else None,
         render_plugins=[JsonRenderPlugin(path=[f"/{about.root}.json", "/openapi.json"], media_type=MediaType.JSON)],

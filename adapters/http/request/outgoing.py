@@ -12,6 +12,7 @@ from domain.scope import Client
 HSTS = (b"strict-transport-security", b"max-age=31536000")
 """Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
 NO_STORE = (b"cache-control", b"no-store")
+API = b"/api/"
 OPEN_TO_ALL = (b"public", b"s-maxage", b"must-revalidate")
 """Directives that let shared caches store the answer to a request with a token: RFC 9111, section 3.5."""
 
@@ -19,11 +20,13 @@ OPEN_TO_ALL = (b"public", b"s-maxage", b"must-revalidate")
 class Outgoing:
     """The ``send`` of everything behind the pipeline: adds the headers of every response, takes the body from HEAD."""
 
-    __slots__ = ("_client", "_is_head", "_is_https", "_send", "body", "counted", "rules", "status", "verdict")
+    __slots__ = ("_below", "_client", "_is_head", "_is_https", "_send", "body", "counted", "rules", "status", "verdict")
 
-    def __init__(self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool) -> None:
+    def __init__(
+        self, body: BodyReader, client: Client, method: str, send: Send, *, is_https: bool, below: bytes
+    ) -> None:
         self.body, self._client, self._send = body, client, send
-        self._is_head, self._is_https = method == "HEAD", is_https
+        self._is_head, self._is_https, self._below = method == "HEAD", is_https, below
         self.status = 0
         self.rules: Rules | None = None
         self.verdict: Verdict | None = None
@@ -37,6 +40,8 @@ class Outgoing:
                 # a response that was stored has those of the request that it was made for
                 given = [header for header in given if header[0] not in dict(own)]
             headers = [*given, *own]
+            if self._below:
+                headers = [_found_below(self._below, name, value) for name, value in headers]
             # Errors too: they may name what only this caller may know.
             if rules is not None and rules.is_private:
                 headers = _kept_by_the_caller(headers)
@@ -61,6 +66,11 @@ class Outgoing:
                 (b"x-ratelimit-reset", b"%d" % self.verdict.reset),
             )
         return headers
+
+
+def _found_below(below: bytes, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """The header; a Location of the API gets the path of the public address, below which the client finds it."""
+    return (name, below + value) if name == b"location" and value.startswith(API) else (name, value)
 
 
 def _kept_by_the_caller(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

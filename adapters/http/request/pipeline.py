@@ -57,8 +57,8 @@ class Pipeline(ASGIMiddleware):
     """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
     ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation. ``hosts`` None
-    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so. ``recent``
-    is the greatest age of a proof that counts as recent.
+    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so. ``below``
+    is the path of the public address. ``recent`` is the greatest age of a proof that counts as recent.
     """
 
     security: Security
@@ -72,6 +72,7 @@ class Pipeline(ASGIMiddleware):
     counts_limits: bool = True
     hosts: AllowedHosts | None = None
     is_https: bool = False
+    below: bytes = b""
     recent: timedelta = REAUTHENTICATED
     scopes = (ScopeType.HTTP,)
 
@@ -120,7 +121,7 @@ class Pipeline(ASGIMiddleware):
         state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
         scope["auth"] = None
         body = BodyReader(scope, receive, headers)
-        return Outgoing(body, client, scope["method"], send, is_https=self.is_https)
+        return Outgoing(body, client, scope["method"], send, is_https=self.is_https, below=self.below)
 
     async def _is_let_in(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> bool:
         """False once the request was answered with a refusal.
