@@ -4,6 +4,7 @@ import importlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -110,3 +111,59 @@ def test_a_file_that_has_just_changed_is_read_anew(tmp_path: Path) -> None:
         assert kind == module.KIND
         del sys.modules[module.__name__]
     assert not (tmp_path / "__pycache__").exists()
+
+
+ROUTES = """
+from books import Book
+from shelf import COLOUR
+from {package}.rows import NUMBER
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that is not on the path, with two files and what they import."""
+    package = f"things_{tmp_path.name}"
+    (tmp_path / "books.py").write_text(BOOKS)
+    (tmp_path / "shelf.py").write_text("COLOUR = 'red'")
+    (tmp_path / package).mkdir()
+    (tmp_path / package / "__init__.py").touch()
+    (tmp_path / package / "rows.py").write_text("NUMBER = 7")
+    (tmp_path / "routes.py").write_text(ROUTES.format(package=package))
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = set(sys.modules)
+    yield tmp_path
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("first", ["books.py", "routes.py"])
+@pytest.mark.parametrize("is_on_path", [False, True])
+def test_files_import_each_other_and_what_lies_beside_them(project: Path, first: str, *, is_on_path: bool) -> None:
+    """Each of them once: two classes of one entity would be two entities."""
+    if is_on_path:
+        sys.path.append(str(project))
+    import_file(project / first)
+    routes = import_file(project / "routes.py")
+    assert (routes.COLOUR, routes.NUMBER) == ("red", 7)
+    assert routes.Book is import_file(project / "books.py").Book is importlib.import_module("books").Book
+
+
+def test_a_module_that_was_imported_by_its_name_before_is_that_of_its_file(project: Path) -> None:
+    """As by a test of a project, or by the application that the plugin is in."""
+    sys.path.append(str(project))
+    book = importlib.import_module("books").Book
+    assert import_file(project / "books.py").Book is book
+    assert import_file(project / "routes.py").Book is book
+
+
+def test_what_lies_beside_a_file_takes_no_name_of_a_library(project: Path) -> None:
+    (project / "colorsys.py").write_text("")
+    import_file(project / "books.py")
+    assert importlib.import_module("colorsys").__file__ != str(project / "colorsys.py")
+
+
+def test_a_mistake_in_a_file_is_that_of_whoever_imports_it(project: Path) -> None:
+    (project / "books.py").write_text("1 / 0")
+    with pytest.raises(ZeroDivisionError):
+        import_file(project / "routes.py")
