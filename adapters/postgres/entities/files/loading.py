@@ -107,25 +107,34 @@ class Load:
         return imported
 
     async def _write(self, key: str) -> int:
+        apart: Sequence[asyncpg.Record] = []
         if len(self.model.unique) > 1:
-            return await self._write_row_by_row(key)
+            apart = await self._fetch(statements.find_apart(self.registry, self.model, key))
+        moved = [row["n"] for row in apart if row["moves"]]
         update = statements.update_matching(self.registry, self.model, key)
         insert = statements.insert_incoming(self.registry, self.model, is_upsert=True)
+        if not moved:
+            return await self._write_together(update, insert)
+        # The others keep their unique values: whether they are written before these or behind them is all the same.
+        written = await self._write_row_by_row(key, apart)
+        await self._execute(statements.LEAVE_OUT, [*moved, *written])
+        return len(written) + await self._write_together(update)
+
+    async def _write_together(self, *changes: CompiledStatement) -> int:
         if all(field.reference is None for field in self.model.declared):
-            return await self._count(update) + await self._count(insert)
+            return sum([await self._count(change) for change in changes])
         # The setting holds for the checks of references too, which would be planned for each row that is written.
         await self._execute(statements.USUAL_PLANNING)
-        written = await self._count_anew(update) + await self._count_anew(insert)
+        count = sum([await self._count_anew(change) for change in changes])
         await self._execute(statements.PLANNING)
-        return written
+        return count
 
-    async def _write_row_by_row(self, key: str) -> int:
-        """Stores or skips each row by itself: an update may take a unique value that another row has."""
-        rows = await self.connection.fetch(statements.ROW_NUMBERS, timeout=PATIENCE)
-        imported = 0
-        for row in rows:
-            imported += await self._write_row(key, row["n"], row["id"])
-        return imported
+    async def _write_row_by_row(self, key: str, rows: Sequence[asyncpg.Record]) -> list[int]:
+        """Stores or skips each row by itself, in the order of the file, and returns the numbers of those stored.
+
+        An update may take a unique value that another row has, or give one up that a later row takes.
+        """
+        return [row["n"] for row in rows if await self._write_row(key, row["n"], row["id"])]
 
     async def _write_row(self, key: str, n: int, row_id: UUID) -> int:
         update = statements.update_matching(self.registry, self.model, key, is_single=True)

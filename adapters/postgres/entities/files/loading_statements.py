@@ -46,7 +46,6 @@ LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 INDEX = 'CREATE UNIQUE INDEX ON "tenantry incoming" ("row n")'
 """So that a row of the file is found by its number: without it each look would read the whole file."""
-ROW_NUMBERS = 'SELECT "row n" AS n, "row id" AS id FROM "tenantry incoming" ORDER BY 1'
 
 _ROW, _ROW_ID = parameter("row", sa.Integer()), parameter("row_id", sa.Uuid())
 
@@ -226,6 +225,18 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
     before = materialized(rows, "rows before")
     update = sa.update(table).values({**updated, **acted}).where(*matches)
     return _counted(model, update, "changed", before)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_apart(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+    """Selects ``n`` and ``id`` of the rows that are new and of those that move: an update with another unique value."""
+    incoming, table = _incoming(model), table_of(registry, model)
+    names = dict.fromkeys(name for unique in model.unique for name in unique.fields if name != key)
+    kept = [_updated(model, model.by_name[name], table).is_not_distinct_from(table.c[name]) for name in names]
+    is_new, stays = table.c.id.is_(None), sa.and_(sa.true(), *kept)
+    found = sa.select(incoming.c[_N].label("n"), incoming.c[_ID].label("id"), (~is_new).label("moves"))
+    either = found.select_from(incoming.outerjoin(table, sa.and_(*_adopted(model, table, incoming))))
+    return compiled(either.where(sa.or_(is_new, ~stays)).order_by(incoming.c[_N]))
 
 
 def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE | None = None) -> CompiledStatement:
