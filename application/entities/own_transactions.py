@@ -4,15 +4,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeVar, cast
+from uuid import UUID
 
 from msgspec import Struct
 
 from application.entities.batches import Batches
 from application.entities.crud import Crud
-from application.entities.own_rows import EntityAccess, Rows, RowsRequest
+from application.entities.own_rows import EntityAccess, Rows, RowsRequest, may_be_written
 from application.entities.writing import RowWriter
 from application.ports.entities.idempotency import WriteTransaction
-from application.ports.entities.records import Records
+from application.ports.entities.records import Records, Stored
+from domain.entities.declaration import EntityModel
+from domain.entities.query.query import View
 from domain.scope import Scope
 
 E = TypeVar("E", bound=Struct)
@@ -20,11 +23,16 @@ Found = TypeVar("Found")
 
 
 class RowsTransaction:
-    """A transaction in the caller's tenant: ``rows`` are an entity's, with its rules; ``records`` are any, without."""
+    """A transaction in the caller's tenant: ``rows`` are an entity's, with its rules; ``records`` are any, without.
 
-    def __init__(self, tx: WriteTransaction, entities: tuple[EntityAccess, ...], request: RowsRequest) -> None:
+    ``locks`` False where nothing is written.
+    """
+
+    def __init__(
+        self, tx: WriteTransaction, entities: tuple[EntityAccess, ...], request: RowsRequest, *, locks: bool
+    ) -> None:
         self._tx: WriteTransaction | None = tx
-        self._entities, self._request = entities, request
+        self._entities, self._request, self._locks = entities, request, locks
 
     @property
     def tx(self) -> WriteTransaction:
@@ -45,13 +53,14 @@ class RowsTransaction:
     def rows(self, kind: type[E]) -> Rows[E]:
         """Rows of an entity, read and written in this transaction: ``await tx.rows(Product).create(…)``.
 
-        A write that is refused leaves the transaction as it was: whoever catches the error may go on. Raises TypeError
-        for a struct that declares no entity of the service.
+        ``get`` locks the row until the transaction ends, so that what is computed from it is stored before others read
+        it to do the same. A write that is refused leaves the transaction as it was: whoever catches the error may go
+        on. Raises TypeError for a struct that declares no entity of the service.
         """
         entity = next((entity for entity in self._entities if entity.model.struct is kind), None)
         if entity is None:
             raise TypeError(f"{kind.__name__} is no entity that this service serves.")
-        return Rows(_joined(entity, _OpenTransaction(self)), self._request)
+        return Rows(_joined(entity, _OpenTransaction(self), locks=self._locks), self._request)
 
 
 @dataclass(frozen=True)
@@ -88,8 +97,19 @@ class _OpenTransaction:
         return await question(self.whole.tx)
 
 
-def _joined(entity: EntityAccess, opened: _OpenTransaction) -> EntityAccess:
+@dataclass(frozen=True)
+class _LockingCrud(Crud):
+    """The use cases of a single row, where a row that is read may be written by and by."""
+
+    async def get(self, scope: Scope, model: EntityModel, row_id: UUID, view: View) -> Stored:
+        # As rules do. The read behind it sees what whoever had the lock has written.
+        await self.reads.read(scope, lambda tx: tx.records.current(model, [row_id], shares=True))
+        return await super().get(scope, model, row_id, view)
+
+
+def _joined(entity: EntityAccess, opened: _OpenTransaction, *, locks: bool) -> EntityAccess:
     """The entity's use cases, whose reads and writes take part in the transaction."""
     outside, ids = entity.crud.writing, entity.crud.ids
     writing = RowWriter(opened, outside.registry, outside.clock)
-    return EntityAccess(entity.model, Crud(opened, writing, ids), Batches(writing, ids), entity.fields)
+    crud = _LockingCrud if locks and may_be_written(entity.model) else Crud
+    return EntityAccess(entity.model, crud(opened, writing, ids), Batches(writing, ids), entity.fields)

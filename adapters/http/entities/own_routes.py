@@ -48,16 +48,18 @@ class TenantDatabase:
 
     def read_only(self) -> AbstractAsyncContextManager[RowsTransaction]:
         """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
-        return self._lent(self.whole.read_only(self.request.tenant_scope))
+        return self._lent(self.whole.read_only(self.request.tenant_scope), locks=False)
 
     def transaction(self) -> AbstractAsyncContextManager[RowsTransaction]:
         """Commits when it is left, and undoes everything when an error leaves it."""
-        return self._lent(self.whole.transaction(self.request.written_tenant))
+        return self._lent(self.whole.transaction(self.request.written_tenant), locks=True)
 
     @asynccontextmanager
-    async def _lent(self, opened: AbstractAsyncContextManager[Transaction]) -> AsyncIterator[RowsTransaction]:
+    async def _lent(
+        self, opened: AbstractAsyncContextManager[Transaction], *, locks: bool
+    ) -> AsyncIterator[RowsTransaction]:
         async with opened as tx:
-            lent = RowsTransaction(tx, self.entities, OwnRequest(self.request))
+            lent = RowsTransaction(tx, self.entities, OwnRequest(self.request), locks=locks)
             try:
                 yield lent
             finally:

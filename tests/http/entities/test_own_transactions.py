@@ -16,6 +16,7 @@ from msgspec import Struct
 from adapters.http.app import HttpSettings
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
+from domain.scope import AuditEvent
 from entrypoints.composition import memory_adapters
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing import prepare_memory
@@ -113,6 +114,24 @@ async def take(id: FromPath[UUID], database: NamedDependency[TenantDatabase]) ->
         await tx.rows(Product).update(id, {"stock": 0})
 
 
+@post("/own/deliveries/{id:str}", opt=OPT)
+async def deliver(id: FromPath[UUID], database: NamedDependency[TenantDatabase]) -> None:  # noqa: A002  # the path's name
+    """Computes the stock from the one that is stored, without a look at the version."""
+    async with database.transaction() as tx:
+        product = await tx.rows(Product).get(id)
+        await tx.rows(Product).update(id, {"stock": product.value.stock + 1})
+
+
+@post("/own/readings/{id:str}", opt=OPT)
+async def read_all(id: FromPath[UUID], database: NamedDependency[TenantDatabase]) -> Json:  # noqa: A002  # the path's name
+    """Rows that nothing may write are read in a transaction as well, and any without one."""
+    async with database.transaction() as tx:
+        (event, *_) = (await tx.rows(AuditEvent).page()).items
+        action = (await tx.rows(AuditEvent).get(event.id)).value.action
+    async with database.read_only() as read:
+        return {"action": action, "sku": (await read.rows(Product).get(id)).value.sku}
+
+
 MEETING = asyncio.Barrier(2)
 
 
@@ -154,7 +173,7 @@ async def strange(database: NamedDependency[TenantDatabase]) -> None:
         tx.rows(Stranger)
 
 
-ROUTES = (kit, live, refused_and_caught, undone, take, swap, euros, keep, strange)
+ROUTES = (kit, live, refused_and_caught, undone, take, deliver, read_all, swap, euros, keep, strange)
 
 
 @pytest_asyncio.fixture
@@ -245,6 +264,20 @@ async def test_a_repeated_request_is_answered_again(app: TestApp) -> None:
 
 async def test_a_struct_that_is_no_entity_is_a_mistake_of_the_handler(app: TestApp) -> None:
     assert (await app.call("POST", "/own/strangers", as_whom="acme")).status_code == 500
+
+
+async def test_requests_that_compute_from_a_row_wait_for_each_other(app: TestApp) -> None:
+    made = (await answered(app, "/own/kits/KIT-1"))["data"]
+    await asyncio.gather(*(answered(app, f"/own/deliveries/{made['id']}") for _ in range(8)))
+    stored = (await app.call("GET", f"/api/products/{made['id']}", as_whom="acme")).json()["data"]
+    assert (stored["stock"], stored["version"]) == (8, 9)
+
+
+async def test_what_is_only_read_takes_no_lock(app: TestApp) -> None:
+    made = (await answered(app, "/own/kits/KIT-1"))["data"]
+    read = await answered(app, f"/own/readings/{made['id']}")
+    assert read["action"]
+    assert read["sku"] == "KIT-1"
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)  # in memory transactions run one after the other
