@@ -127,5 +127,6 @@ on(
   refused,
 );
 
-addEventListener("hashchange", show);
+// A link that was put there before the script was is read below, and told of only then.
+addEventListener("hashchange", () => location.hash && show());
 show();

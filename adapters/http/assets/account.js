@@ -47,5 +47,6 @@ on(
 );
 on("again", () => post(again, { email: byId("email").value }), refused);
 
-addEventListener("hashchange", readLink);
+// A link that was put there before the script was is read below, and told of only then.
+addEventListener("hashchange", () => location.hash && readLink());
 readLink();

@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
+from tests.http.docs.test_account_pages import read_before_told
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 from tests.http.identity.joining.invited import ADA, Invited, open_invited
 
@@ -105,6 +106,14 @@ async def test_an_invitation_is_declined_on_the_page(guest: Guest) -> None:
     await guest.told("declined")
     await guest.open("")
     await guest.told("Open the link of the mail")
+
+
+async def test_an_invitation_that_is_read_before_the_browser_tells_of_it_stays_read(guest: Guest) -> None:
+    _, token = await guest.invited.invited("dora@example.com")
+    await guest.open("")
+    await read_before_told(guest.page, {"token": token})
+    await guest.page.get_by_role("button", name="Decline the invitation").click()
+    await guest.told("declined")
 
 
 async def test_the_page_says_what_it_is_to_those_who_listen(guest: Guest) -> None:
