@@ -147,10 +147,56 @@ def account_rights(caller: Caller, state: AccountState, own: AccountState | None
     )
 
 
+class RoleRights(Struct, rename="camel", frozen=True, kw_only=True):
+    """Whether the caller may do this to a role; that nobody must hold a role that is removed is another matter.
+
+    ``change`` is of the description and of the permissions that the caller holds, ``rename`` of the name.
+    """
+
+    change: bool
+    rename: bool
+    remove: bool
+
+
+def role_rights(caller: Caller, role: Role) -> RoleRights:
+    """Rights by the rules above: who renames or removes a role gives or takes everything that it holds."""
+    is_changeable = _passes(lambda: ensure_may_change_role(caller, role))
+    is_moved = is_changeable and shipped_name(role) is None and may_grant(caller.permissions, role.permissions)
+    is_updated = allows(caller.permissions, "update:roles")
+    return RoleRights(
+        change=is_updated and is_changeable,
+        rename=is_updated and is_moved,
+        remove=is_moved and allows(caller.permissions, "delete:roles"),
+    )
+
+
+class ServiceAccountRights(Struct, rename="camel", frozen=True, kw_only=True):
+    """Whether the caller may do this to a service account: they hold what it holds.
+
+    ``change`` is of its keys and of whether it is active; its name and description need ``update:service-accounts``
+    alone.
+    """
+
+    change: bool
+    remove: bool
+
+
+def service_account_rights(caller: Caller, roles: Sequence[Role]) -> ServiceAccountRights:
+    """Rights over an account with these roles."""
+    is_below = _passes(lambda: ensure_may_give(caller, roles))
+    change, remove = (allows(caller.permissions, f"{action}:service-accounts") for action in ("update", "delete"))
+    return ServiceAccountRights(change=change and is_below, remove=remove and is_below)
+
+
+def may_let_in(caller: Caller, roles: Sequence[Role]) -> bool:
+    """Whether the caller may make somebody a member with these roles."""
+    return _passes(lambda: ensure_may_give(caller, roles)) and _passes(lambda: ensure_fit_membership(roles))
+
+
 def _passes(rule: Callable[[], None]) -> bool:
     try:
         rule()
-    except Forbidden:
+    except (Forbidden, Conflict):
         return False
     return True
 

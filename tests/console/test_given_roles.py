@@ -72,10 +72,11 @@ async def test_a_role_of_a_domain_that_the_caller_may_not_give_can_be_left_out(v
     await visitor.said("Saved.")
 
 
-async def test_a_program_beyond_its_reader_is_shown_and_not_changed(visitor: Visitor) -> None:
+@pytest.mark.parametrize("others", [["read:roles"], []], ids=["roles are read", "roles are not read"])
+async def test_a_program_beyond_its_reader_is_shown_and_not_changed(visitor: Visitor, others: list[str]) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
-    names = ["read:roles", *(f"{action}:service-accounts" for action in ("read", "create", "update", "delete"))]
+    names = [*others, *(f"{action}:service-accounts" for action in ("read", "create", "update", "delete"))]
     await app.make_role("acme", "Keeper", names)
     await app.make_user("acme", "keeper@acme.example", ["Keeper"])
     for name, roles in (("Strong", ["Admin"]), ("Weak", ["Keeper"])):
@@ -90,4 +91,5 @@ async def test_a_program_beyond_its_reader_is_shown_and_not_changed(visitor: Vis
         await expect(page.get_by_role("row", name="Key")).to_be_visible()
         for button in ("Disable", "Delete", "New key", "Rotate", "End"):
             await expect(page.get_by_role("button", name=button, exact=True)).to_have_count(count)
+        await expect(page.get_by_text("has permissions that you lack")).to_have_count(1 - count)
         await page.get_by_role("link", name="Service accounts").last.click()

@@ -96,6 +96,41 @@ async def test_those_who_ask_to_join_are_let_in_or_declined(visitor: Visitor) ->
     assert await page.get_by_text(f"eve@{DOMAIN_OF_MANY}").count() == 0
 
 
+@pytest.mark.parametrize("reads_roles", [True, False])
+async def test_roles_beyond_who_lets_in_are_not_given(visitor: Visitor, reads_roles: bool) -> None:
+    page, service, app = visitor.page, visitor.service, visitor.service.app
+    await service.renew_tokens()
+    path, domain = "/api/tenants/current/domains", "academy.example"
+    body = {"domain": domain, "mode": "request", "roles": ["Admin"]}
+    record = (await app.call("POST", path, as_whom="acme", json=body)).json()["data"]["record"]
+    cast(MemoryDnsRecords, app.adapters.dns).records[record["name"]] = [record["value"]]
+    await app.call("POST", f"{path}/{domain}/verify", as_whom="acme")
+    others = ["read:roles"] if reads_roles else []
+    await app.make_role("acme", "Host", ["read:users", "create:invitations", *others])
+    await app.make_user("acme", "host@acme.example", ["Host"])
+    cast(MovableClock, app.adapters.clock).move(KNOWN_FOR)
+    await service.renew_tokens()
+    await ask_to_join(service, f"ada@{domain}")
+    await visitor.enter("people?tab=joining", "host@acme.example")
+    row = page.get_by_role("row", name=f"ada@{domain}")
+    await expect(row).to_contain_text("Admin")
+    if not reads_roles:
+        await expect(row.get_by_role("button", name="Let in")).to_be_disabled()
+        await expect(row).to_contain_text("The domain gives roles that you may not give.")
+        assert await violations(visitor) == []
+        return
+    await row.get_by_role("button", name="Let in").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog).to_contain_text("The domain gives Admin, which you may not give.")
+    await expect(dialog.get_by_label("Admin", exact=True)).to_be_disabled()
+    await dialog.get_by_label("Host", exact=True).check()
+    assert await violations(visitor) == []
+    await dialog.get_by_role("button", name="Let in").click()
+    await visitor.said("They are a member now.")
+    await page.get_by_role("link", name="Members").last.click()
+    await expect(page.get_by_role("row", name=f"ada@{domain}")).to_contain_text("Host")
+
+
 async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
     page = visitor.page
     await make_tenant(visitor, "guild", "warden")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from application.audit import record
 from application.ports.database import Database
-from application.ports.identity.users import PERMISSION_TAKEN, IdentityTransaction
+from application.ports.identity.users import PERMISSION_TAKEN, IdentityTransaction, ListedRole
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
@@ -18,12 +18,14 @@ from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.forms import documented, text_errors
 from domain.identity.administration import (
+    RoleRights,
     ensure_fits_token,
     ensure_keeps_name,
     ensure_may_change_role,
     ensure_may_grant,
     ensure_super_admin,
     role_name_errors,
+    role_rights,
     shipped_name,
 )
 from domain.identity.users import Role
@@ -73,6 +75,7 @@ class RoleItem(Struct, rename="camel", kw_only=True):
 
 class ListedRoleItem(RoleItem, rename="camel", kw_only=True):
     user_count: int
+    may: RoleRights
 
 
 class RoleList(Struct, rename="camel", kw_only=True):
@@ -100,7 +103,7 @@ class RoleAdministration:
     async def all(self, caller: Caller) -> RoleList:
         async with self.database.read_only(EveryTenant()) as read:
             listed = await read.roles.visible(caller.tenant.id)
-        return RoleList(items=[_listed(found.role, found.user_count) for found in listed])
+        return RoleList(items=[_listed(found, caller) for found in listed])
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
@@ -252,12 +255,14 @@ def _item(role: Role) -> RoleItem:
     )
 
 
-def _listed(role: Role, user_count: int) -> ListedRoleItem:
+def _listed(found: ListedRole, caller: Caller) -> ListedRoleItem:
+    role = found.role
     return ListedRoleItem(
         id=role.id,
         name=role.name,
         description=role.description,
         permissions=role.permissions,
         is_system=role.is_system,
-        user_count=user_count,
+        user_count=found.user_count,
+        may=role_rights(caller, role),
     )

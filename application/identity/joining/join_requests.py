@@ -1,5 +1,6 @@
 """Requests to join a tenant: listed, approved and declined by whoever may invite."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -8,13 +9,20 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import ParameterReader, Parameters
 from application.ports.database import Database
-from application.ports.identity.domains import DomainTransaction
+from application.ports.identity.domains import DomainTransaction, ListedJoinRequest
 from application.ports.identity.users import Departures
 from application.ports.runtime import Clock, InvitationOutcomes
 from application.ports.shared_memory import Cache
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
-from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give, given_roles
+from domain.identity.administration import (
+    ensure_fit_membership,
+    ensure_fits_token,
+    ensure_may_give,
+    given_roles,
+    may_let_in,
+    roles_named,
+)
 from domain.identity.domains import JoinRequest, domain_of
 from domain.identity.users import MEMBER, AccountState, Role, profile_key
 from domain.scope import Caller, Client, EveryTenant, event
@@ -29,14 +37,22 @@ class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 USUAL_APPROVAL = ApprovalForm()
 
 
+class JoinRequestRights(Struct, rename="camel", frozen=True, kw_only=True):
+    """Whether the caller may approve a request without naming roles: they may give those of the domain."""
+
+    approve: bool
+
+
 class JoinRequestItem(Struct, rename="camel", kw_only=True):
-    """A request; its id is that of the account."""
+    """A request; its id is that of the account, ``roles`` are those that an approval without roles gives."""
 
     id: UUID
     email: str
     full_name: str
     domain: str
+    roles: tuple[str, ...]
     created_at: datetime
+    may: JoinRequestRights
 
 
 class JoinRequestPage(Struct, rename="camel", kw_only=True):
@@ -72,18 +88,22 @@ class JoinRequestAdministration:
         reader.ensure_valid()
         async with self.database.read_only(EveryTenant()) as read:
             listed, total = await read.join_requests.page(caller.tenant.id, page, size)
-        items = [
-            JoinRequestItem(
-                id=found.request.user_id,
-                email=found.email,
-                full_name=found.full_name,
-                domain=found.request.domain,
-                created_at=found.request.created_at,
-            )
-            for found in listed
-        ]
+            given = await self._given(read, caller.tenant.id) if listed else _Given({}, ())
+        items = [_item(caller, found, given.by(found.request)) for found in listed]
         pages = -(-total // size)
         return JoinRequestPage(items=items, total_count=total, page=page, page_size=size, total_pages=pages)
+
+    async def _given(self, read: DomainTransaction, tenant_id: UUID) -> "_Given":
+        visible = [found.role for found in await read.roles.visible(tenant_id)]
+        roles = {role.id: role for role in visible}
+        domains = await read.domains.all(tenant_id)
+        by_domain = {
+            listed.domain.domain: [roles[role_id] for role_id in listed.domain.role_ids if role_id in roles]
+            for listed in domains
+        }
+        # as for who approves: a role of the tenant goes before one of the system of the same name
+        visible.sort(key=lambda role: role.is_system)
+        return _Given(by_domain, roles_named([MEMBER], visible))
 
     @retry_on_conflict
     async def approve(self, caller: Caller, user_id: UUID, form: ApprovalForm, client: Client) -> AdmittedMember:
@@ -146,6 +166,28 @@ class JoinRequestAdministration:
                 return roles
             names = [MEMBER]
         return given_roles(caller, names, await tx.roles.by_names(caller.tenant.id, names))
+
+
+class _Given(Struct, frozen=True):
+    """Roles that approvals give where they name none: by domain, and for a domain that is gone."""
+
+    by_domain: Mapping[str, Sequence[Role]]
+    usual: Sequence[Role]
+
+    def by(self, request: JoinRequest) -> Sequence[Role]:
+        return self.by_domain.get(request.domain, self.usual)
+
+
+def _item(caller: Caller, found: ListedJoinRequest, given: Sequence[Role]) -> JoinRequestItem:
+    return JoinRequestItem(
+        id=found.request.user_id,
+        email=found.email,
+        full_name=found.full_name,
+        domain=found.request.domain,
+        roles=tuple(sorted(role.name for role in given)),
+        created_at=found.request.created_at,
+        may=JoinRequestRights(approve=may_let_in(caller, given)),
+    )
 
 
 def _is_still_there(state: AccountState, request: JoinRequest) -> bool:

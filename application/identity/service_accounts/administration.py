@@ -43,11 +43,11 @@ class ServiceAccountAdministration:
         )
         async with self.database.read_only(EveryTenant()) as read:
             found, total = await read.service_accounts.page(listing, self.clock.now())
-        return ServiceAccountPage(items=[account_item(listed) for listed in found], **paging(listing, total))
+        return ServiceAccountPage(items=[account_item(listed, caller) for listed in found], **paging(listing, total))
 
     async def get(self, caller: Caller, account_id: UUID) -> ServiceAccountItem:
         async with self.database.read_only(EveryTenant()) as read:
-            return account_item(await self._account(read, caller, account_id))
+            return account_item(await self._account(read, caller, account_id), caller)
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: ServiceAccountForm, client: Client) -> ServiceAccountItem:
@@ -70,7 +70,7 @@ class ServiceAccountAdministration:
             account = replace(account, roles=tuple(roles))
             await tx.service_accounts.add(account)
             await record(tx, "service-account.created", caller, account.id, client, self.clock.now())
-        return account_item(ListedServiceAccount(account, 0, None, None))
+        return account_item(ListedServiceAccount(account, 0, None, None), caller)
 
     @retry_on_conflict
     async def update(
@@ -92,7 +92,7 @@ class ServiceAccountAdministration:
             subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
             published.update(await tx.token_versions.bump(subjects))
             await record(tx, "service-account.changed", caller, account_id, client, self.clock.now())
-        return account_item(replace(found, account=changed))
+        return account_item(replace(found, account=changed), caller)
 
     async def _changed(
         self, tx: ServiceAccountTransaction, caller: Caller, account: ServiceAccount, form: ServiceAccountChange

@@ -10,8 +10,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from application.ports.identity.service_accounts import ListedServiceAccount
 from domain.errors import FieldError, ValidationError
 from domain.forms import documented, text_errors
+from domain.identity.administration import ServiceAccountRights, service_account_rights
 from domain.identity.service_accounts import NETWORKS_PER_KEY, PERMISSIONS_PER_KEY, ApiKey
-from domain.scope import PERMISSION_HINT, is_permission
+from domain.scope import PERMISSION_HINT, Caller, is_permission
 
 NAME_LENGTH = 100
 DESCRIPTION_LENGTH = 1_000
@@ -56,6 +57,7 @@ class ServiceAccountItem(Struct, rename="camel", kw_only=True):
     last_used_at: datetime | None
     keys: int
     next_key_ends_at: datetime | None
+    may: ServiceAccountRights
 
 
 class ServiceAccountPage(Struct, rename="camel", kw_only=True):
@@ -160,7 +162,7 @@ def _is_network(text: str) -> bool:
         return False
 
 
-def account_item(found: ListedServiceAccount) -> ServiceAccountItem:
+def account_item(found: ListedServiceAccount, caller: Caller) -> ServiceAccountItem:
     account = found.account
     return ServiceAccountItem(
         id=account.id,
@@ -173,6 +175,7 @@ def account_item(found: ListedServiceAccount) -> ServiceAccountItem:
         last_used_at=found.last_used_at,
         keys=found.keys,
         next_key_ends_at=found.next_end,
+        may=service_account_rights(caller, account.roles),
     )
 
 

@@ -1,6 +1,8 @@
 """/api/roles on the wire: every field of every answer."""
 
-from tests.http.two_tenants import TwoTenants
+import pytest
+
+from tests.http.two_tenants import CLERK, TwoTenants
 
 
 async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
@@ -8,9 +10,42 @@ async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
     assert listed.keys() == {"items"}
     roles = {role["name"]: role for role in listed["items"]}
     assert roles.keys() == {"Admin", "Clerk", "Member", "Reader", "SuperAdmin"}
-    assert roles["Clerk"].keys() == {"id", "name", "description", "permissions", "isSystem", "userCount"}
+    assert roles["Clerk"].keys() == {"id", "name", "description", "permissions", "isSystem", "userCount", "may"}
     assert (roles["Clerk"]["userCount"], roles["Clerk"]["isSystem"], roles["Admin"]["isSystem"]) == (1, False, True)
     assert roles["Admin"]["permissions"] == ["*"]
+
+
+@pytest.mark.parametrize(
+    ("caller", "target", "given"),
+    [
+        ("admin", "Reader", {"change", "rename", "remove"}),
+        ("admin", "Admin", set()),
+        ("keeper", "Spare", {"change", "rename", "remove"}),
+        ("keeper", "Reader", {"change"}),
+        ("root in acme", "Reader", {"change", "rename", "remove"}),
+        ("root in acme", "Member", {"change"}),
+        ("root in acme", "SuperAdmin", set()),
+        ("looker", "Spare", set()),
+    ],
+)
+async def test_a_role_says_what_the_caller_may_do_to_it(
+    tenants: TwoTenants, caller: str, target: str, given: set[str]
+) -> None:
+    await tenants.make_role("Spare", "acme", ["read:users"])
+    for name, permissions in (("keeper", [*CLERK, "read:roles"]), ("looker", ["read:roles"])):
+        await tenants.make_role(name, "acme", permissions)
+        await tenants.make_user(name, "acme", [name])
+        await tenants.log_in(name, "acme")
+    listed = (await tenants.call(caller, "GET", "/api/roles")).json()["items"]
+    (role,) = [role for role in listed if role["name"] == target]
+    assert {name for name, is_given in role["may"].items() if is_given} == given
+    for right, method, body in (
+        ("change", "PUT", {"description": "another"}),
+        ("rename", "PUT", {"name": "Another"}),
+        ("remove", "DELETE", None),
+    ):
+        answer = await tenants.call(caller, method, f"/api/roles/{role['id']}", body)
+        assert answer.is_success == (right in given), (right, answer.text)
 
 
 async def test_a_new_description_leaves_the_tokens_of_holders_alone(tenants: TwoTenants) -> None:

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from adapters.memory.clock import MovableClock
 from domain.scope import EveryTenant
 from tests.http.identity.service_accounts import by, code_of, make_account, make_key
@@ -37,6 +39,7 @@ async def test_an_account_is_made_read_changed_and_deleted(tenants: TwoTenants) 
         "lastUsedAt": None,
         "keys": 0,
         "nextKeyEndsAt": None,
+        "may": {"change": True, "remove": True},
     }
     path = f"{ACCOUNTS}/{account['id']}"
     assert (await tenants.call("admin", "GET", path)).json()["data"] == account
@@ -48,6 +51,37 @@ async def test_an_account_is_made_read_changed_and_deleted(tenants: TwoTenants) 
     assert (await tenants.call("admin", "GET", path)).status_code == 404
     actions = [action for action in await audited(tenants) if action.startswith("service-account.")]
     assert actions == ["service-account.created", "service-account.changed", "service-account.deleted"]
+
+
+@pytest.mark.parametrize(
+    ("whom", "role", "given"),
+    [
+        ("admin", "Admin", {"change", "remove"}),
+        ("keeper", "keeper", {"change", "remove"}),
+        ("keeper", "Reader", set()),
+        ("looker", "Member", set()),
+    ],
+)
+async def test_an_account_says_what_the_caller_may_do_to_it(
+    tenants: TwoTenants, whom: str, role: str, given: set[str]
+) -> None:
+    every = [f"{action}:service-accounts" for action in ("read", "update", "delete")]
+    for name, permissions in (("keeper", every), ("looker", every[:1])):
+        await tenants.make_role(name, "acme", permissions)
+        await tenants.make_user(name, "acme", [name])
+        await tenants.log_in(name, "acme")
+    account = await make_account(tenants, roles=[role])
+    path = f"{ACCOUNTS}/{account['id']}"
+    listed = (await tenants.call(whom, "GET", ACCOUNTS)).json()["data"]["items"]
+    for item in ((await tenants.call(whom, "GET", path)).json()["data"], *listed):
+        assert {name for name, is_given in item["may"].items() if is_given} == given
+    for right, method, below, body in (
+        ("change", "POST", "/keys", {"name": "key"}),
+        ("change", "PUT", "", {"isActive": False}),
+        ("remove", "DELETE", "", None),
+    ):
+        answer = await tenants.call(whom, method, f"{path}{below}", body)
+        assert answer.is_success == (right in given), (right, answer.text)
 
 
 async def test_wrong_bodies_name_every_field(tenants: TwoTenants) -> None:

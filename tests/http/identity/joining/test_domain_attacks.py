@@ -130,7 +130,19 @@ async def test_nobody_approves_to_more_than_they_hold(invited: Invited) -> None:
     for body in ({}, {"roles": ["Admin"]}, {"roles": ["Clerk"]}, {"roles": ["SuperAdmin"]}):
         assert told(await invited.tenants.call("host", "POST", path, body))[:2] == (403, "FORBIDDEN"), body
     assert email not in await invited.members()
+    (item,) = (await invited.tenants.call("host", "GET", "/api/join-requests")).json()["data"]["items"]
+    assert (item["roles"], item["may"]) == (["Admin"], {"approve": False})
     assert (await invited.tenants.call("host", "POST", path, {"roles": ["Reader"]})).status_code == 200
+
+
+async def test_a_request_by_a_domain_that_is_gone_says_what_its_approval_gives(invited: Invited) -> None:
+    await proved(invited, mode="request", roles=["Admin"])
+    await login(invited, await somebody(invited))
+    assert (await invited.tenants.call("admin", "DELETE", f"{PATH}/{DOMAIN}")).is_success
+    (item,) = (await invited.tenants.call("host", "GET", "/api/join-requests")).json()["data"]["items"]
+    assert (item["roles"], item["may"]) == (["Member"], {"approve": True})
+    approved = await invited.tenants.call("host", "POST", f"/api/join-requests/{item['id']}/approve", {})
+    assert approved.json()["data"]["roles"] == ["Member"]
 
 
 @pytest.mark.parametrize("fate", ["demoted", "disabled", "widened"])

@@ -157,6 +157,7 @@ async def test_a_request_is_made_told_and_approved(invited: Invited) -> None:
     listed = (await invited.tenants.call("host", "GET", "/api/join-requests")).json()["data"]
     (item,) = listed["items"]
     assert (item["email"], item["domain"], listed["totalCount"], listed["totalPages"]) == (email, DOMAIN, 1, 1)
+    assert (item["roles"], item["may"]) == (["Reader"], {"approve": True})
     approved = await invited.tenants.call("admin", "POST", f"/api/join-requests/{item['id']}/approve", {})
     data = approved.json()["data"]
     assert (data["userId"], data["roles"]) == (item["id"], ["Reader"])

@@ -222,7 +222,13 @@ export interface JoinRequestItem {
   email: string;
   fullName: string;
   domain: string;
+  roles: string[];
   createdAt: string;
+  may: JoinRequestRights;
+}
+
+export interface JoinRequestRights {
+  approve: boolean;
 }
 
 export interface KeyItem {
@@ -244,6 +250,7 @@ export interface ListedRoleItem {
   permissions: string[];
   isSystem: boolean;
   userCount: number;
+  may: RoleRights;
 }
 
 export interface LoginResult {
@@ -340,6 +347,12 @@ export interface RelationDescription {
   many: boolean;
 }
 
+export interface RoleRights {
+  change: boolean;
+  rename: boolean;
+  remove: boolean;
+}
+
 export interface RowErrorShown {
   row: number;
   message: string;
@@ -357,6 +370,12 @@ export interface ServiceAccountItem {
   lastUsedAt: string | null;
   keys: number;
   nextKeyEndsAt: string | null;
+  may: ServiceAccountRights;
+}
+
+export interface ServiceAccountRights {
+  change: boolean;
+  remove: boolean;
 }
 
 export interface SessionItem {

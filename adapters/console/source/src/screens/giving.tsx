@@ -31,6 +31,8 @@ interface Props {
 }
 
 export function RoleList({ roles, chosen, change, legend, isReading = false, mayLeaveOut = false }: Props) {
+  // who may not read the roles has none to choose from
+  if (!roles.length && !chosen.length) return null;
   const isBeyond = (name: string) => !mayGive(roles, name) && !(mayLeaveOut && chosen.includes(name));
   return (
     <CheckList

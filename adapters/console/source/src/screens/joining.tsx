@@ -16,10 +16,10 @@ import { rolesOf } from "./identity";
 
 export function JoinRequests() {
   const list = usePaged<JoinRequestItem>("/api/join-requests", {});
-  async function approve({ id }: JoinRequestItem): Promise<void> {
-    // without roles those of the domain are given
-    if (await attempt(() => call("POST", `/api/join-requests/${id}/approve`, { json: {} }), "joining.approved"))
-      await list.reload();
+  const [asked, askRoles] = useState<JoinRequestItem | null>(null);
+  async function approve(request: JoinRequestItem): Promise<void> {
+    if (!request.may.approve) return askRoles(request);
+    if (await attempt(() => letIn(request), "joining.approved")) await list.reload();
   }
   async function decline({ id, email }: JoinRequestItem): Promise<void> {
     if (!(await ask(t("joining.decline.title", { name: email }), t("joining.decline.text"), t("joining.decline"))))
@@ -27,34 +27,82 @@ export function JoinRequests() {
     if (await attempt(() => call("DELETE", `/api/join-requests/${id}`), "saved")) await list.reload();
   }
   return (
-    <Listed list={list} empty={<Notice icon="user-plus" title={t("joining.none")} text={t("joining.none.text")} />}>
-      {(requests) => (
-        <Table
-          rows={requests}
-          columns={[
-            { title: t("name"), cell: (request) => <bdi>{request.fullName || request.email}</bdi> },
-            { title: t("email"), cell: (request) => <bdi>{request.email}</bdi> },
-            { title: t("tenant.domain"), cell: (request) => <bdi>{request.domain}</bdi> },
-            { title: t("members.since"), class: "muted", cell: (request) => date(request.createdAt) },
-            {
-              title: t("more"),
-              isUnseen: true,
-              class: "numeric",
-              cell: (request) => (
-                <>
-                  <button type="button" class="plain" onClick={() => void approve(request)}>
-                    {t("joining.approve")}
-                  </button>
-                  <button type="button" class="plain quiet-danger" onClick={() => void decline(request)}>
-                    {t("joining.decline")}
-                  </button>
-                </>
-              ),
-            },
-          ]}
-        />
+    <>
+      <Listed list={list} empty={<Notice icon="user-plus" title={t("joining.none")} text={t("joining.none.text")} />}>
+        {(requests) => (
+          <Table
+            rows={requests}
+            columns={[
+              { title: t("name"), cell: (request) => <bdi>{request.fullName || request.email}</bdi> },
+              { title: t("email"), cell: (request) => <bdi>{request.email}</bdi> },
+              { title: t("tenant.domain"), cell: (request) => <bdi>{request.domain}</bdi> },
+              { title: t("roles"), cell: (request) => <Tags names={request.roles} /> },
+              { title: t("members.since"), class: "muted", cell: (request) => date(request.createdAt) },
+              {
+                title: t("more"),
+                isUnseen: true,
+                class: "numeric",
+                cell: (request) => (
+                  <>
+                    <button
+                      type="button"
+                      class="plain"
+                      disabled={!mayDecide(request)}
+                      onClick={() => void approve(request)}
+                    >
+                      {t("joining.approve")}
+                    </button>
+                    <button type="button" class="plain quiet-danger" onClick={() => void decline(request)}>
+                      {t("joining.decline")}
+                    </button>
+                    {!mayDecide(request) && <p class="muted small">{t("joining.beyond")}</p>}
+                  </>
+                ),
+              },
+            ]}
+          />
+        )}
+      </Listed>
+      {asked && <LetIn request={asked} onClose={() => askRoles(null)} done={list.reload} />}
+    </>
+  );
+}
+
+/** Without roles those of the domain are given. */
+const letIn = ({ id }: JoinRequestItem, roles?: string[]) =>
+  call("POST", `/api/join-requests/${id}/approve`, { json: { roles } });
+
+/** Whether the caller can let somebody in: with the roles of the domain, or with others that they choose. */
+const mayDecide = (request: JoinRequestItem) => request.may.approve || may("read:roles");
+
+interface LetInProps {
+  request: JoinRequestItem;
+  onClose: () => void;
+  done: () => Promise<void>;
+}
+
+/** The roles of the domain are more than the caller may give: they choose others. */
+function LetIn({ request, onClose, done }: LetInProps) {
+  const loaded = useLoaded(rolesOf, []);
+  const roles = ofMemberships(loaded.data ?? []);
+  const [picked, choose] = useState<string[] | null>(null);
+  const chosen = picked ?? ["Member"].filter((name) => mayGive(roles, name));
+  return (
+    <FormDialog
+      title={t("joining.approve.title", { name: request.fullName || request.email })}
+      submit={t("joining.approve")}
+      onClose={onClose}
+      isReady={loaded.data !== null}
+      send={() => letIn(request, chosen)}
+      done={() => (toast(t("joining.approved")), done())}
+    >
+      {() => (
+        <>
+          <p>{t("joining.choose", { roles: request.roles.join(", ") })}</p>
+          <RoleList roles={roles} chosen={chosen} change={choose} />
+        </>
       )}
-    </Listed>
+    </FormDialog>
   );
 }
 

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import type { ApiKeyItem, ListedRoleItem as Role, ServiceAccountItem } from "../api/types";
+import type { ApiKeyItem, ServiceAccountItem } from "../api/types";
 import { ask } from "../parts/Dialog";
 import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
@@ -14,7 +14,7 @@ import { attempt, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, exactTime, t, time } from "../words/words";
-import { mayGive, RoleList } from "./giving";
+import { RoleList } from "./giving";
 import { endsSoon, rolesOf } from "./identity";
 import { ActiveBadge } from "./members";
 import { Made, NewKey } from "./newkey";
@@ -112,16 +112,9 @@ function NewAccount({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Whether the service lets the caller do this: who changes a program holds all that it may. Without the roles nobody
- * knows before the service. */
-const mayChange = (action: string, roles: Role[] | null, account: ServiceAccountItem) =>
-  may(`${action}:service-accounts`) &&
-  (!may("read:roles") || (roles !== null && account.roles.every((name) => mayGive(roles, name))));
-
 export function ServiceAccountScreen({ id }: { id: string }) {
   const path = `${BASE}/${encodeURIComponent(id)}`;
   const loaded = useLoaded(async () => (await call<ServiceAccountItem>("GET", path)).data, [path]);
-  const roles = useLoaded(async () => (may("read:roles") ? rolesOf() : []), []).data;
   const change = (of: ServiceAccountItem) =>
     attempt(async () => {
       loaded.set((await call<ServiceAccountItem>("PUT", path, { json: { isActive: !of.isActive } })).data);
@@ -140,12 +133,12 @@ export function ServiceAccountScreen({ id }: { id: string }) {
               name={account.name}
               state={!account.isActive && <span class="badge bad">{t("members.disabled")}</span>}
             >
-              {mayChange("update", roles, account) && (
+              {account.may.change && (
                 <button type="button" onClick={() => void change(account)}>
                   {t(account.isActive ? "person.disable" : "person.enable")}
                 </button>
               )}
-              {mayChange("delete", roles, account) && (
+              {account.may.remove && (
                 <button type="button" class="quiet-danger" onClick={() => void remove(account)}>
                   <Icon name="trash-2" />
                   {t("delete")}
@@ -155,7 +148,8 @@ export function ServiceAccountScreen({ id }: { id: string }) {
             <p class="muted">
               <bdi>{account.description}</bdi> {account.roles.join(", ")}
             </p>
-            <Keys path={path} mayWrite={mayChange("update", roles, account)} />
+            {may("update:service-accounts") && !account.may.change && <p class="muted">{t("keys.beyond")}</p>}
+            <Keys path={path} mayWrite={account.may.change} />
           </>
         )}
       </Ready>

@@ -12,7 +12,7 @@ import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
 import { useUnsaved } from "../parts/unsaved";
-import { may } from "../session/session";
+import { may, tenant } from "../session/session";
 import { type Key, t } from "../words/words";
 import { holds, permissionsOf, rolesOf } from "./identity";
 
@@ -70,13 +70,21 @@ function grouped(roles: Role[], permissions: Permission[]): [category: string, n
     .map(([group, names]) => [group, names.sort()]);
 }
 
+/** Roles that the system has are those of every tenant: they are changed where all tenants are administered. */
+const isOfOthers = (role: Role) => role.isSystem && tenant.value?.identifier !== "system";
+
+/** Why this caller can neither give nor take the permission; empty where they can. */
+function reasonOf(role: Role, name: string): string {
+  if (isOfOthers(role) || !role.may.change) return t("roles.system");
+  return may(name) ? "" : t("roles.lacking");
+}
+
 function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<void> }) {
   const [changed, setChanged] = useState<Record<string, string[]>>({});
   const [text, setText] = useState("");
   const [isBusy, setBusy] = useState(false);
   const mayWrite = may("update:roles");
   const held = (role: Role) => changed[role.id] ?? role.permissions;
-  const isLocked = (role: Role) => role.isSystem || !mayWrite;
 
   function toggle(role: Role, name: string): void {
     const before = held(role);
@@ -109,6 +117,8 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
     .filter(([, names]) => names.length);
   const count = Object.keys(changed).length;
   useUnsaved(count > 0);
+  const isLimited =
+    mayWrite && roles.some((role) => groups.some(([, names]) => names.some((name) => reasonOf(role, name))));
   return (
     <>
       <div class="tools">
@@ -124,6 +134,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
           </>
         )}
       </div>
+      {isLimited && <p class="muted">{t("roles.limits")}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
       <div class="table-box matrix-box" tabIndex={0} role="region" aria-label={t("roles.matrix")}>
         <table class="plain matrix">
@@ -152,14 +163,16 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
                   {roles.map((role) => {
                     const isOwn = held(role).includes(name);
                     const by = holds(held(role), name);
+                    const reason = by && !isOwn ? t("roles.by", { name: by }) : mayWrite ? reasonOf(role, name) : "";
                     return (
                       <td key={role.id}>
-                        <label title={by && !isOwn ? t("roles.by", { name: by }) : undefined}>
+                        <label title={reason || undefined}>
                           <input
                             type="checkbox"
                             aria-label={`${role.name}: ${name}`}
+                            aria-description={reason || undefined}
                             checked={by !== null}
-                            disabled={isLocked(role) || (by !== null && !isOwn)}
+                            disabled={!mayWrite || reason !== ""}
                             onChange={() => toggle(role, name)}
                           />
                         </label>
@@ -178,7 +191,8 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
 
 function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> }) {
   const [isRenaming, setRenaming] = useState(false);
-  const mayChange = !role.isSystem && (may("update:roles") || may("delete:roles"));
+  const mayChange = !isOfOthers(role) && (role.may.change || role.may.remove);
+  const isHeld = role.userCount > 0;
   async function remove(): Promise<void> {
     if (!(await ask(t("roles.remove.title", { name: role.name }), t("roles.remove.text"), t("delete")))) return;
     if (await attempt(() => call("DELETE", `/api/roles/${role.id}`), "roles.removed")) await reload();
@@ -194,18 +208,20 @@ function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> })
       <Menu label={`${role.name} · ${role.userCount}`} class="plain">
         {(close) => (
           <div class="menu">
-            {may("update:roles") && (
+            {role.may.change && (
               <button type="button" onClick={() => (close(), setRenaming(true))}>
                 <Icon name="pencil" />
                 {t("roles.rename")}
               </button>
             )}
             {may("delete:roles") && (
-              <button type="button" onClick={() => (close(), void remove())}>
+              <button type="button" disabled={!role.may.remove || isHeld} onClick={() => (close(), void remove())}>
                 <Icon name="trash-2" />
                 {t("delete")}
               </button>
             )}
+            {may("delete:roles") && !role.may.remove && <p class="muted small">{whyKept(role)}</p>}
+            {role.may.remove && isHeld && <p class="muted small">{t("roles.remove.text")}</p>}
           </div>
         )}
       </Menu>
@@ -213,6 +229,9 @@ function RoleMenu({ role, reload }: { role: Role; reload: () => Promise<void> })
     </>
   );
 }
+
+/** Why the role keeps its name, and stays. */
+const whyKept = (role: Role) => t(role.permissions.every(may) ? "roles.shipped" : "roles.stronger");
 
 function NewRole({ role, onClose, done }: { role?: Role; onClose: () => void; done: () => Promise<void> }) {
   const [name, setName] = useState(role?.name ?? "");
@@ -228,7 +247,16 @@ function NewRole({ role, onClose, done }: { role?: Role; onClose: () => void; do
     >
       {(sending) => (
         <>
-          <TextField label={t("name")} name="name" value={name} change={setName} sending={sending} required />
+          <TextField
+            label={t("name")}
+            name="name"
+            value={name}
+            change={setName}
+            sending={sending}
+            disabled={role && !role.may.rename}
+            hint={role && !role.may.rename ? whyKept(role) : undefined}
+            required
+          />
           <TextField
             label={t("description")}
             name="description"

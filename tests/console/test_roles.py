@@ -1,0 +1,83 @@
+"""The matrix of roles: what the service would refuse the caller is disabled, with the reason."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.console.conftest import Visitor
+from tests.console.test_accessibility import violations
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+KEEPER = ["read:permissions", *(f"{action}:roles" for action in ("read", "create", "update", "delete"))]
+
+
+async def test_only_permissions_that_the_caller_holds_can_be_given_and_taken(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.service.renew_tokens()
+    await app.make_role("acme", "Keeper", KEEPER)
+    await app.make_role("acme", "Mixed", ["read:roles", "read:products"])
+    await app.make_user("acme", "keeper@acme.example", ["Keeper"])
+    await visitor.enter("roles", "keeper@acme.example")
+    await expect(page.get_by_text("What is disabled you may not change")).to_be_visible()
+    for name, reason in (
+        ("Mixed: read:products", "lack this permission"),
+        ("Mixed: delete:users", "lack this permission"),
+        ("Member: read:roles", "belongs to all tenants"),
+        ("Admin: read:roles", "Included in *"),
+    ):
+        box = page.get_by_role("checkbox", name=name, exact=True)
+        await expect(box).to_be_disabled()
+        await expect(box).to_have_accessible_description(re.compile(re.escape(reason)))
+    await page.get_by_role("checkbox", name="Mixed: read:roles", exact=True).uncheck()
+    await page.get_by_role("checkbox", name="Mixed: delete:roles", exact=True).check()
+    await page.get_by_role("button", name="Save 1 role").click()
+    await visitor.said("Saved.")
+    roles = (await app.call("GET", "/api/roles", as_whom="acme")).json()["items"]
+    assert [role["permissions"] for role in roles if role["name"] == "Mixed"] == [["delete:roles", "read:products"]]
+    assert await violations(visitor) == []
+
+
+async def test_a_role_beyond_the_caller_keeps_its_name_and_stays(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.service.renew_tokens()
+    await app.make_role("acme", "Keeper", KEEPER)
+    await app.make_role("acme", "Strong", ["delete:products"])
+    await app.make_role("acme", "Weak", ["read:roles"])
+    await app.make_user("acme", "keeper@acme.example", ["Keeper"])
+    await visitor.enter("roles", "keeper@acme.example")
+    for role, reason in (("Strong", "permissions that you lack"), ("Keeper", "that somebody holds cannot be deleted")):
+        await page.get_by_role("button", name=f"{role} ·").click()
+        await expect(page.get_by_role("button", name="Delete")).to_be_disabled()
+        await expect(page.get_by_text(reason)).to_be_visible()
+        assert await violations(visitor) == []
+        await page.keyboard.press("Escape")
+    await page.get_by_role("button", name="Strong ·").click()
+    await page.get_by_role("button", name="Name and description").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_label("Name")).to_be_disabled()
+    await dialog.get_by_label("Description").fill("deletes")
+    await dialog.get_by_role("button", name="Save").click()
+    await visitor.said("Saved.")
+    await page.get_by_role("button", name="Weak ·").click()
+    await page.get_by_role("button", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await visitor.said("The role is deleted.")
+    # roles of the system have no menu for those who may not change them
+    await expect(page.get_by_role("button", name="Member ·")).to_have_count(0)
+
+
+async def test_a_super_admin_makes_a_role_for_all_tenants_in_the_tenant_system(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.enter("roles", "admin@example.com")
+    await page.get_by_role("button", name="Add role").click()
+    await page.get_by_role("dialog").get_by_label("Name").fill("Auditor")
+    await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await page.get_by_role("checkbox", name="Auditor: read:audit-events", exact=True).check()
+    await page.get_by_role("button", name="Save 1 role").click()
+    await expect(page.get_by_role("button", name="Save 1 role")).to_have_count(0)
+    roles = (await app.call("GET", "/api/roles", as_whom="root")).json()["items"]
+    assert [role["permissions"] for role in roles if role["name"] == "Auditor"] == [["read:audit-events"]]
+    await page.get_by_role("button", name="Member ·").click()
+    await expect(page.get_by_text("belongs to the service")).to_be_visible()
