@@ -81,8 +81,8 @@ async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> 
     reasons = "Die Anfrage ist ungültig. Price ≥: muss eine Zahl sein; nope: ist unbekannt"
     await expect(page.get_by_role("alert").locator("p")).to_have_text(reasons)
     await page.get_by_role("button", name="Mehr").click()
-    await page.get_by_role("button", name="Ausführen").click()
-    await page.get_by_role("dialog").get_by_role("button", name="Ausführen").click()
+    await page.get_by_role("button", name="Exportieren").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Exportieren").click()
     await expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(reasons)
 
 

@@ -79,7 +79,7 @@ export function readable(query: URLSearchParams): string {
 
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Reply<T>> {
   const response = await send(method, path, options);
-  const text = response.status === 204 || response.status === 304 ? "" : await response.text();
+  const text = response.status === 204 || response.status === 304 ? "" : await whole(response.text());
   const body = parsed(text, options.exact);
   return { data: unwrapped<T>(body), etag: response.headers.get("etag"), headers: response.headers };
 }
@@ -102,8 +102,7 @@ export async function send(method: string, path: string, options: Options = {}, 
       credentials: "same-origin",
     });
   } catch (error) {
-    if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new ApiError(0, "OFFLINE", "The service cannot be reached.");
+    throw unreached(error);
   }
   if (response.ok) return response;
   const error = await errorOf(response);
@@ -114,6 +113,16 @@ export async function send(method: string, path: string, options: Options = {}, 
     return send(method, path, options, { ...tried, proof: true });
   throw error;
 }
+
+/** The body of a response; raises ApiError where the connection ends in its middle. */
+export const whole = <T>(body: Promise<T>): Promise<T> => body.catch((error) => Promise.reject(unreached(error)));
+
+/** What a request without an answer is told as; one that its caller stopped stays what it is. */
+function unreached(error: unknown): unknown {
+  return isStopped(error) ? error : new ApiError(0, "OFFLINE", "The service cannot be reached.");
+}
+
+export const isStopped = (error: unknown) => error instanceof DOMException && error.name === "AbortError";
 
 async function errorOf(response: Response): Promise<ApiError> {
   const body = parsed(await response.text().catch(() => "")) as Record<string, unknown> | null;

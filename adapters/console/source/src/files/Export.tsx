@@ -1,11 +1,12 @@
 // Export of the rows that a grid shows, as a file.
 import { useState } from "preact/hooks";
-import { send } from "../api/api";
+import { isStopped, send, whole } from "../api/api";
 import type { Entity } from "../api/meta";
 import { filterName } from "../grid/filters";
 import { apiQuery, askedColumns, type View } from "../grid/view";
 import { Dialog } from "../parts/Dialog";
 import { reasonText } from "../parts/Toast";
+import { useRunning } from "../parts/unsaved";
 import { t } from "../words/words";
 
 const FORMATS = ["csv", "xlsx", "json", "parquet"];
@@ -14,25 +15,30 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
   const [format, setFormat] = useState("csv");
   const [isColumns, setColumns] = useState(false);
   const [isFiltered, setFiltered] = useState(true);
-  const [isBusy, setBusy] = useState(false);
   const [problem, setProblem] = useState("");
+  // whoever closes the dialog wants no file any more
+  const { isBusy, begin, end, stop } = useRunning("export.leave.title", "export.leave");
   const hasFilter = view.filters.length > 0 || view.search !== "" || view.deleted;
 
   async function run(event: Event): Promise<void> {
     event.preventDefault();
-    setBusy(true);
+    const signal = begin();
     setProblem("");
     const query = isFiltered ? apiQuery(view) : new URLSearchParams();
     query.set("format", format);
     if (isColumns) query.set("fields", askedColumns(entity, view).join(","));
     try {
-      const response = await send("GET", `/api/${entity.plural}/export`, { query, headers: { Accept: "*/*" } });
-      download(await response.blob(), `${entity.plural}.${format}`);
+      const response = await send("GET", `/api/${entity.plural}/export`, {
+        query,
+        headers: { Accept: "*/*" },
+        signal,
+      });
+      download(await whole(response.blob()), `${entity.plural}.${format}`);
       onClose();
     } catch (error) {
-      setProblem(reasonText(error, (key) => filterName(entity, key)));
+      if (!isStopped(error)) setProblem(reasonText(error, (key) => filterName(entity, key)));
     }
-    setBusy(false);
+    end();
   }
 
   return (
@@ -62,9 +68,16 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
           <input type="checkbox" checked={isColumns} onChange={() => setColumns(!isColumns)} />
           {t("export.columns")}
         </label>
-        <button type="submit" class="primary" disabled={isBusy}>
-          {isBusy ? t("export.busy") : t("export")}
-        </button>
+        <div class="row">
+          <button type="submit" class="primary" disabled={isBusy}>
+            {isBusy ? t("export.busy") : t("export")}
+          </button>
+          {isBusy && (
+            <button type="button" onClick={stop}>
+              {t("cancel")}
+            </button>
+          )}
+        </div>
       </form>
     </Dialog>
   );

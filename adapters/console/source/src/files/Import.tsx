@@ -1,6 +1,6 @@
 // Import of a file: its columns mapped, a dry run that names every wrong row, then the import itself.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, call, isPassing } from "../api/api";
+import { ApiError, call, isPassing, isStopped } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
 import { Once } from "../api/once";
 import type { Imported } from "../api/types";
@@ -9,6 +9,7 @@ import { Icon } from "../parts/Icon";
 import { Failure } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
+import { useRunning } from "../parts/unsaved";
 import { href } from "../session/routes";
 import { fieldTexts } from "../words/answers";
 import { t } from "../words/words";
@@ -37,8 +38,8 @@ function Import({ entity }: { entity: Entity }) {
   const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false, timeZone: "" });
   const [outcome, setOutcome] = useState<{ result: Imported; isDry: boolean } | null>(null);
   const [problem, setProblem] = useState("");
-  const [isBusy, setBusy] = useState(false);
   const once = useRef(new Once());
+  const { isBusy, begin, end, stop } = useRunning("import.leave.title", "import.leave");
   const looked = useRef<File | null>(null);
 
   useEffect(() => {
@@ -59,7 +60,7 @@ function Import({ entity }: { entity: Entity }) {
 
   async function run(isDry: boolean): Promise<void> {
     if (!file || isBusy) return;
-    setBusy(true);
+    const signal = begin();
     setProblem("");
     try {
       const form = new FormData();
@@ -67,17 +68,22 @@ function Import({ entity }: { entity: Entity }) {
       const how = JSON.stringify(sentOptions(options, head, mapped, isDry));
       form.set("options", how);
       const headers = isDry ? {} : once.current.headers(`${file.name} ${file.size} ${file.lastModified} ${how}`);
-      const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form, headers });
+      const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form, headers, signal });
       once.current.answered();
       setOutcome({ result: { ...data, errors: fieldTexts(data.errors) }, isDry });
     } catch (error) {
-      if (!isPassing(error)) once.current.answered();
-      const fields = error instanceof ApiError ? error.fields : [];
-      if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
-      const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);
-      setProblem([errorText(error), ofFile.join("; ")].filter(Boolean).join(" "));
+      if (isStopped(error)) setProblem(isDry ? "" : t("import.stopped"));
+      else told(error);
     }
-    setBusy(false);
+    end();
+  }
+
+  function told(error: unknown): void {
+    if (!isPassing(error)) once.current.answered();
+    const fields = error instanceof ApiError ? error.fields : [];
+    if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
+    const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);
+    setProblem([errorText(error), ofFile.join("; ")].filter(Boolean).join(" "));
   }
 
   return (
@@ -91,60 +97,72 @@ function Import({ entity }: { entity: Entity }) {
       </div>
       <FilePicker file={file} choose={setFile} isFixed={isBusy} />
       {file && (
-        // what is checked is what the import then does: nothing of it is changed meanwhile
-        <fieldset class="whole" disabled={isBusy}>
-          {head?.sheets && head.sheets.length > 1 && (
-            <label class="field pick">
-              <span>{t("import.sheet")}</span>
-              <select value={head.sheet} onChange={(event) => void look(file, event.currentTarget.value)}>
-                {head.sheets.map((name) => (
-                  <option key={name}>{name}</option>
-                ))}
-              </select>
-            </label>
-          )}
-          {head ? (
-            <Mapping entity={entity} head={head} mapped={mapped} change={setMapped} />
-          ) : (
-            <p class="muted">
-              {t("import.names", {
-                names: writable(entity)
-                  .map((field) => field.name)
-                  .join(", "),
-              })}
-            </p>
-          )}
-          {head?.sheets && writable(entity).some((field) => field.kind === "timestamp") && (
-            <TimeZone zone={options.timeZone} change={(timeZone) => setOptions({ ...options, timeZone })} />
-          )}
-          <ImportOptions keys={keys} options={options} change={setOptions} />
-          {problem && (
-            <p class="summary" role="alert">
-              {problem}
-            </p>
-          )}
-          <div class="row">
-            <button type="button" disabled={isBusy} class={outcome ? "" : "primary"} onClick={() => void run(true)}>
-              <Icon name="eye" />
-              {t("import.dry")}
-            </button>
-            <button
-              type="button"
-              class={outcome?.isDry ? "primary" : ""}
-              disabled={isBusy || !outcome?.isDry || outcome.result.imported === 0}
-              onClick={() => void run(false)}
-            >
-              <Icon name="upload" />
-              {outcome?.isDry ? t("import.run", { count: outcome.result.imported }) : t("import")}
-            </button>
-            {isBusy && <span role="status">{t("import.busy")}</span>}
-          </div>
-          {outcome && <Report entity={entity} {...outcome} name={file.name} />}
-        </fieldset>
+        <>
+          {/* what is checked is what the import then does: nothing of it is changed meanwhile */}
+          <fieldset class="whole" disabled={isBusy}>
+            {head?.sheets && head.sheets.length > 1 && (
+              <label class="field pick">
+                <span>{t("import.sheet")}</span>
+                <select value={head.sheet} onChange={(event) => void look(file, event.currentTarget.value)}>
+                  {head.sheets.map((name) => (
+                    <option key={name}>{name}</option>
+                  ))}
+                </select>
+              </label>
+            )}
+            {head ? (
+              <Mapping entity={entity} head={head} mapped={mapped} change={setMapped} />
+            ) : (
+              <p class="muted">
+                {t("import.names", {
+                  names: writable(entity)
+                    .map((field) => field.name)
+                    .join(", "),
+                })}
+              </p>
+            )}
+            {head?.sheets && writable(entity).some((field) => field.kind === "timestamp") && (
+              <TimeZone zone={options.timeZone} change={(timeZone) => setOptions({ ...options, timeZone })} />
+            )}
+            <ImportOptions keys={keys} options={options} change={setOptions} />
+            {problem && (
+              <p class="summary" role="alert">
+                {problem}
+              </p>
+            )}
+            <div class="row">
+              <button type="button" disabled={isBusy} class={outcome ? "" : "primary"} onClick={() => void run(true)}>
+                <Icon name="eye" />
+                {t("import.dry")}
+              </button>
+              <button
+                type="button"
+                class={outcome?.isDry ? "primary" : ""}
+                disabled={isBusy || !outcome?.isDry || outcome.result.imported === 0}
+                onClick={() => void run(false)}
+              >
+                <Icon name="upload" />
+                {outcome?.isDry ? t("import.run", { count: outcome.result.imported }) : t("import")}
+              </button>
+            </div>
+            {outcome && <Report entity={entity} {...outcome} name={file.name} />}
+          </fieldset>
+          {isBusy && <Running stop={stop} />}
+        </>
       )}
     </>
   );
 }
+
+/** Outside of what rests meanwhile, and in sight wherever the page is scrolled to. */
+const Running = ({ stop }: { stop: () => void }) => (
+  <div class="saving">
+    <span role="status">{t("import.busy")}</span>
+    <button type="button" onClick={stop}>
+      {t("cancel")}
+    </button>
+  </div>
+);
 
 const writable = (entity: Entity) => entity.fields.filter((field) => field.writable);
 const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");

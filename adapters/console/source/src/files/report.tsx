@@ -73,7 +73,10 @@ export function Report({
   return (
     <section class="section" role="status">
       <h2>{t(isDry ? "import.would" : "import.done", { count: result.imported })}</h2>
-      <p class="muted">{t("import.skipped", { count: result.skipped })}</p>
+      {result.errors.length > 0 && (
+        <p>{t(result.errorsTruncated ? "import.failed.more" : "import.failed", { count: result.errors.length })}</p>
+      )}
+      {result.skipped > 0 && <p class="muted">{t("import.skipped", { count: result.skipped })}</p>}
       {!isDry && (
         <p>
           <a class="button" href={href("rows", entity.plural)}>
@@ -83,7 +86,8 @@ export function Report({
       )}
       {result.errors.length > 0 && (
         <>
-          <div class="table-box import-errors">
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
+          <div class="table-box import-errors" tabIndex={0} role="region" aria-label={t("import.message")}>
             <table class="plain">
               <thead>
                 <tr>

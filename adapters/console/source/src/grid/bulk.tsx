@@ -7,6 +7,7 @@ import { emptyOf, sentValue } from "../forms/values";
 import { ask, Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { errorText, failed, toast } from "../parts/Toast";
+import { useUnsaved } from "../parts/unsaved";
 import { t } from "../words/words";
 import { titleOf } from "./cells";
 import type { Selection } from "./selection";
@@ -124,6 +125,8 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   const [field, setField] = useState<Field | undefined>(fields[0]);
   const [value, setValue] = useState<unknown>(field ? emptyOf(field) : null);
   const [problem, setProblem] = useState("");
+  const [isTouched, setTouched] = useState(false);
+  useUnsaved(isTouched);
   async function save(event: Event): Promise<void> {
     event.preventDefault();
     if (!field) return;
@@ -144,7 +147,7 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   if (!field) return null;
   return (
     <Dialog title={t("bulk.title", { count: rows.length })} onClose={onClose}>
-      <form class="section" onSubmit={save}>
+      <form class="section" onSubmit={save} onInput={() => setTouched(true)}>
         {problem && (
           <p class="summary" role="alert">
             {problem}

@@ -1,7 +1,9 @@
 // A form in a dialog: sent once at a time, errors at their fields, closed once it is stored.
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import { Dialog } from "./Dialog";
 import { type Sending, Summary, useSending } from "./Fields";
+import { useUnsaved } from "./unsaved";
 
 interface Props<T> {
   title: string;
@@ -17,17 +19,20 @@ interface Props<T> {
 
 export function FormDialog<T>({ title, submit, onClose, send, done, isReady = true, children }: Props<T>) {
   const sending = useSending();
+  const [isTouched, setTouched] = useState(false);
+  const stored = useUnsaved(isTouched);
   function run(event: Event): void {
     event.preventDefault();
     void sending.run(async () => {
       const result = await send();
+      stored();
       onClose();
       await done?.(result);
     });
   }
   return (
     <Dialog title={title} onClose={onClose}>
-      <form class="section" onSubmit={run} noValidate aria-busy={sending.isBusy}>
+      <form class="section" onSubmit={run} onInput={() => setTouched(true)} noValidate aria-busy={sending.isBusy}>
         <Summary sending={sending} />
         {children(sending)}
         <button type="submit" class="primary" disabled={sending.isBusy || !isReady}>

@@ -1,6 +1,6 @@
 // Short messages at the edge, read out by a live region; and the one place that screens tell results to listeners.
 import { signal } from "@preact/signals";
-import { ApiError } from "../api/api";
+import { ApiError, isStopped } from "../api/api";
 import { type Key, t } from "../words/words";
 import { Icon } from "./Icon";
 
@@ -46,7 +46,7 @@ export function reasonText(error: unknown, name = (field: string) => field): str
 }
 
 export const failed = (error: unknown) => {
-  if (!(error instanceof DOMException && error.name === "AbortError")) toast(errorText(error), true);
+  if (!isStopped(error)) toast(errorText(error), true);
 };
 
 /** Does what a button asks for; what goes wrong is told at the edge. True once it is done. */

@@ -1,0 +1,178 @@
+"""Imports and exports that run while somebody leaves, closes or stops them, and what they say at their end."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from playwright.async_api import Download, FilePayload, Page, Route, ViewportSize, expect
+
+from tests.console.conftest import Visitor
+from tests.console.test_accessibility import violations
+from tests.http.app import PASSWORD
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+CHECK = "Check without saving"
+
+
+def rows_of(sku: str, count: int = 2) -> list[str]:
+    return [f"Bulk {number},{sku}-{number},1.50" for number in range(count)]
+
+
+async def choose(page: Page, rows: Sequence[str]) -> None:
+    file = FilePayload(name="rows.csv", mimeType="text/csv", buffer="\n".join(["name,sku,price", *rows]).encode())
+    await page.locator("input[type=file]").set_input_files([file])
+
+
+async def checked(visitor: Visitor, sku: str) -> None:
+    """Two rows that are checked, and can be imported."""
+    await visitor.enter("rows/products/import")
+    await choose(visitor.page, rows_of(sku))
+    await visitor.page.get_by_role("button", name=CHECK).click()
+    await expect(visitor.page.get_by_role("button", name="Import 2 rows")).to_be_enabled()
+
+
+async def stored(visitor: Visitor, sku: str) -> int:
+    listed = await visitor.service.app.call("GET", f"/api/products?sku.startsWith={sku}", as_whom="acme")
+    count: int = listed.json()["data"]["totalCount"]
+    return count
+
+
+async def test_who_leaves_a_running_import_is_asked_and_stops_it(visitor: Visitor) -> None:
+    page, began = visitor.page, asyncio.Event()
+    await checked(visitor, "LEFT")
+
+    async def never(route: Route) -> None:
+        began.set()
+
+    await page.route("**/api/products/import", never)
+    await page.get_by_role("button", name="Import 2 rows").click()
+    await began.wait()
+    await expect(page.get_by_text("The file is sent and read")).to_be_visible()
+    assert await violations(visitor) == []
+    question = page.get_by_role("dialog", name="Stop the import?")
+    await page.get_by_role("link", name="Home").click()
+    await question.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_text("The file is sent and read")).to_be_visible()
+    await page.get_by_role("link", name="Home").click()
+    async with page.expect_event("requestfailed", lambda request: "import" in request.url):
+        await question.get_by_role("button", name="Leave").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
+    assert await stored(visitor, "LEFT") == 0
+
+
+async def test_an_import_that_was_stopped_too_late_stores_nothing_twice(visitor: Visitor) -> None:
+    page, arrived = visitor.page, asyncio.Event()
+    await checked(visitor, "LATE")
+
+    async def lose(route: Route) -> None:
+        await route.fetch()
+        arrived.set()
+
+    await page.route("**/api/products/import", lose)
+    await page.get_by_role("button", name="Import 2 rows").click()
+    await arrived.wait()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("alert")).to_contain_text("the same import again stores none of them twice")
+    await page.unroute("**/api/products/import", lose)
+    await page.get_by_role("button", name="Import 2 rows").click()
+    await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
+    assert await stored(visitor, "LATE") == 2
+
+
+async def test_an_export_ends_by_its_button_and_with_its_dialog(visitor: Visitor) -> None:
+    page, files = visitor.page, list[Download]()
+    page.on("download", lambda file: files.append(file))  # noqa: PLW0108  # no attribute fits on a builtin
+    dialog = page.get_by_role("dialog")
+    start = dialog.get_by_role("button", name="Export", exact=True)
+    await visitor.enter("rows/products")
+
+    async def open_dialog() -> None:
+        await page.get_by_role("button", name="More").click()
+        await page.get_by_role("button", name="Export").click()
+
+    async def never(route: Route) -> None:
+        pass
+
+    await page.route("**/api/products/export?*", never)
+    await open_dialog()
+    await start.click()
+    async with page.expect_event("requestfailed"):
+        await dialog.get_by_role("button", name="Cancel").click()
+    await expect(start).to_be_enabled()
+    await expect(dialog.get_by_role("alert")).to_have_count(0)
+    async with page.expect_request("**/api/products/export?*"):
+        await start.click()
+    async with page.expect_event("requestfailed"):
+        await page.keyboard.press("Escape")
+    await expect(dialog).to_have_count(0)
+    assert files == []
+    await page.unroute("**/api/products/export?*", never)
+    await open_dialog()
+    async with page.expect_download():
+        await start.click()
+
+
+async def test_a_report_counts_rows_with_errors_and_rows_that_are_there_already(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products/import")
+    # of 5,000 rows 100 have no price, and 50 more the key of the first
+    rows = rows_of("MANY", 5_000)
+    rows[7::50] = [row.replace("1.50", "x") for row in rows[7::50]]
+    rows[13::100] = ["Twice,MANY-0,1.50"] * len(rows[13::100])
+    await choose(page, rows)
+    for button, heading in ((CHECK, "4,850 rows would be imported"), ("Import 4,850 rows", "4,850 rows imported")):
+        await page.get_by_role("button", name=button).click()
+        report = page.get_by_role("status").filter(has=page.get_by_role("heading", name=heading))
+        await expect(report).to_contain_text("100 rows have errors and are left out.")
+        await expect(report).to_contain_text("50 rows are left out: a row with the same key is there already.")
+        await expect(report.locator("tbody tr")).to_have_count(100)
+    assert await violations(visitor) == []
+    assert await stored(visitor, "MANY") == 4_850
+
+
+async def test_the_fields_of_a_mapping_are_in_sight_on_a_telephone(visitor: Visitor) -> None:
+    page = visitor.page
+    await page.set_viewport_size(ViewportSize(width=360, height=740))
+    await visitor.enter("rows/products/import")
+    await choose(page, [f"{'n' * 200},{'S' * 40},1.50"])
+    box = await page.get_by_label("Field for the column sku").bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 360
+
+
+async def test_what_is_typed_in_a_dialog_outlives_the_session(visitor: Visitor) -> None:
+    page = visitor.page
+    emails = "first@new.example\nsecond@new.example"
+    await visitor.enter("people?tab=invitations")
+    await page.get_by_role("button", name="Invite", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Invite")
+    await dialog.get_by_label("E-mail addresses").fill(emails)
+    headers = {"X-Console": "1", "Origin": visitor.home}
+    assert (await visitor.context.request.delete(f"{visitor.home}/console/session", headers=headers)).ok
+    await dialog.get_by_role("button", name="Invite").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("Your session has ended. Sign in again in another tab")
+    await expect(dialog.get_by_label("E-mail addresses")).to_have_value(emails)
+    other = await visitor.context.new_page()
+    await other.goto(f"{visitor.home}/console/")
+    visitor.service.let_time_pass()
+    await other.get_by_label("E-mail").fill("admin@acme.example")
+    await other.get_by_label("Password").fill(PASSWORD)
+    await other.keyboard.press("Enter")
+    await expect(other.locator("nav.side")).to_be_visible()
+    await dialog.get_by_role("button", name="Invite").click()
+    await visitor.said("The mail is on its way.")
+    # nothing is left to be asked about
+    await page.get_by_role("link", name="Home").click()
+    await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
+
+
+async def test_a_dialog_that_leads_on_asks_nothing(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("keys")
+    await page.get_by_role("button", name="Add service account").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name").fill("Robot")
+    await dialog.get_by_role("button", name="Add service account").click()
+    await expect(page.get_by_role("heading", name="Robot", level=1)).to_be_visible()
+    await expect(dialog).to_have_count(0)
