@@ -46,6 +46,13 @@ class Application(Struct, rename="camel", kw_only=True):
                 yield FieldError(f"redirectUrls[{number}]", mistake)
 
 
-entity("audit-events", soft_delete=False, writable=False, shows_tenant=True, sort="-occurred_at")(AuditEvent)
+entity(
+    "audit-events",
+    soft_delete=False,
+    writable=False,
+    shows_tenant=True,
+    sort="-occurred_at",
+    columns=["occurred_at", "action", "actor_id", "target_id", "address", "request_id"],
+)(AuditEvent)
 
 BUILTIN_ENTITIES = (Application, AuditEvent)

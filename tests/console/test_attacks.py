@@ -66,7 +66,7 @@ async def test_a_member_sees_no_administration_and_is_told_so_at_its_addresses(v
     assert {"Home", "Products", "Members"} <= set(links)
     for path in ("roles", "audit", "tenants", "system", "rows/categories", "rows/products/new", "rows/products/import"):
         await visitor.open(path)
-        await expect(page.get_by_role("heading", name="Not for your eyes")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No access")).to_be_visible()
     await visitor.open("rows/products")
     await expect(page.get_by_role("grid")).to_be_visible()
     assert await page.get_by_role("link", name="New").count() == 0

@@ -118,7 +118,7 @@ async def test_forced_addresses_show_a_member_nothing_and_fetch_nothing(visitor:
         await page.goto("about:blank")  # ends what the page before still asks for
         seen = len(visitor.requests)
         await visitor.open(path)
-        await expect(page.get_by_role("heading", name="Not for your eyes")).to_be_visible()
+        await expect(page.get_by_role("heading", name="No access")).to_be_visible()
         answers = [await request.response() for request in visitor.requests[seen:] if request.resource_type == "fetch"]
         read = {answer.url.removeprefix(visitor.home) for answer in answers if answer is not None and answer.ok}
         assert read <= OWN, path

@@ -32,8 +32,22 @@ export function widthOf(field: Field, isDisplay: boolean): number {
   return WIDTHS[field.kind] ?? (field.widget === "multiline" ? 320 : 190);
 }
 
+/** Fields that the service keeps by itself, which the console names in its own language. */
+const KEPT = new Set([
+  ...["id", "version", "createdAt", "createdBy", "updatedAt", "updatedBy", "isDeleted", "deletedAt", "deletedBy"],
+  ...["tenantId", "occurredAt", "action", "actorId", "targetId", "address", "requestId"],
+]);
+
+/** The title that the service makes of a name: `createdAt` is "Created at". */
+const plainTitle = (name: string) =>
+  name.charAt(0).toUpperCase() + name.slice(1).replace(/[A-Z]/g, (char) => ` ${char.toLowerCase()}`);
+
 /** The title of a column; the service's own fields are called by name where nobody gave a title. */
-export const titleOf = (field: Field) => (field.kind === "tenant" ? t("tenant") : field.title || field.name);
+export function titleOf(field: Field): string {
+  if (field.kind === "tenant") return t("tenant");
+  const isOwn = KEPT.has(field.name) && !field.writable && field.title === plainTitle(field.name);
+  return isOwn ? t(`kept.${field.name}` as Key) : field.title || field.name;
+}
 
 /** Entities of the service, which the console names in its own language. */
 const OWN = new Map<string, Key>([

@@ -144,6 +144,9 @@ function Care() {
   );
 }
 
+/** An action that goes on in the next line behind its points, and not in the middle of a word. */
+const parts = (action: string) => action.split(/(?<=[.:-])/).flatMap((part) => [<wbr key={part} />, part]);
+
 function Latest() {
   const loaded = useLoaded<Row[]>(async () => {
     const query = { pageSize: "8", count: "none", sort: "occurredAt:desc" };
@@ -167,7 +170,7 @@ function Latest() {
                 cell: (event) => (
                   <span class="row">
                     <Icon name="activity" class="muted" />
-                    <code class="action">{String(event.action)}</code>
+                    <code class="action">{parts(String(event.action))}</code>
                   </span>
                 ),
               },

@@ -146,7 +146,7 @@ export function ServiceAccountScreen({ id }: { id: string }) {
               )}
             </Head>
             <p class="muted">
-              <bdi>{account.description}</bdi> {account.roles.join(", ")}
+              <bdi>{account.description}</bdi> <Tags names={account.roles} />
             </p>
             {may("update:service-accounts") && !account.may.change && <p class="muted">{t("keys.beyond")}</p>}
             <Keys path={path} mayWrite={account.may.change} />
@@ -217,7 +217,7 @@ function KeyTable({ path, keys, mayWrite, reload, made }: KeysProps) {
       columns={[
         { title: t("name"), cell: (key) => <bdi>{key.name}</bdi> },
         { title: t("keys.start"), cell: (key) => <code>{key.start}…</code> },
-        { title: t("permission"), cell: (key) => key.permissions?.join(", ") ?? t("keys.all") },
+        { title: t("keys.permissions"), cell: (key) => key.permissions?.join(", ") ?? t("keys.all") },
         {
           title: t("invitation.expires"),
           class: "muted",

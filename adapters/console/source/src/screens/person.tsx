@@ -213,6 +213,7 @@ function Reasons({ held, known, text }: { held: HeldPermission[]; known: string[
   const reasons = (name: string) =>
     wider(name).flatMap((wide) => (by.get(wide) ?? []).map((role) => ({ id: role.id, role: role.name, wide })));
   const rows = names.map((name) => ({ name, because: reasons(name) })).filter((row) => row.because.length || text);
+  if (!rows.length) return <p class="muted">{t(text ? "grid.nothing" : "why.none")}</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys
     <div class="table-box import-errors" tabIndex={0} role="region" aria-label={t("why.title")}>

@@ -1,0 +1,91 @@
+"""What readers see at first sight: the service's own fields in their language, what is only read, what comes first."""
+
+import re
+
+import pytest
+from playwright.async_api import ViewportSize, expect
+
+from tests.console.conftest import Visitor
+
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.mark.parametrize(
+    ("language", "columns", "kept"),
+    [
+        ("en", ["Action", "When", "By", "Target", "Address", "Request"], "Created at"),
+        ("de", ["Aktion", "Wann", "Wer", "Ziel", "Adresse", "Anfrage"], "Angelegt am"),
+    ],
+)
+async def test_fields_that_the_service_keeps_are_named_in_the_language_of_the_reader(
+    visitor: Visitor, language: str, columns: list[str], kept: str
+) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = (await app.call("GET", "/api/products?pageSize=1", as_whom="acme")).json()["data"]["items"][0]
+    await visitor.open()
+    await page.evaluate("language => localStorage.setItem('tenantry.language', language)", language)
+    await visitor.enter("audit")
+    await expect(page.get_by_role("columnheader")).to_have_text([re.compile(f"^{name}") for name in columns])
+    await visitor.go(f"rows/products/{row['id']}")
+    await expect(page.locator(".facts dt").filter(has_text=kept)).to_be_visible()
+
+
+async def test_the_time_of_an_event_is_in_sight_without_scrolling(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("audit")
+    await page.set_viewport_size(ViewportSize(width=1024, height=700))
+    box = await page.get_by_role("columnheader", name="When").bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 1024
+
+
+async def test_fields_that_are_only_read_look_it(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.service.renew_tokens()
+    await app.make_role("acme", "Looker", ["read:products"])
+    await app.make_user("acme", "looker@acme.example", ["Looker"])
+    row = (await app.call("GET", "/api/products?pageSize=1", as_whom="acme")).json()["data"]["items"][0]
+    shades = []
+    for email in ("admin@acme.example", "looker@acme.example"):
+        await visitor.enter(f"rows/products/{row['id']}", email)
+        name = page.get_by_label("Name", exact=False).first
+        await expect(name).to_have_value(row["name"])
+        shades.append(await name.evaluate("field => getComputedStyle(field).backgroundColor"))
+    assert shades[0] != shades[1]
+
+
+async def test_actions_of_the_latest_events_break_behind_their_points(visitor: Visitor) -> None:
+    page = visitor.page
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.enter()
+    action = page.locator("code.action", has_text="login.succeeded").first
+    await expect(action).to_be_visible()
+    # rectangles of the second half's letters lie in one line
+    lines = await action.evaluate(
+        """code => {
+          const range = document.createRange()
+          range.selectNodeContents(code.lastChild)
+          return new Set([...range.getClientRects()].map(box => box.top)).size
+        }"""
+    )
+    assert lines == 1
+    time = await page.locator("section time").first.bounding_box()
+    assert time is not None
+    assert time["x"] + time["width"] <= 360
+
+
+async def test_a_service_account_tells_its_roles_apart_from_its_description(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    body = {"name": "Robot", "description": "nightly", "roles": ["Reader", "Member"]}
+    account = (await app.call("POST", "/api/service-accounts", as_whom="acme", json=body)).json()["data"]["id"]
+    await visitor.enter(f"keys/{account}")
+    await expect(page.locator(".tags bdi")).to_have_text(["Member", "Reader"])
+
+
+async def test_who_may_nothing_in_a_tenant_is_told_so(visitor: Visitor) -> None:
+    page = visitor.page
+    user = await visitor.service.app.make_user("acme", "nobody@acme.example", [])
+    await visitor.enter(f"people/{user}")
+    await expect(page.get_by_text("No permissions in this tenant.")).to_be_visible()
+    await page.get_by_label("Permission").fill("no such thing")
+    await expect(page.get_by_text("Nothing found")).to_be_visible()
