@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from adapters.http.console.pages import ROOT, Console
 from adapters.http.console.same_origin import same_origin
 from adapters.http.console.session_cookie import SessionCookie
-from adapters.http.identity.applications import requested_app_id
 from adapters.http.request.rules import ORDINARY, PEOPLE, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
@@ -80,12 +79,12 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
 
     async def by_password(request: StrictRequest, body: Mapping[str, object]) -> Struct:
         form = read_form(LoginForm, body)
-        app_id = requested_app_id(request, form.requested_app_id)
+        app_id = request.requested_app_id(form.requested_app_id)
         return await services.sign_in.login(replace(form, requested_app_id=app_id), request.from_client)
 
     async def by_invitation(request: StrictRequest, body: Mapping[str, object]) -> Struct:
         """An account made by the link of an invitation; one that exists joins by the public endpoint."""
-        app_id = requested_app_id(request)
+        app_id = request.requested_app_id()
         return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
 
     async def by_factor(request: StrictRequest, body: Mapping[str, object]) -> Struct:
@@ -97,7 +96,7 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
 
     async def by_passkey(request: StrictRequest, body: Mapping[str, object]) -> Struct:
         form = read_form(PasskeyLoginForm, body)
-        app_id = requested_app_id(request, form.requested_app_id)
+        app_id = request.requested_app_id(form.requested_app_id)
         return await services.passkey_login.finish(replace(form, requested_app_id=app_id), request.from_client)
 
     return {

@@ -5,9 +5,8 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from msgspec.structs import replace
 
-from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import NO_SESSION, PEOPLE, PUBLIC, action
+from adapters.http.request.rules import APP_ID, NO_SESSION, PEOPLE, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import (
     LoginForm,
@@ -49,7 +48,7 @@ class AuthController(Controller):
     async def login(
         self, request: StrictRequest, data: JSONBody[LoginForm], sign_in: NamedDependency[SignIn]
     ) -> Response[Data[LoginResult]]:
-        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        form = replace(data, requested_app_id=request.requested_app_id(data.requested_app_id))
         return identity_data(await sign_in.login(form, request.from_client))
 
     @post(

@@ -5,9 +5,8 @@ from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from msgspec.structs import replace
 
-from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import NO_SESSION, PUBLIC, action
+from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import LoginResult
 from application.identity.login.social_sign_in import SocialForm, SocialSignIn
@@ -45,5 +44,5 @@ class SocialController(Controller):
     async def login(
         self, request: StrictRequest, data: JSONBody[SocialForm], social_sign_in: NamedDependency[SocialSignIn]
     ) -> Response[Data[LoginResult]]:
-        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        form = replace(data, requested_app_id=request.requested_app_id(data.requested_app_id))
         return identity_data(await social_sign_in.login(form, request.from_client))

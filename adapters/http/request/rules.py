@@ -116,6 +116,16 @@ _WRITES_IN = Parameter(
     "header",
 )
 
+LONGEST_APP_ID = 100
+"""Letters of the longest name that an application can be registered under."""
+
+APP_ID = Parameter(
+    "X-App-Id",
+    {"type": "string", "maxLength": LONGEST_APP_ID},
+    "The application that asks; beats `requestedAppId` in the body.",
+    "header",
+)
+
 Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
 """A function is called when the document is asked for: an entity's list takes many."""
 

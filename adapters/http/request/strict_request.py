@@ -10,7 +10,8 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.body import ensure_json, ensure_plain, read_object, read_parameters
-from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized
+from adapters.http.request.rules import LONGEST_APP_ID
+from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized, ValidationError
 from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
 
@@ -116,6 +117,13 @@ class StrictRequest(Request[Any, Any, Any]):
         if not isinstance(scope, OneTenant):
             raise Forbidden
         return scope
+
+    def requested_app_id(self, in_body: str | None = None) -> str | None:
+        """The application that a login is for, X-App-Id before the body's; an empty name is none."""
+        asked = self.header(b"x-app-id") or in_body or None
+        if asked is not None and len(asked) > LONGEST_APP_ID:
+            raise ValidationError.on("requestedAppId", f"takes {LONGEST_APP_ID} characters at most")
+        return asked
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
         """Decoded pairs of the query, in order."""

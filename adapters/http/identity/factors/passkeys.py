@@ -6,9 +6,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 from msgspec.structs import replace
 
-from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, bare, identity_data
-from adapters.http.request.rules import NO_SESSION, PUBLIC, UNLIMITED, action, rules
+from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, UNLIMITED, action, rules
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import EMPTY, Begun, EmptyForm, RelatedOrigins
 from application.identity.factors.passkey_login import PasskeyLogin, PasskeyLoginForm
@@ -56,7 +55,7 @@ class PasskeysController(Controller):
     async def finish(
         self, request: StrictRequest, data: JSONBody[PasskeyLoginForm], passkey_login: NamedDependency[PasskeyLogin]
     ) -> Response[Data[LoginResult]]:
-        form = replace(data, requested_app_id=requested_app_id(request, data.requested_app_id))
+        form = replace(data, requested_app_id=request.requested_app_id(data.requested_app_id))
         return identity_data(await passkey_login.finish(form, request.from_client))
 
 

@@ -4,9 +4,8 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import NO_SESSION, PUBLIC, RECENT_PEOPLE, action
+from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, RECENT_PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
 from application.identity.login.forms import LoginResult
@@ -58,4 +57,4 @@ class LoginCodesController(Controller):
     async def exchange(
         self, request: StrictRequest, data: JSONBody[ExchangeForm], login_codes: NamedDependency[LoginCodes]
     ) -> Response[Data[LoginResult]]:
-        return identity_data(await login_codes.exchange(data, requested_app_id(request), request.from_client))
+        return identity_data(await login_codes.exchange(data, request.requested_app_id(), request.from_client))

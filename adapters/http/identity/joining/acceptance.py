@@ -4,9 +4,8 @@ from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.identity.applications import APP_ID, requested_app_id
 from adapters.http.request.responses import Data, identity_data
-from adapters.http.request.rules import PEOPLE, PUBLIC_OR_TOKEN, action
+from adapters.http.request.rules import APP_ID, PEOPLE, PUBLIC_OR_TOKEN, action
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.acceptance import AcceptForm, InvitationAcceptance, JoinedTenant
 from application.identity.login.forms import LoginResult
@@ -43,7 +42,7 @@ class AcceptanceController(Controller):
         caller, client = request.caller_if_any, request.from_client
         if caller is not None:
             return identity_data(await acceptance.accept(caller, data, client))
-        return identity_data(await acceptance.register(data, requested_app_id(request), client))
+        return identity_data(await acceptance.register(data, request.requested_app_id(), client))
 
     @post(
         "/{invitation_id:str}/accept",
