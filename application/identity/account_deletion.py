@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from application.ports.database import Database
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.administration import (
@@ -14,7 +14,7 @@ from domain.identity.administration import (
     ensure_super_admin_stays,
     takes_an_admin,
 )
-from domain.identity.users import AccountState, profile_key
+from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject, user_subject
 
 

@@ -14,10 +14,10 @@ from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password, profile_key, token_hash
+from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password, token_hash
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 

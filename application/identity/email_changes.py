@@ -11,10 +11,10 @@ from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, EmailChange
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, LinkSecrets
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import RateLimited, TokenInvalid, ValidationError
-from domain.identity.users import AccountEmail, AccountState, email_key, profile_key, token_hash
+from domain.identity.users import AccountEmail, AccountState, email_key, token_hash
 from domain.limits import LINKS_APART
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject
 

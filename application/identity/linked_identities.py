@@ -8,10 +8,9 @@ from application.ports.database import Database
 from application.ports.identity.accounts import LinkedProvider, SocialProviders
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, TokenInvalid
-from domain.identity.users import profile_key
 from domain.scope import Caller, Client, EveryTenant
 
 

@@ -7,10 +7,10 @@ from uuid import UUID
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.runtime import Clock, PasswordRules, Passwords
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
-from domain.identity.users import AccountState, User, email_key, normal_password, profile_key
+from domain.identity.users import AccountState, User, email_key, normal_password
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subject
 
 

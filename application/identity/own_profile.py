@@ -9,10 +9,10 @@ from application.identity.administration.user_forms import UserForm, changed_acc
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
-from domain.identity.users import FullName, PhoneNumber, profile_key
+from domain.identity.users import FullName, PhoneNumber
 from domain.scope import Caller, Client, EveryTenant
 
 

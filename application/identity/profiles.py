@@ -13,9 +13,9 @@ from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction, LinkedProvider
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from application.ports.runtime import Clock
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import PROFILES_KEPT, TENANTS_KEY, Cache, profile_key
 from domain.errors import TokenInvalid
-from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, AccountState, TenantName, profile_key, tenant_name
+from domain.identity.users import AccountState, TenantName, tenant_name
 from domain.scope import Caller, EveryTenant
 
 

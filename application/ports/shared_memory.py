@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Protocol
+from uuid import UUID
 
 from msgspec import Struct
 
@@ -12,6 +13,18 @@ from domain.limits import Hit, Verdict
 # Longer than a reader takes between reading the database and storing the value, so no old value comes back.
 TOMBSTONE = timedelta(seconds=10)
 """Time after a ``drop`` in which nothing is stored under the key."""
+
+
+def profile_key(user_id: UUID) -> str:
+    """Cache key of the user's profile; dropped by every change of the user or of the user's roles and memberships."""
+    return f"profile:{user_id}"
+
+
+PROFILES_KEPT = timedelta(minutes=30)
+
+# A tenant's name stands in the profiles of all its members: replacing this value makes them stale at once.
+TENANTS_KEY = "profiles:tenants"
+"""Cache key of a random value that every cached profile refers to."""
 
 
 class Cache(Protocol):

@@ -3,43 +3,18 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Literal
-from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-FactorKind = Literal["totp", "passkey"]
-Method = Literal["passkey", "totp", "recovery"]
+from domain.identity.users import FACTOR_KINDS, Method, OwnFactors, TenantSecurity
 
-FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
 METHODS: tuple[Method, ...] = (*FACTOR_KINDS, "recovery")
 MOST_FACTORS = 20
 MOST_TOTP = 3
 """More apps would give each guess more codes to hit."""
 
 FACTOR_NAME_LENGTH = 100
-
-
-def guesses_of(user_id: UUID) -> str:
-    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
-    return f"mfa:{user_id}"
-
-
-class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Security settings of a tenant, beyond those of the service, for logins of its members.
-
-    No ``mfa_methods`` means that every one counts. ``required_since`` is when ``require_mfa`` was turned on: the days
-    of grace begin then, or when somebody joins. ``session_days`` and ``idle_days`` only shorten the service's.
-    """
-
-    require_mfa: bool = False
-    mfa_methods: tuple[Method, ...] = ()
-    mfa_grace_days: int = 0
-    session_days: int | None = None
-    idle_days: int | None = None
-    required_since: datetime | None = None
-
-
 NO_SECURITY = TenantSecurity()
 
 
@@ -48,23 +23,6 @@ def changed_security(before: TenantSecurity, after: TenantSecurity, now: datetim
     if not after.require_mfa:
         return replace(after, required_since=None)
     return replace(after, required_since=before.required_since if before.require_mfa else now)
-
-
-class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Kinds of factors that an account has; ``recovery``: a recovery code is left."""
-
-    totp: bool = False
-    passkey: bool = False
-    recovery: bool = False
-
-    @property
-    def kinds(self) -> tuple[FactorKind, ...]:
-        return tuple(kind for kind in FACTOR_KINDS if getattr(self, kind))
-
-    @property
-    def methods(self) -> tuple[Method, ...]:
-        """What the account can show, the strongest first; recovery codes stand in for factors, and are none."""
-        return (*self.kinds, "recovery") if self.recovery and self.kinds else self.kinds
 
 
 class Demand(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID, uuid5
 
 import msgspec
@@ -13,7 +13,6 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.forms import documented, is_blank, text_errors
-from domain.identity.factors import OwnFactors, TenantSecurity
 from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID, role_subject
 
 
@@ -24,6 +23,27 @@ class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
     logo_url: str | None = None
     primary_color: str | None = None
     support_email: str | None = None
+
+
+FactorKind = Literal["totp", "passkey"]
+Method = Literal["passkey", "totp", "recovery"]
+
+FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
+
+
+class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Security settings of a tenant, beyond those of the service, for logins of its members.
+
+    No ``mfa_methods`` means that every one counts. ``required_since`` is when ``require_mfa`` was turned on: the days
+    of grace begin then, or when somebody joins. ``session_days`` and ``idle_days`` only shorten the service's.
+    """
+
+    require_mfa: bool = False
+    mfa_methods: tuple[Method, ...] = ()
+    mfa_grace_days: int = 0
+    session_days: int | None = None
+    idle_days: int | None = None
+    required_since: datetime | None = None
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -180,6 +200,23 @@ def tenant_name(membership: Membership) -> TenantName:
     return TenantName(id=membership.tenant_id, name=membership.tenant_name, is_default=membership.is_default)
 
 
+class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Kinds of factors that an account has; ``recovery``: a recovery code is left."""
+
+    totp: bool = False
+    passkey: bool = False
+    recovery: bool = False
+
+    @property
+    def kinds(self) -> tuple[FactorKind, ...]:
+        return tuple(kind for kind in FACTOR_KINDS if getattr(self, kind))
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """What the account can show, the strongest first; recovery codes stand in for factors, and are none."""
+        return (*self.kinds, "recovery") if self.recovery and self.kinds else self.kinds
+
+
 class AccountState(Struct, frozen=True, kw_only=True):
     """Everything that decides what a user may do, read in one snapshot.
 
@@ -203,18 +240,6 @@ class AccountState(Struct, frozen=True, kw_only=True):
         return tuple({role.id: role for role in (*membership.roles, *self.roles)}.values())
 
 
-def profile_key(user_id: UUID) -> str:
-    """Cache key of the user's profile; dropped by every change of the user or of the user's roles and memberships."""
-    return f"profile:{user_id}"
-
-
-PROFILES_KEPT = timedelta(minutes=30)
-
-# A tenant's name stands in the profiles of all its members: replacing this value makes them stale at once.
-TENANTS_KEY = "profiles:tenants"
-"""Cache key of a random value that every cached profile refers to."""
-
-
 def email_key(text: str) -> str | None:
     """The normal form by which addresses are compared; None for a text that is no address, or one that folds to others.
 
@@ -236,6 +261,11 @@ def attempts_key(text: str) -> str:
     A text that is no address is counted as well, under a form that belongs to no account.
     """
     return email_key(text) or text.strip()[:EMAIL_LENGTH]
+
+
+def guesses_of(user_id: UUID) -> str:
+    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
+    return f"mfa:{user_id}"
 
 
 def mailbox_key(address_key: str) -> str:

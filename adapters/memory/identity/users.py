@@ -12,9 +12,8 @@ from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store, StoredMembership
 from application.ports.identity.users import HeldRole, ListedUser, Listing
 from domain.errors import Conflict
-from domain.identity.factors import OwnFactors
 from domain.identity.tokens import Session
-from domain.identity.users import AccountState, Membership, Role, User
+from domain.identity.users import AccountState, Membership, OwnFactors, Role, User
 from domain.scope import grants_subject, role_subject, tenant_subject, user_subject
 
 

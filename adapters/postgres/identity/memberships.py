@@ -9,8 +9,7 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from domain.errors import NotFound
-from domain.identity.factors import TenantSecurity
-from domain.identity.users import ADMIN, Membership
+from domain.identity.users import ADMIN, Membership, TenantSecurity
 
 _VISIT = """
 SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default,

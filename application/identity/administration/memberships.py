@@ -13,7 +13,7 @@ from application.identity.mails_to_strangers import AdministrationTransaction, a
 from application.ports.database import Database
 from application.ports.identity.users import Departures, IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
@@ -27,7 +27,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.users import AccountState, Membership, Role, profile_key
+from domain.identity.users import AccountState, Membership, Role
 from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 

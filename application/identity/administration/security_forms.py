@@ -7,7 +7,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import asdict, replace
 
 from domain.errors import FieldError
-from domain.identity.factors import NO_SECURITY, Method, TenantSecurity, changed_security
+from domain.identity.factors import NO_SECURITY, changed_security
+from domain.identity.users import Method, TenantSecurity
 
 MOST_DAYS = 3_650
 

@@ -18,8 +18,8 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, ValidationError
 from domain.forms import documented, text_errors, url_errors
-from domain.identity.factors import NO_SECURITY, TenantSecurity
-from domain.identity.users import Branding, Tenant, TenantSettings, is_address
+from domain.identity.factors import NO_SECURITY
+from domain.identity.users import Branding, Tenant, TenantSecurity, TenantSettings, is_address
 from domain.scope import Caller, Client, EveryTenant, event, tenant_subject
 
 BRAND_LENGTH, LOGO_LENGTH, EMAIL_LENGTH = 60, 2_000, 254

@@ -15,10 +15,10 @@ from application.identity.administration.tenant_forms import (
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import PROFILES_KEPT, TENANTS_KEY, Cache, Revocations
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
-from domain.identity.users import PROFILES_KEPT, TENANTS_KEY, Tenant
+from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, tenant_subject
 
 

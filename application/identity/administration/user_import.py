@@ -16,11 +16,11 @@ from application.ports.identity.passwords import ForeignHashes
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.forms import text_errors, url_errors
 from domain.identity.administration import ensure_fits_token, is_super_admin_role
-from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, AccountState, Role, User, email_key, profile_key
+from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, AccountState, Role, User, email_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, grants_subject
 
 

@@ -25,7 +25,7 @@ from application.identity.mails_to_strangers import AdministrationTransaction, a
 from application.ports.database import Database, Mail
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid
 from domain.identity.administration import (
@@ -44,16 +44,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
-from domain.identity.factors import guesses_of
-from domain.identity.users import (
-    SUPER_ADMIN,
-    AccountState,
-    Role,
-    User,
-    normal_password,
-    profile_key,
-    tenant_name,
-)
+from domain.identity.users import SUPER_ADMIN, AccountState, Role, User, guesses_of, normal_password, tenant_name
 from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 
 

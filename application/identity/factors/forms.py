@@ -10,7 +10,8 @@ from application.identity.login.forms import LoginResult, RefreshResult, SwitchR
 from application.ports.identity.factors import Factor
 from domain.errors import ValidationError
 from domain.forms import text_errors
-from domain.identity.factors import FACTOR_NAME_LENGTH, FactorKind, Method
+from domain.identity.factors import FACTOR_NAME_LENGTH
+from domain.identity.users import FactorKind, Method
 
 Name = Annotated[str, Meta(min_length=1, max_length=FACTOR_NAME_LENGTH)]
 Assertion = dict[str, Any]

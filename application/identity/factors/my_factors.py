@@ -25,8 +25,7 @@ from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound, TokenInvalid
-from domain.identity.factors import FactorKind
-from domain.identity.users import AccountState
+from domain.identity.users import AccountState, FactorKind
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
 

@@ -26,8 +26,8 @@ from domain.identity.factor_codes import (
     recovery_code,
     recovery_digest,
 )
-from domain.identity.factors import MOST_FACTORS, MOST_TOTP, FactorKind
-from domain.identity.users import User
+from domain.identity.factors import MOST_FACTORS, MOST_TOTP
+from domain.identity.users import FactorKind, User
 from domain.scope import SYSTEM_TENANT_ID, Client, event
 
 LIFETIME = timedelta(minutes=10)

@@ -11,7 +11,7 @@ from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound
 from domain.identity.administration import ensure_may_change_account, ensure_may_change_owner
-from domain.identity.factors import guesses_of
+from domain.identity.users import guesses_of
 from domain.scope import Caller, Client, EveryTenant, event, user_subject
 
 

@@ -28,8 +28,8 @@ from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, ValidationError
-from domain.identity.factors import Method, further, guesses_of
-from domain.identity.users import AccountState
+from domain.identity.factors import further
+from domain.identity.users import AccountState, Method, guesses_of
 from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
 

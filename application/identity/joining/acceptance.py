@@ -13,7 +13,7 @@ from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.service_accounts import ServiceAccounts
 from application.ports.identity.users import Departures, VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, PasswordRules, Passwords
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
 from domain.identity.administration import ensure_fits_token
@@ -28,7 +28,6 @@ from domain.identity.users import (
     User,
     new_account_errors,
     normal_password,
-    profile_key,
     token_hash,
 )
 from domain.scope import Caller, Client, EveryTenant, event, smallest

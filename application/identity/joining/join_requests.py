@@ -12,7 +12,7 @@ from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction, ListedJoinRequest
 from application.ports.identity.users import Departures
 from application.ports.runtime import Clock, InvitationOutcomes
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
 from domain.identity.administration import (
@@ -24,7 +24,7 @@ from domain.identity.administration import (
     roles_named,
 )
 from domain.identity.domains import JoinRequest, domain_of
-from domain.identity.users import MEMBER, AccountState, Role, profile_key
+from domain.identity.users import MEMBER, AccountState, Role
 from domain.scope import Caller, Client, EveryTenant, event
 
 

@@ -13,12 +13,12 @@ from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache
+from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, RateLimited, TokenInvalid
 from domain.identity.identifiers import is_free_identifier
 from domain.identity.invitations import DAY
-from domain.identity.users import ADMIN, AccountState, Tenant, profile_key
+from domain.identity.users import ADMIN, AccountState, Tenant
 from domain.scope import Caller, Client, EveryTenant, event
 
 TENANTS_A_DAY = 3

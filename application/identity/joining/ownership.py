@@ -9,11 +9,11 @@ from msgspec import Struct
 from application.ports.database import Database
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ValidationError
 from domain.identity.administration import ensure_admin_stays, ensure_owner_stays, takes_an_admin
-from domain.identity.users import AccountState, profile_key
+from domain.identity.users import AccountState
 from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 

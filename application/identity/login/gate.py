@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import RenewedHash
 from domain.errors import Challenge, Error, MfaEnrolmentRequired, MfaRequired, ReauthenticationRequired
-from domain.identity.factors import METHODS, Demand, FactorKind, Method, Step, demand_of, step_needed
+from domain.identity.factors import METHODS, Demand, Step, demand_of, step_needed
 from domain.identity.tokens import Lifetimes, Session
-from domain.identity.users import AccountState, Membership
+from domain.identity.users import AccountState, FactorKind, Membership, Method
 from domain.scope import user_subject
 
 WAITS = timedelta(minutes=5)

@@ -23,7 +23,7 @@ from application.ports.database import Database, Mail
 from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity, notice, own_notice
 from application.ports.runtime import Clock, Ids, Turns
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import (
     AccountDisabled,
@@ -46,15 +46,7 @@ from domain.identity.tokens import (
     refresh_outcome,
     refreshed_once_more,
 )
-from domain.identity.users import (
-    AccountState,
-    Membership,
-    User,
-    attempts_key,
-    ensure_may_sign_in,
-    profile_key,
-    tenant_name,
-)
+from domain.identity.users import AccountState, Membership, User, attempts_key, ensure_may_sign_in, tenant_name
 from domain.scope import Caller, Client, EveryTenant, event, session_subject, user_subject
 
 

@@ -16,11 +16,11 @@ from application.ports.identity.accounts import AccountTransaction, SocialIdenti
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
-from application.ports.shared_memory import Cache, Revocations
+from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import Conflict
 from domain.forms import plain
-from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address, profile_key
+from domain.identity.users import NAME_LENGTH, AccountState, User, email_key, is_same_address
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subject
 
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction
-from domain.identity.factors import FactorKind
+from domain.identity.users import FactorKind
 
 
 class Credential(Struct, frozen=True, kw_only=True):

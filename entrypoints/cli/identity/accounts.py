@@ -3,8 +3,7 @@
 import secrets
 
 from domain.errors import ValidationError
-from domain.identity.factors import guesses_of
-from domain.identity.users import email_key
+from domain.identity.users import email_key, guesses_of
 from domain.scope import EveryTenant
 from entrypoints.cli.terminal.answers import Answer
 from entrypoints.composition import open_adapters

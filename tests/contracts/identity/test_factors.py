@@ -12,8 +12,7 @@ from adapters.joserfc import SealedFactorSecrets
 from application.ports.identity.factors import Credential, Factor
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
-from domain.identity.factors import OwnFactors, TenantSecurity
-from domain.identity.users import TenantSettings, User
+from domain.identity.users import OwnFactors, TenantSecurity, TenantSettings, User
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id, tenant, user
 

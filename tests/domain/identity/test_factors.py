@@ -4,18 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from domain.identity.factors import (
-    Demand,
-    Method,
-    OwnFactors,
-    Step,
-    TenantSecurity,
-    changed_security,
-    combined,
-    demand_of,
-    further,
-    step_needed,
-)
+from domain.identity.factors import Demand, Step, changed_security, combined, demand_of, further, step_needed
+from domain.identity.users import Method, OwnFactors, TenantSecurity
 from tests.builders import NOW
 
 NONE = OwnFactors()

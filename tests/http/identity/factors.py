@@ -9,7 +9,7 @@ import pyotp
 from msgspec.structs import replace
 
 from adapters.memory.clock import MovableClock
-from domain.identity.factors import TenantSecurity
+from domain.identity.users import TenantSecurity
 from domain.scope import EveryTenant
 from tests.authenticator import Authenticator
 from tests.http.app import PASSWORD, Json, TestApp

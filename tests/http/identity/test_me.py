@@ -5,8 +5,7 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from application.ports.shared_memory import TOMBSTONE
-from domain.identity.users import PROFILES_KEPT, profile_key
+from application.ports.shared_memory import PROFILES_KEPT, TOMBSTONE, profile_key
 from domain.scope import EveryTenant
 from tests.http.identity.steps import join, move
 from tests.http.two_tenants import TwoTenants, email_of
