@@ -34,7 +34,7 @@ class ClearedReferences:
 
     async def find(self, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
         """Living rows with a rule that the deletion of these rows changes, directly or through cascades."""
-        if not leads_to_a_rule(self.registry, model):
+        if not self.registry.deletion_asks_a_rule(model):
             return []
         # Locked first: a row that comes to refer to them waits, and then finds them gone.
         await self.records.current(model, ids)
@@ -42,7 +42,7 @@ class ClearedReferences:
         waiting, seen = [(model, list(ids))], {(model.plural, row_id) for row_id in ids}
         while waiting:
             target, targets = waiting.pop()
-            for referring, field, on_delete in _followed(self.registry, target):
+            for referring, field, on_delete in self.registry.changed_by_deletion(target):
                 rows = await self._referring(referring, field, targets)
                 if on_delete == "clear" and referring.rules_look_at([field.name]):
                     found.append((referring, await self.records.current(referring, rows)))
@@ -62,23 +62,6 @@ class ClearedReferences:
             if len(rows) < _AT_ONCE:
                 break
         return found
-
-
-def leads_to_a_rule(registry: Registry, model: EntityModel, seen: set[str] | None = None) -> bool:
-    """Whether the deletion of such rows clears references that a rule looks at, directly or through cascades."""
-    seen = set() if seen is None else seen
-    seen.add(model.plural)
-    return any(
-        (on_delete == "clear" and referring.rules_look_at([field.name]))
-        or (on_delete == "cascade" and referring.plural not in seen and leads_to_a_rule(registry, referring, seen))
-        for referring, field, on_delete in _followed(registry, model)
-    )
-
-
-def _followed(registry: Registry, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
-    for referring, field in registry.referring(model.plural):
-        if field.reference is not None and field.reference.on_delete != "restrict":
-            yield referring, field, field.reference.on_delete
 
 
 def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:

@@ -271,6 +271,24 @@ class Registry:
             if field.reference is not None and field.reference.target == plural
         ]
 
+    def changed_by_deletion(self, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
+        """Entities that refer to this one, by which field, and whether its deletion takes them along or clears them."""
+        for referring, field in self.referring(model.plural):
+            if field.reference is not None and field.reference.on_delete != "restrict":
+                yield referring, field, field.reference.on_delete
+
+    def deletion_asks_a_rule(self, model: EntityModel) -> bool:
+        """Whether the deletion of such rows clears references that a rule looks at, directly or through cascades."""
+        waiting, seen = [model], {model.plural}
+        while waiting:
+            for referring, field, on_delete in self.changed_by_deletion(waiting.pop()):
+                if on_delete == "clear" and referring.rules_look_at([field.name]):
+                    return True
+                if on_delete == "cascade" and referring.plural not in seen:
+                    seen.add(referring.plural)
+                    waiting.append(referring)
+        return False
+
     def relations_of(self, model: EntityModel, hidden: Hidden) -> list[Relation]:
         """Relations that exist for a caller from whom these fields are hidden."""
         # A hidden reference hides its relation on both sides: else filters on the relation would tell its values.

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.entities.deletions import leads_to_a_rule
 from domain.entities.markers import entity, ref
 from domain.entities.registry import build_registry
 from tests.library import LIBRARY, Visit
@@ -31,9 +30,9 @@ def test_rules_are_asked_where_a_cleared_reference_is_one_that_they_look_at() ->
     # A visit clears references to visits, and has a rule.
     others = [made for made in LIBRARY if made is not Visit]
     registry = build_registry([*others, Box, Sleeve, Poster])
-    assert leads_to_a_rule(registry, registry["genres"])
+    assert registry.deletion_asks_a_rule(registry["genres"])
     # Volumes go with their shelf, and a cascade leads nowhere else.
-    assert not leads_to_a_rule(registry, registry["shelves"])
+    assert not registry.deletion_asks_a_rule(registry["shelves"])
     # A reference is cleared, of an entity without a rule.
-    assert not leads_to_a_rule(registry, registry["boxes"])
-    assert not leads_to_a_rule(registry, registry["posters"])
+    assert not registry.deletion_asks_a_rule(registry["boxes"])
+    assert not registry.deletion_asks_a_rule(registry["posters"])

@@ -8,7 +8,6 @@ from litestar import Response
 from litestar.params import JSONBody
 
 from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
-from application.entities.deletions import leads_to_a_rule
 from domain.entities.declaration import EntityModel, Registry
 from domain.limits import entity_limit
 
@@ -68,4 +67,4 @@ def rule_errors(model: EntityModel) -> tuple[str, ...]:
 
 def deletion_errors(registry: Registry, model: EntityModel) -> tuple[str, ...]:
     """Errors of the rules of other entities, whose references a deletion clears."""
-    return (BROKEN_RULE,) if leads_to_a_rule(registry, model) else ()
+    return (BROKEN_RULE,) if registry.deletion_asks_a_rule(model) else ()
