@@ -113,6 +113,7 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
     class RulesOperation(handler.operation_class):  # type: ignore[name-defined,misc]
         def to_schema(self) -> Json:
             operation: Json = super().to_schema()
+            operation |= {"requestBody": {"required": True, "content": rules.form}} if rules.form else {}
             parameters = [without_flags(parameter) for parameter in operation.get("parameters", ())]
             has_id = any(parameter["in"] == "path" for parameter in parameters)
             operation |= {

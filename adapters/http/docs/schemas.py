@@ -21,7 +21,7 @@ from litestar.utils.predicates import is_union
 from msgspec import Meta, Struct
 
 from adapters.http.docs.components import constant, correct, merged, without_fields
-from adapters.http.docs.files import IMPORT_FORM
+from adapters.http.entities.imports import IMPORT_FORM
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody

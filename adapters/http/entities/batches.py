@@ -131,7 +131,7 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
     return post(
         "/batch/delete",
         **entity_operation(
-            model, "delete-batch-by-post", DELETE, policy, *errors, limit="delete-batch", parameters=(KEY,)
+            model, "delete-batch-by-post", DELETE, policy, *errors, counted_as="delete-batch", parameters=(KEY,)
         ),
         status_code=200,
         description=DELETED_TEXT,

@@ -5,8 +5,8 @@ from typing import Any
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
+from litestar.openapi.spec import Operation
 
-from adapters.http.docs.files import TYPES, FileOperation
 from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.entities.shapes import entity_operation, may_read, shape, typed
 from adapters.http.request.export import Export
@@ -15,8 +15,10 @@ from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.transfers.exports import CallersExport
 from domain.entities.query.values import read_flags
+from domain.entities.sheets import FILE_FORMS
 from domain.errors import BadRequest
 
+TYPES = {name: form.media_type for name, form in FILE_FORMS.items()}
 _BOM = b"\xef\xbb\xbf"
 FORMAT = Parameter(
     "format", {"type": "string", "enum": [*TYPES]}, "Wins over the header Accept; without both it is CSV."
@@ -26,6 +28,18 @@ BOM = Parameter(
 )
 TEXT = """A file of all rows that a list would have, as of one moment. Included rows are further columns such \
 as `category.name`, in JSON objects. A transfer that does not end properly is not the whole file."""
+
+
+class FileOperation(Operation):
+    """An export: rows in JSON have a schema, the other formats are text to the document."""
+
+    def to_schema(self) -> dict[str, Any]:
+        described = super().to_schema()
+        response = described["responses"]["200"]
+        in_json = next(iter(response["content"].values()))
+        files = {kind: {"schema": {"type": "string"}} for kind in TYPES.values() if kind != TYPES["json"]}
+        response["content"] = files | {TYPES["json"]: in_json}
+        return described
 
 
 def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteHandler:

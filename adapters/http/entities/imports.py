@@ -1,11 +1,12 @@
 """Handler that takes rows of an entity from a file."""
 
+from typing import Any
+
 import msgspec
 from litestar import Response, post
 from litestar.handlers import HTTPRouteHandler
 from msgspec import Struct
 
-from adapters.http.docs.files import FormOperation
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import entity_operation, may_write
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
@@ -20,6 +21,48 @@ from domain.errors import FieldError
 ERRORS = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
 TEXT = """CSV, xlsx or Parquet, up to 50 MiB and 200,000 rows. Rows that fail are reported and left out, rows \
 whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
+
+
+_TEXT = {"type": "string"}
+_YES = {"type": "boolean", "default": False}
+IMPORT_FORM: dict[str, Any] = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {
+            "type": "string",
+            "format": "binary",
+            "contentMediaType": "application/octet-stream",
+            "description": "CSV, xlsx or Parquet.",
+        },
+        "options": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "mode": {"type": "string", "enum": ["create", "upsert"], "default": "create"},
+                "key": _TEXT | {"description": "The unique field by which an upsert finds rows; a column of the file."},
+                "atomic": _YES | {"description": "Any error stores nothing: 400 with the same list."},
+                "dryRun": _YES | {"description": "Stores nothing, and reports what it would have."},
+                "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},
+                "encoding": _TEXT | {"examples": ["utf-8", "windows-1252"]},
+                "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
+                "timeZone": _TEXT
+                | {"description": "Zone of date cells; UTC without it.", "examples": ["Europe/Berlin"]},
+                "columns": {
+                    "type": "object",
+                    "additionalProperties": _TEXT,
+                    "description": "From a column of the file to the property that it stands for.",
+                },
+            },
+        },
+    },
+}
+FORM = {
+    "multipart/form-data": {
+        "schema": {"$ref": "#/components/schemas/ImportForm"},
+        "encoding": {"options": {"contentType": "application/json"}},
+    }
+}
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
@@ -57,12 +100,13 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
 
     return post(
         "/import",
-        **entity_operation(model, "import", "Import {}", may_write(model, "create"), *ERRORS, parameters=(KEY,)),
+        **entity_operation(
+            model, "import", "Import {}", may_write(model, "create"), *ERRORS, parameters=(KEY,), form=FORM
+        ),
         status_code=200,
         description=TEXT.format(update=model.permission("update")),
         response_headers=[REPLAYED],
         request_max_body_size=LARGEST_FORM,
-        operation_class=FormOperation,
     )(import_)
 
 

@@ -140,7 +140,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
             "Change one of the {}",
             may_write(model, "update"),
             *errors,
-            limit="update",
+            counted_as="update",
             parameters=(IF_MATCH,),
         ),
         description="Fields sent change, fields left out stay; null clears one that may be null.",

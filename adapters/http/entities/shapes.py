@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Unpack, cast
 
 from litestar import Response
 from litestar.params import JSONBody
 
-from adapters.http.request.rules import Parameters, Policy, needs, operation, super_admin
+from adapters.http.request.rules import FurtherOptions, Policy, needs, operation, super_admin
 from domain.entities.declaration import EntityModel, Registry
 from domain.limits import entity_limit
 
@@ -39,16 +39,16 @@ def entity_operation(
     summary: str,
     policy: Policy,
     *errors: str,
-    limit: str | None = None,
-    parameters: Parameters = (),
+    counted_as: str | None = None,
+    **options: Unpack[FurtherOptions],
 ) -> dict[str, Any]:
     """Arguments of a handler's decorator: ``products.read``, its summary with the rows' name for ``{}``, its rules.
 
-    Operations count their limit under their own name, or share the one of ``limit``.
+    Operations count their limit under their own name, or share that of ``counted_as``.
     """
+    options["limit"] = entity_limit(model.plural, counted_as or name)
     title = summary.format(model.plural.replace("-", " "))
-    counted = entity_limit(model.plural, limit or name)
-    return operation(f"{model.plural}.{name}", title, policy, *errors, limit=counted, parameters=parameters)
+    return operation(f"{model.plural}.{name}", title, policy, *errors, **options)
 
 
 def may_read(model: EntityModel) -> Policy:

@@ -140,6 +140,7 @@ class FurtherOptions(TypedDict, total=False):
     any_query: bool
     parameters: Parameters
     example: Mapping[str, object]
+    form: Mapping[str, object]
 
 
 class RuleOptions(FurtherOptions, total=False):
@@ -150,7 +151,8 @@ class RuleOptions(FurtherOptions, total=False):
     answered as always and not carried out. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
     parameters through that the handler does not declare; else they are refused by name. ``parameters`` are those
     that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
-    rules, ``example`` is a body for the document.
+    rules, ``example`` is a body for the document, ``form`` describes, by its media type, one that the handler reads
+    from the wire.
     """
 
     policy: Policy
@@ -210,6 +212,7 @@ class Rules:
     parameters: Parameters = ()
     errors: tuple[str, ...] = ()
     example: Mapping[str, object] | None = None
+    form: Mapping[str, object] | None = None
     allow: str = ""
     is_cached: bool = False
 

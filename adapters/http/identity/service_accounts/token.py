@@ -8,7 +8,6 @@ from urllib.parse import parse_qsl, unquote_plus
 import msgspec
 from litestar import Controller, Response, get, post
 from litestar.di import NamedDependency
-from litestar.openapi.spec import Operation
 from msgspec import Struct
 
 from adapters.http.request.responses import NO_STORE, Json, bare
@@ -51,17 +50,6 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
     response_types_supported: tuple[str, ...] = ()
 
 
-class TokenOperation(Operation):
-    """Description of a token request in the document.
-
-    The handler reads the form from the wire, so that Litestar sees no body to describe.
-    """
-
-    def to_schema(self) -> dict[str, Any]:
-        body = {"required": True, "content": {FORM: {"schema": FORM_SCHEMA}}}
-        return super().to_schema() | {"requestBody": body}
-
-
 class TokenController(Controller):
     path = "/api/auth/token"
     tags = ("service-accounts",)
@@ -76,12 +64,12 @@ class TokenController(Controller):
             "INVALID_CREDENTIALS",
             "PAYLOAD_TOO_LARGE",
             "UNSUPPORTED_MEDIA_TYPE",
+            form={FORM: {"schema": FORM_SCHEMA}},
         ),
         description="RFC 6749, section 4.4: `client_id` is the id of a service account, `client_secret` one of its "
         "keys, both in the body or both by HTTP Basic. There is no refresh token. The key's networks hold here, not "
         "for the token. 400 is `invalid_request`, `invalid_scope` or `unsupported_grant_type`.",
         request_max_body_size=LARGEST_FORM,
-        operation_class=TokenOperation,
     )
     async def token(
         self, request: StrictRequest, client_credentials: NamedDependency[ClientCredentials]
