@@ -16,7 +16,7 @@ LAYERS = ("domain", "application", "adapters", "entrypoints")
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "core", "lib", "services", "managers", "dto"}
 FILE_LINES, FUNCTION_LINES, PARAMETERS, FOLDER_FILES = 350, 50, 6, 15
-REACH = {"identity": 22, "identity/factors": 30, "entities": 36}
+REACH = {"identity": 22, "identity/factors": 29, "entities": 36}
 """Files of ours behind a handler's module. Entities reach the whole query grammar; the aim is 20 for them as well.
 
 A login reaches the gate of second factors, and a second factor the login that it completes.

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.ports.identity.factors import Factor
 from domain.errors import ValidationError
 from domain.forms import text_errors
@@ -101,24 +100,6 @@ class FactorList(Struct, rename="camel", kw_only=True):
 
 class NewRecoveryCodes(Struct, rename="camel", kw_only=True):
     recovery_codes: list[str]
-
-
-class EnrolledLogin(LoginResult, rename="camel", kw_only=True):
-    """Result of a login in which a second factor was set up."""
-
-    recovery_codes: list[str] | UnsetType = UNSET
-
-
-class EnrolledSwitch(SwitchResult, rename="camel", kw_only=True):
-    """Result of a switch of the tenant for which a second factor was set up."""
-
-    recovery_codes: list[str] | UnsetType = UNSET
-
-
-class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
-    """Result of a refresh for which a second factor was set up."""
-
-    recovery_codes: list[str] | UnsetType = UNSET
 
 
 class RelatedOrigins(Struct):

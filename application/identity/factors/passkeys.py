@@ -11,8 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.identity.factors.forms import Assertion, Begun
-from application.identity.factors.proofs import VerifiedPasskey, wrong_ticket
-from application.identity.factors.registering import NewPasskey
+from application.identity.factors.proofs import NewPasskey, VerifiedPasskey, wrong_ticket
 from application.ports.database import Database
 from application.ports.identity.factors import Credential, Factor, FactorTransaction
 from application.ports.identity.passkeys import PasskeyCeremonies, Seen

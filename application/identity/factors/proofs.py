@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.factors.forms import Assertion
 from application.ports.database import Database
-from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
+from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
@@ -48,6 +48,13 @@ class VerifiedPasskey(Struct, frozen=True, kw_only=True):
 
     factor: Factor
     seen: int
+    methods: tuple[str, ...]
+
+
+class NewPasskey(Struct, frozen=True, kw_only=True):
+    """A passkey that was made, and the ``amr`` that making it stands for."""
+
+    credential: Credential
     methods: tuple[str, ...]
 
 

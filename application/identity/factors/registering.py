@@ -10,8 +10,8 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.factors.forms import Assertion, Begun, FinishForm
-from application.identity.factors.proofs import WRONG_CODE, UsedNonce, consume_nonce, wrong_ticket
-from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
+from application.identity.factors.proofs import WRONG_CODE, NewPasskey, UsedNonce, consume_nonce, wrong_ticket
+from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
@@ -41,13 +41,6 @@ class TotpState(Struct, frozen=True):
 
     user_id: UUID
     secret: bytes
-
-
-class NewPasskey(Struct, frozen=True, kw_only=True):
-    """A passkey that was made, and the ``amr`` that making it stands for."""
-
-    credential: Credential
-    methods: tuple[str, ...]
 
 
 class PasskeyMaking(Protocol):

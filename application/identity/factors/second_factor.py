@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from uuid import UUID
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from application.identity.factors.forms import (
     Begun,
     EnrolFinishForm,
     EnrolForm,
-    EnrolledLogin,
-    EnrolledRefresh,
-    EnrolledSwitch,
     VerifyForm,
     ensure_valid_name,
 )
@@ -34,6 +32,24 @@ from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
 
 Completed = LoginResult | SwitchResult | RefreshResult
+
+
+class EnrolledLogin(LoginResult, rename="camel", kw_only=True):
+    """Result of a login in which a second factor was set up."""
+
+    recovery_codes: list[str] | UnsetType = UNSET
+
+
+class EnrolledSwitch(SwitchResult, rename="camel", kw_only=True):
+    """Result of a switch of the tenant for which a second factor was set up."""
+
+    recovery_codes: list[str] | UnsetType = UNSET
+
+
+class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
+    """Result of a refresh for which a second factor was set up."""
+
+    recovery_codes: list[str] | UnsetType = UNSET
 
 
 class LoginEntrance(Protocol):
