@@ -8,27 +8,11 @@ from msgspec import NODEFAULT, UNSET
 from msgspec.inspect import DictType, ListType, StructType, Type, UnionType, VarTupleType
 
 from adapters.http.request.errors import STATUS, code_in
-from adapters.http.request.rules import Area
-from domain.errors import (
-    AccountDisabled,
-    AccountLocked,
-    EmailNotConfirmed,
-    InvalidCredentials,
-    MfaEnrolmentRequired,
-    MfaRequired,
-)
+from adapters.http.request.rules import NO_SESSION, Area
 
 Json = dict[str, Any]
 
-_REFUSALS = (
-    AccountDisabled,
-    AccountLocked,
-    EmailNotConfirmed,
-    InvalidCredentials,
-    MfaEnrolmentRequired,
-    MfaRequired,
-)
-_OF_LOGIN = {kind.code for kind in _REFUSALS}
+_OF_LOGIN = {*NO_SESSION, "ACCOUNT_LOCKED", "INVALID_CREDENTIALS"}
 _ROW = {"type": "integer", "minimum": 1, "description": "The row of a file that was imported; its header is row 1."}
 
 
