@@ -6,26 +6,16 @@ from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.localized import POLICY, VARIES, filled, language_for, script_name, script_words
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.static_files import HTML, File, asset, file_handler, file_of
+from adapters.http.static_files import ASSETS, HTML, TYPES, File, asset, file_handler, file_of
 from domain.errors import NotFound
 from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 
 NAMES = ("confirm", "invitation", "reset")
-FILES = frozenset(
-    {
-        "account.css",
-        "account.js",
-        "account-api.js",
-        "account-invitation.js",
-        "account-login.js",
-        "account-register.js",
-        "account-security.js",
-        "account-ways.js",
-        "account-words.js",
-    }
-)
+FILES = frozenset(path.name for path in ASSETS.glob("account*") if path.suffix in TYPES)
+"""Scripts and styles of the pages."""
+
 HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer", **VARIES}
 
 
