@@ -45,11 +45,8 @@ class Watch:
         """Milliseconds until now, cut to microseconds, so that the stages never add up to more than the total."""
         self.turn(self._stage)
         spent = [(stage, self._spent[stage]) for stage in STAGES if stage in self._spent]
-        return ", ".join(f"{name};dur={_milliseconds(took)}" for name, took in [*spent, ("total", _sum(spent))])
-
-
-def _sum(spent: list[tuple[str, int]]) -> int:
-    return sum(took for _, took in spent)
+        total = sum(took for _, took in spent)
+        return ", ".join(f"{name};dur={_milliseconds(took)}" for name, took in [*spent, ("total", total)])
 
 
 def _milliseconds(nanoseconds: int) -> str:

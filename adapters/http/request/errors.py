@@ -94,12 +94,8 @@ NAMES: dict[Area, dict[str, str]] = {
 """Codes that an area knows by another name."""
 
 RAISED: dict[int, type[Error]] = {
-    401: Unauthorized,
-    403: Forbidden,
-    409: Conflict,
-    412: PreconditionFailed,
-    415: UnsupportedMediaType,
-    422: UnprocessableEntity,
+    STATUS[kind.code]: kind
+    for kind in (Unauthorized, Forbidden, Conflict, PreconditionFailed, UnsupportedMediaType, UnprocessableEntity)
 }
 """Errors for exceptions of Litestar that a user's handler, guard or middleware raises, by status; others are 400."""
 
