@@ -25,10 +25,9 @@ from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import metrics_handler
-from adapters.http.operations.server_timing import TimedSecurity, timed_throttle
+from adapters.http.operations.server_timing import TimedTokens, timed_throttle
 from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
-from adapters.http.request.bearer import Security
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse
 from adapters.http.request.hosts import AllowedHosts
@@ -37,6 +36,7 @@ from adapters.http.request.read_your_writes import ReplicaPipeline
 from adapters.http.request.responses import JSON
 from adapters.http.request.rules import NOWHERE, Area
 from adapters.http.use_cases import UseCases
+from application.identity.login.token_authentication import TokenAuthentication
 from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.mail_delivery import Inbox
@@ -147,11 +147,11 @@ def build_pipeline(
 ) -> Pipeline:
     """The pipeline, with stages that time themselves where the setting asks for it."""
     is_timed = settings.server_timing
-    security: type[Security] = TimedSecurity if is_timed else Security
+    authentication: type[TokenAuthentication] = TimedTokens if is_timed else TokenAuthentication
     freshness = services.freshness
     made = Pipeline if freshness is None else partial(ReplicaPipeline, freshness=freshness)
     return made(
-        security=security(services.tokens),
+        tokens=authentication(services.tokens),
         keys=services.key_authentication,
         throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
         clock=services.clock,

@@ -11,8 +11,8 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from adapters.http.request.bearer import Security
 from adapters.http.request.rules import RULES, Rules
+from application.identity.login.token_authentication import TokenAuthentication
 from application.throttle import Admitted, Renewal, Throttle
 from domain.limits import Hit
 from domain.scope import Caller
@@ -112,10 +112,10 @@ class WorkTiming(ASGIMiddleware):
             await next_app(scope, receive, send)
 
 
-class TimedSecurity(Security):
-    def caller(self, authorization: bytes | None, now: datetime) -> Caller:
+class TimedTokens(TokenAuthentication):
+    def caller(self, token: str, now: datetime) -> Caller:
         with on("token"):
-            return super().caller(authorization, now)
+            return super().caller(token, now)
 
 
 class TimedThrottle(Throttle):

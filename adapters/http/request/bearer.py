@@ -1,47 +1,14 @@
-"""Caller of a request, read from the Authorization header."""
+"""The Authorization header, and headers that may stand in a request once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from uuid import UUID
 
-from application.ports.identity.sessions import Tokens
-from domain.bounded_cache import BoundedCache
 from domain.errors import TokenInvalid, Unauthorized
 from domain.identity.service_accounts import looks_like_key
-from domain.identity.tokens import Claims, caller_of
-from domain.scope import Caller
 
 SINGLE = frozenset(
     {b"authorization", b"host", b"content-length", b"content-type", b"idempotency-key", b"x-app-id", b"x-tenant-scope"}
 )
 """Headers that decide what a request does, of which only one may be there."""
-REMEMBERED = 16_384
-"""Tokens whose callers are kept, less than 1 kB each: permissions and roles are the claims' own."""
-
-
-@dataclass(frozen=True)
-class Security:
-    """Remembers what verified claims came to, so that a token's next request does not build its caller again."""
-
-    tokens: Tokens
-    _callers: BoundedCache[UUID, tuple[Claims, Caller]] = field(
-        default_factory=lambda: BoundedCache(REMEMBERED), repr=False
-    )
-
-    def caller(self, authorization: bytes | None, now: datetime) -> Caller:
-        """Raises Unauthorized without a token, TokenInvalid or TokenExpired with a wrong one."""
-        claims = self.tokens.read(bearer_token(authorization), now)
-        known = self._callers.get(claims.jti)
-        if known is not None and known[0] is claims:
-            return known[1]
-        return self._remember(claims, now)
-
-    def _remember(self, claims: Claims, now: datetime) -> Caller:
-        caller = caller_of(claims)
-        self._callers.drop_ended(now.timestamp())
-        self._callers.put(claims.jti, (claims, caller), 1, claims.exp)
-        return caller
 
 
 def bearer_key(authorization: bytes | None) -> str | None:
@@ -53,6 +20,7 @@ def bearer_key(authorization: bytes | None) -> str | None:
 
 
 def bearer_token(authorization: bytes | None) -> str:
+    """Raises Unauthorized without a token, TokenInvalid for what is none."""
     if not authorization:
         raise Unauthorized
     scheme, _, token = authorization.partition(b" ")

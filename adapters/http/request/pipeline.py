@@ -15,7 +15,7 @@ from litestar.middleware import ASGIMiddleware
 from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
-from adapters.http.request.bearer import Security, bearer_key, repeated_header
+from adapters.http.request.bearer import bearer_key, bearer_token, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, timed_out
@@ -24,6 +24,7 @@ from adapters.http.request.outgoing import Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
 from application.entities.cross_tenant_access import CrossTenantAccess
+from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
@@ -61,7 +62,7 @@ class Pipeline(ASGIMiddleware):
     is the path of the public address. ``recent`` is the greatest age of a proof that counts as recent.
     """
 
-    security: Security
+    tokens: TokenAuthentication
     keys: KeyAuthentication
     throttle: Throttle
     clock: Clock
@@ -194,7 +195,7 @@ class Pipeline(ASGIMiddleware):
         authorization = scope["state"]["headers"].get(b"authorization")
         key = bearer_key(authorization)
         if key is None:
-            return self.security.caller(authorization, now), None
+            return self.tokens.caller(bearer_token(authorization), now), None
         client: Client = scope["state"]["client"]
         caller = await self.keys.caller(key, client, now)
         return caller, partial(self.keys.renewed_caller, key, client, now)

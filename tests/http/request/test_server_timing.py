@@ -12,8 +12,8 @@ import pytest_asyncio
 from adapters.http.app import HttpSettings, build_pipeline
 from adapters.http.operations.access_log import log_nothing
 from adapters.http.operations.server_timing import STAGES, Watch, on
-from adapters.http.request.bearer import Security
 from adapters.http.request.pipeline import Pipeline
+from application.identity.login.token_authentication import TokenAuthentication
 from application.throttle import Throttle
 from entrypoints.timed_database import TimedDatabase
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
@@ -112,7 +112,7 @@ async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(app: TestA
     assert "server-timing" not in answer.headers
     pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
     assert type(pipeline) is Pipeline
-    assert type(pipeline.security) is Security
+    assert type(pipeline.tokens) is TokenAuthentication
     assert type(pipeline.throttle) is Throttle
     assert not isinstance(app.services.database, TimedDatabase)
 
