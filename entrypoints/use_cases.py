@@ -39,6 +39,7 @@ from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_accounts import SocialAccounts
 from application.identity.login.social_sign_in import SocialSignIn
+from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.my_sessions import MySessions
 from application.identity.operator_accounts import OperatorAccounts
 from application.identity.own_profile import OwnProfile
@@ -69,7 +70,7 @@ from entrypoints.mail import relay_of
 from entrypoints.service_accounts import service_account_use_cases
 from entrypoints.settings.as_text import settings_as_text
 from entrypoints.settings.settings import Settings
-from entrypoints.timed_database import TimedDatabase, TimedReads
+from entrypoints.timed import TimedDatabase, TimedReads, TimedThrottle, TimedTokens
 
 
 class TransferUseCases(TypedDict):
@@ -147,6 +148,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         freshness=adapters.freshness,
         admissions=adapters.admissions,
         tokens=adapters.tokens,
+        token_authentication=(TimedTokens if settings.server_timing else TokenAuthentication)(adapters.tokens),
         keyring=adapters.keyring,
         clock=clock,
         own_queries=adapters.own_queries,
@@ -236,7 +238,8 @@ def _transfers(adapters: Adapters, reads: RowReads[Transaction], throttle: Throt
 
 def _throttled(adapters: Adapters, settings: Settings) -> Throttled:
     database, admissions = adapters.database, adapters.admissions
-    throttle = Throttle(admissions, database, enforced=settings.rate_limits == "on")
+    kind = TimedThrottle if settings.server_timing else Throttle
+    throttle = kind(admissions, database, enforced=settings.rate_limits == "on")
     monitoring = Monitoring(database, admissions, adapters.clock, adapters.loads, throttle.counts)
     return {"throttle": throttle, "monitoring": monitoring}
 

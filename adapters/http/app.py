@@ -25,7 +25,6 @@ from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import metrics_handler
-from adapters.http.operations.server_timing import TimedTokens, timed_throttle
 from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.client_address import Network, read_client
@@ -36,7 +35,6 @@ from adapters.http.request.read_your_writes import ReplicaPipeline
 from adapters.http.request.responses import JSON
 from adapters.http.request.rules import NOWHERE, Area
 from adapters.http.use_cases import UseCases
-from application.identity.login.token_authentication import TokenAuthentication
 from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.mail_delivery import Inbox
@@ -145,15 +143,12 @@ def build_pipeline(
     *,
     is_https: bool = False,
 ) -> Pipeline:
-    """The pipeline, with stages that time themselves where the setting asks for it."""
-    is_timed = settings.server_timing
-    authentication: type[TokenAuthentication] = TimedTokens if is_timed else TokenAuthentication
     freshness = services.freshness
     made = Pipeline if freshness is None else partial(ReplicaPipeline, freshness=freshness)
     return made(
-        tokens=authentication(services.tokens),
+        tokens=services.token_authentication,
         keys=services.key_authentication,
-        throttle=timed_throttle(services.throttle) if is_timed else services.throttle,
+        throttle=services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
         refusals=services.refusals,

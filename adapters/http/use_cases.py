@@ -45,6 +45,7 @@ from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.social_sign_in import SocialSignIn
+from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.my_sessions import MySessions
 from application.identity.own_profile import OwnProfile
 from application.identity.personal_export import PersonalExport
@@ -152,6 +153,7 @@ class UseCases(IdentityUseCases):
     """None without read replicas."""
     admissions: Admissions
     tokens: Tokens
+    token_authentication: TokenAuthentication
     clock: Clock
     own_queries: TenantSessions | None
     """None in memory, where nothing speaks SQL."""

@@ -11,11 +11,12 @@ import pytest_asyncio
 
 from adapters.http.app import HttpSettings, build_pipeline
 from adapters.http.operations.access_log import log_nothing
-from adapters.http.operations.server_timing import STAGES, Watch, on
+from adapters.http.operations.server_timing import told
 from adapters.http.request.pipeline import Pipeline
 from application.identity.login.token_authentication import TokenAuthentication
+from application.stage_times import STAGES, Watch, on
 from application.throttle import Throttle
-from entrypoints.timed_database import TimedDatabase
+from entrypoints.timed import TimedDatabase
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 
@@ -131,7 +132,7 @@ def test_each_moment_belongs_to_one_stage() -> None:
     assert watch.turn("database") == "limits"
     assert watch.turn("limits") == "database"
     assert watch.turn("routing") == "limits"
-    names = [part.partition(";")[0] for part in watch.text().split(", ")]
+    names = [part.partition(";")[0] for part in told(watch).split(", ")]
     assert names == ["routing", "limits", "database", "total"]
 
 

@@ -1,16 +1,34 @@
-"""TimedDatabase: the database, each use of it timed for ``Server-Timing``."""
+"""Parts of the service that time themselves for ``Server-Timing``: tokens, limits and the database."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
-from adapters.http.operations.server_timing import on
+from application.identity.login.token_authentication import TokenAuthentication
 from application.ports.database import RowReads
 from application.ports.whole_database import Transaction, WholeDatabase
-from domain.scope import Scope
+from application.stage_times import on
+from application.throttle import Admitted, Renewal, Throttle
+from domain.limits import Hit
+from domain.scope import Caller, Scope
 
 Found = TypeVar("Found")
+
+
+class TimedTokens(TokenAuthentication):
+    def caller(self, token: str, now: datetime) -> Caller:
+        with on("token"):
+            return super().caller(token, now)
+
+
+class TimedThrottle(Throttle):
+    async def admit(
+        self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
+    ) -> Admitted:
+        with on("limits"):
+            return await super().admit(hits, caller, instead, renewal)
 
 
 @dataclass(frozen=True)
