@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction
 from application.ports.shared_memory import Admission, Admissions, PresentedToken
-from domain.errors import Error, RateLimited, ServiceUnavailable, Unauthorized
-from domain.limits import Hit, Verdict, over_all_networks, tightest
+from domain.errors import Error, RateLimited, ServiceUnavailable, TokenExpired, Unauthorized
+from domain.limits import Hit, Limit, Verdict, over_all_networks, tightest
 from domain.scope import Caller, Client, EveryTenant, ensure_alive
 
 
@@ -59,6 +59,20 @@ class ThrottleCounts:
 
 Renewal = Callable[[], Awaitable[Caller]]
 """Reads a caller anew; raises Unauthorized where there is none any more."""
+
+
+def counted_for(
+    limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None
+) -> tuple[list[Hit], list[Hit]]:
+    """Hits to count, and those to count for a token that turns out to be dead.
+
+    A token that was issued here and has ended counts for its session: its client learns 401, and refreshes, however
+    full the limit of an address is that it shares with others.
+    """
+    if caller is not None:
+        return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
+    ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
+    return [address if ended is None else Hit(limit, f"session:{ended}")], []
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """Rate limits: the specification's two tables, the verdict on a counted request, and the lock after failed logins."""
 
 from datetime import timedelta
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
 
 from msgspec import Struct
 
@@ -65,6 +67,23 @@ class Hit(Struct, frozen=True):
 
     limit: Limit
     caller: str
+
+
+@lru_cache(4096)
+def network_of(address: str) -> str:
+    """The network whose requests are counted together: the /64 of an IPv6 address, an IPv4 address by itself.
+
+    An IPv4-mapped IPv6 address counts as its IPv4 address.
+    """
+    try:
+        ip = ip_address(address)
+    except ValueError:
+        return address
+    if ip.version == 4:
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return str(ip_network((ip, 64), strict=False))
 
 
 NETWORKS_TOGETHER = 10

@@ -4,11 +4,12 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 from litestar.types import HTTPScope
 
 from adapters.http.request.quality_values import LONGEST, accepted_language
+from domain.limits import network_of
 from domain.scope import Client
 
 Network = IPv4Network | IPv6Network
@@ -100,20 +101,3 @@ def _address(hop: str) -> Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-@lru_cache(4096)
-def network_of(address: str) -> str:
-    """The network whose requests are counted together: the /64 of an IPv6 address, an IPv4 address by itself.
-
-    An IPv4-mapped IPv6 address counts as its IPv4 address.
-    """
-    try:
-        ip = ip_address(address)
-    except ValueError:
-        return address
-    if ip.version == 4:
-        return str(ip)
-    if ip.ipv4_mapped is not None:
-        return str(ip.ipv4_mapped)
-    return str(ip_network((ip, 64), strict=False))

@@ -29,7 +29,7 @@ from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.runtime import Clock
-from application.throttle import AboutAccount, Renewal, Throttle
+from application.throttle import AboutAccount, Renewal, Throttle, counted_for
 from domain.errors import (
     BadRequest,
     Error,
@@ -37,7 +37,6 @@ from domain.errors import (
     Forbidden,
     InternalError,
     RateLimited,
-    TokenExpired,
     Unauthorized,
     ValidationError,
     unknown_name,
@@ -207,7 +206,7 @@ class Pipeline(ASGIMiddleware):
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
         address = Hit(limit, f"address:{client.network}")
-        hits, instead = _buckets(limit, caller, address, refusal) if self.counts_limits else ([], [])
+        hits, instead = counted_for(limit, caller, address, refusal) if self.counts_limits else ([], [])
         key, too_large, renewal = None, None, scope["state"].get("renewal")
         if rules.by_email and self.counts_limits and refusal is None:
             key, too_large = await _email_of(scope, outgoing.body)
@@ -258,18 +257,6 @@ class Refusal(Response[None]):
 
     def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
         return cast(ASGIResponse, self._send)
-
-
-def _buckets(limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None) -> tuple[list[Hit], list[Hit]]:
-    """Hits to count, and those to count for a token that turns out to be dead.
-
-    A token that was issued here and has ended counts for its session: its client learns 401, and refreshes, however
-    full the limit of an address is that it shares with others.
-    """
-    if caller is not None:
-        return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
-    ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
-    return [address if ended is None else Hit(limit, f"session:{ended}")], []
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
