@@ -14,13 +14,11 @@ from adapters.http.identity.factors.mfa import MfaController
 from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.handover.codes import LoginCodesController
-from adapters.http.identity.joining.acceptance import AcceptanceController
 from adapters.http.identity.joining.domains import DomainsController
 from adapters.http.identity.joining.invitations import InvitationsController
 from adapters.http.identity.joining.join_requests import JoinRequestsController
-from adapters.http.identity.joining.own_tenants import OwnTenantsController
-from adapters.http.identity.joining.ownership import OwnershipController
-from adapters.http.identity.joining.received import ReceivedInvitationsController
+from adapters.http.identity.joining.ownership import OwnershipController, OwnTenantsController
+from adapters.http.identity.joining.received import AcceptanceController, ReceivedInvitationsController
 from adapters.http.identity.keys import KeysController
 from adapters.http.identity.me import me_router
 from adapters.http.identity.memberships import MembershipsController

@@ -1,13 +1,16 @@
-"""/api/tenants: passing a tenant on, leaving it, and setting its owners."""
+"""/api/tenants: passing a tenant on, leaving it, and setting its owners; /api/auth/tenants: one of one's own."""
 
 from litestar import Controller, Response, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import Policy, action, operation, super_admin
+from adapters.http.request.rules import PEOPLE, Policy, action, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
+from application.identity.joining.own_tenants import OwnTenantForm, OwnTenants
 from application.identity.joining.ownership import OwnerForm, OwnerItem, Ownership, TransferForm
+from domain.identity.users import Tenant
+from domain.limits import CREATE_TENANT
 
 
 class OwnershipController(Controller):
@@ -51,3 +54,28 @@ class OwnershipController(Controller):
     ) -> Response[Data[OwnerItem]]:
         tenant, user = read_id(tenant_id), read_id(user_id)
         return identity_data(await ownership.set_owner(request.caller, tenant, user, data, request.from_client))
+
+
+class OwnTenantsController(Controller):
+    path = "/api/auth/tenants"
+    tags = ("auth",)
+
+    @post(
+        "/",
+        **operation(
+            "auth.create-tenant",
+            "Make a tenant of one's own",
+            PEOPLE,
+            "NOT_FOUND",
+            "CONFLICT",
+            limit=CREATE_TENANT,
+            example={"name": "Acme Tools", "identifier": "acme-tools"},
+        ),
+        description="The caller becomes its owner and Admin. 404 unless the service allows it; three a day.",
+    )
+    async def create(
+        self, request: StrictRequest, data: JSONBody[OwnTenantForm], own_tenants: NamedDependency[OwnTenants]
+    ) -> Response[Data[Tenant]]:
+        tenant = await own_tenants.create(request.caller, data, request.from_client)
+        # GET /api/tenants/{id} is for super-admins: its owner finds the tenant among their own.
+        return identity_data(tenant, headers={"location": "/api/auth/me/complete"})
