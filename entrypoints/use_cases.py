@@ -11,8 +11,9 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
+from adapters.http.clashes import ServedTwice
 from adapters.http.entities.own_routes import methods_and_paths, own_router
-from adapters.http.plugin import NoPolicy, ServedTwice
+from adapters.http.handler_rules import NoPolicy
 from adapters.http.use_cases import UseCases
 from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts

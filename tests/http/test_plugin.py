@@ -15,8 +15,9 @@ from litestar.types import ASGIApp, Receive, Scope, Send
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
+from adapters.http.handler_rules import NoPolicy
 from adapters.http.operations.access_log import log_nothing
-from adapters.http.plugin import HttpPlugin, NoPolicy
+from adapters.http.plugin import HttpPlugin
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller

@@ -1,7 +1,7 @@
 """Handlers of a user's own: their router, and what they get and answer with."""
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
@@ -10,11 +10,10 @@ import msgspec
 from litestar import Request, Router
 from litestar.constants import RESERVED_KWARGS
 from litestar.di import Provide
-from litestar.handlers import HTTPRouteHandler
 from litestar.response import Response
 from litestar.response.base import ASGIResponse
 from litestar.routes import HTTPRoute
-from litestar.types import CacheKeyBuilder, ControllerRouterHandler, ExceptionHandlersMap
+from litestar.types import ControllerRouterHandler, ExceptionHandlersMap
 from msgspec.structs import replace
 
 from adapters.http.entities.idempotency import replayed, write_of
@@ -94,43 +93,6 @@ def methods_and_paths(router: Router) -> list[str]:
         methods = sorted(method for handler in handlers for method in handler.http_methods)
         served += [f"{method} {route.path_format}" for method in methods]
     return served
-
-
-def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
-    """Key of a response that Litestar stores: its own key for each caller apart, ``given`` for each tenant."""
-
-    def key(request: Request[Any, Any, Any]) -> str:
-        caller: Caller | None = request.scope["auth"]
-        if caller is None:
-            return plain(request)
-        seen = [caller.tenant_id, request.scope["state"].get("tenant_scope")]
-        # Security: rights are of a token, and decide what its bearer may see; the token itself is another each hour.
-        who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
-        return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"
-
-    def plain(request: Request[Any, Any, Any]) -> str:
-        return (given or request.app.response_cache_config.key_builder)(request)
-
-    return key
-
-
-def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
-    """Dependencies of a handler that ``use_cache`` keeps for all callers, though they are made from one's request.
-
-    ``state`` is the application's own and fine, and so is what is kept itself.
-    """
-    dependencies, seen = handler.resolve_dependencies(), set[str]()
-    lasting = {"state", *(name for name, given in dependencies.items() if given.use_cache)}
-    waiting = list(handler.parsed_fn_signature.parameters)
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name not in dependencies:
-            continue
-        seen.add(name)
-        made_from = dependencies[name].parsed_fn_signature.parameters
-        waiting += made_from
-        if dependencies[name].use_cache and made_from.keys() - lasting:
-            yield name
 
 
 def argument_name(plural: str) -> str:

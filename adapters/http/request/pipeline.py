@@ -7,12 +7,10 @@ from functools import partial
 from time import perf_counter
 from typing import Any, cast
 
-from litestar import Response
 from litestar.connection import Request
 from litestar.enums import ScopeType
 from litestar.exceptions import HTTPException
 from litestar.middleware import ASGIMiddleware
-from litestar.response.base import ASGIResponse
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from adapters.http.request.bearer import bearer_key, bearer_token, repeated_header
@@ -246,17 +244,6 @@ class Pipeline(ASGIMiddleware):
         is_key = scope["state"].get("renewal") is not None
         told = (client.request_id, client.address, user_id, operation, is_key, scope["state"].get("refusal"))
         self.log(AccessLine(scope["method"], without_keys(path), status, took, *told))
-
-
-class Refusal(Response[None]):
-    """Response of an exception handler, for requests that never reached the pipeline."""
-
-    def __init__(self, error: Exception, area: Area, pipeline: Pipeline) -> None:
-        super().__init__(None, status_code=getattr(error, "status_code", 500))
-        self._send = partial(pipeline.refuse, error, area)
-
-    def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
-        return cast(ASGIResponse, self._send)
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:

@@ -1,0 +1,55 @@
+"""Rules of a handler as they follow from its ``opt``, its name and its signature."""
+
+from litestar.constants import OPENAPI_JSON_HANDLER_NAME
+from litestar.handlers import HTTPRouteHandler
+from litestar.routes import ASGIRoute, HTTPRoute, WebSocketRoute
+
+from adapters.http.docs.operations import query_names
+from adapters.http.request.rules import ORDINARY, Parameters, RuleOptions, Rules
+from adapters.http.stored_responses import kept_dependencies
+from domain.limits import endpoint_limit
+
+OURS = "tenantry"
+"""Key of ``opt`` by which the plugin knows the handlers under its router."""
+
+
+class NoPolicy(Exception):
+    """A handler without a policy or a limit, or one that none can be judged for: the application does not start."""
+
+
+def ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
+    """Raises NoPolicy where a route of ours is no HTTP route: the pipeline judges requests of HTTP handlers alone."""
+    handler = route.route_handler
+    if OURS in handler.opt:
+        raise NoPolicy(
+            f"{handler} is a WebSocket or ASGI handler, for which no policy is judged: anybody would reach it. Register"
+            " it with the application that the plugin is in"
+        )
+
+
+def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
+    """Raises NoPolicy where they are not complete."""
+    opt = handler.opt
+    if "policy" not in opt or "limit" not in opt:
+        raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
+    if kept := ", ".join(kept_dependencies(handler)):
+        raise NoPolicy(f"{handler} takes {kept}, which use_cache keeps from one request for all callers")
+    judges_query = not opt["any_query"] and not _reads_query(opt.get("parameters", ()))
+    # two functions of users' own may have one name, a method and path have one function
+    # and Litestar calls its document by a random name that every start makes anew
+    name = None if handler.name == OPENAPI_JSON_HANDLER_NAME else handler.name
+    operation = name or f"{'/'.join(sorted(handler.http_methods))} {route.path_format}"
+    derived = {
+        "limit": endpoint_limit(operation) if opt["limit"] == ORDINARY else opt["limit"],
+        "operation": operation,
+        "is_write": "GET" not in handler.http_methods,
+        "query": query_names(handler, route.path_parameters) if judges_query else None,
+        "is_cached": handler.cache is not False,
+    }
+    stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
+    return Rules(**stated | derived)
+
+
+def _reads_query(parameters: Parameters) -> bool:
+    """True where a handler reads query parameters itself, and so names the unknown ones; headers do not count."""
+    return callable(parameters) or any(parameter.place == "query" for parameter in parameters)

@@ -1,0 +1,48 @@
+"""Responses that Litestar stores for a handler with ``cache=…``, and what may be in them."""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from litestar import Request
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import CacheKeyBuilder
+
+from domain.scope import Caller
+
+
+def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
+    """Key of a response that Litestar stores: its own key for each caller apart, ``given`` for each tenant."""
+
+    def key(request: Request[Any, Any, Any]) -> str:
+        caller: Caller | None = request.scope["auth"]
+        if caller is None:
+            return plain(request)
+        seen = [caller.tenant_id, request.scope["state"].get("tenant_scope")]
+        # Security: rights are of a token, and decide what its bearer may see; the token itself is another each hour.
+        who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
+        return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"
+
+    def plain(request: Request[Any, Any, Any]) -> str:
+        return (given or request.app.response_cache_config.key_builder)(request)
+
+    return key
+
+
+def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
+    """Dependencies of a handler that ``use_cache`` keeps for all callers, though they are made from one's request.
+
+    ``state`` is the application's own and fine, and so is what is kept itself.
+    """
+    dependencies, seen = handler.resolve_dependencies(), set[str]()
+    lasting = {"state", *(name for name, given in dependencies.items() if given.use_cache)}
+    waiting = list(handler.parsed_fn_signature.parameters)
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in dependencies:
+            continue
+        seen.add(name)
+        made_from = dependencies[name].parsed_fn_signature.parameters
+        waiting += made_from
+        if dependencies[name].use_cache and made_from.keys() - lasting:
+            yield name
