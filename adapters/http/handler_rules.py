@@ -1,5 +1,7 @@
 """Rules of a handler as they follow from its ``opt``, its name and its signature."""
 
+import re
+
 from litestar.constants import OPENAPI_JSON_HANDLER_NAME
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute, WebSocketRoute
@@ -8,6 +10,8 @@ from adapters.http.docs.operations import query_names
 from adapters.http.request.rules import ORDINARY, Parameters, RuleOptions, Rules
 from adapters.http.stored_responses import kept_dependencies
 from domain.limits import endpoint_limit
+
+_TYPE = re.compile(r":\w+\}")
 
 OURS = "tenantry"
 """Key of ``opt`` by which the plugin knows the handlers under its router."""
@@ -38,7 +42,7 @@ def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
     # two functions of users' own may have one name, a method and path have one function
     # and Litestar calls its document by a random name that every start makes anew
     name = None if handler.name == OPENAPI_JSON_HANDLER_NAME else handler.name
-    operation = name or f"{'/'.join(sorted(handler.http_methods))} {route.path_format}"
+    operation = name or _methods_and_path(handler, route)
     derived = {
         "limit": endpoint_limit(operation) if opt["limit"] == ORDINARY else opt["limit"],
         "operation": operation,
@@ -48,6 +52,17 @@ def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
     }
     stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
     return Rules(**stated | derived)
+
+
+def _methods_and_path(handler: HTTPRouteHandler, route: HTTPRoute) -> str:
+    """``GET /api/stock``, with the last of a handler's paths, whichever of its routes this one is.
+
+    Litestar keeps paths in a set, so that their order differs from process to process; the name of a limit must not.
+    """
+    paths = sorted(_TYPE.sub("}", path).rstrip("/") for path in handler.paths)
+    own = max((path for path in paths if route.path_format.endswith(path)), key=len)
+    path = route.path_format.removesuffix(own) + paths[-1]
+    return f"{'/'.join(sorted(handler.http_methods))} {path}"
 
 
 def _reads_query(parameters: Parameters) -> bool:

@@ -1,7 +1,7 @@
 """The plugin in an application that exists: its own handlers, errors and document stay as they were."""
 
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 from litestar import Litestar, Request, WebSocket, asgi, get, post, websocket
@@ -11,6 +11,7 @@ from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException, NotFoundException
 from litestar.handlers import ASGIRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
+from litestar.routes import HTTPRoute
 from litestar.types import ASGIApp, Receive, Scope, Send
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.handler_rules import NoPolicy
 from adapters.http.operations.access_log import log_nothing
 from adapters.http.plugin import HttpPlugin
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, needs, requires, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, RULES, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
 from entrypoints.testing import client_of
@@ -115,6 +116,24 @@ def test_a_handler_without_a_policy_does_not_start(app: TestApp) -> None:
 
     with pytest.raises(NoPolicy, match="unguarded"):
         hosting(app, unguarded)
+
+
+PLACES = [f"/own/{number}/{{shelf:str}}" for number in range(1, 9)]
+
+
+@get(PLACES, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def in_many_places(shelf: FromPath[str]) -> dict[str, str]:
+    return {"shelf": shelf}
+
+
+def test_a_handler_of_many_paths_has_the_same_limit_in_every_process(app: TestApp) -> None:
+    """Each process has an order of its own for them, and a limit is counted by its name in all."""
+    routes = build_app(app.services, HttpSettings(routes=(in_many_places,))).routes
+    handlers = [
+        handler for route in routes if route.path in PLACES for handler in cast(HTTPRoute, route).route_handlers
+    ]
+    named = {handler.opt[RULES].limit.name for handler in handlers if handler.http_methods == {"GET"}}
+    assert named == {"GET /own/8/{shelf}"}
 
 
 @get("/own/listed", name="listed", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
