@@ -86,7 +86,10 @@ def script_name(language: str) -> str:
 
 @lru_cache
 def _template(name: str) -> PageTemplate:
-    return PageTemplate((ASSETS / name).read_text())
+    """A page in the frame of all of them; the title of ``account-reset.html`` is the text ``reset.title``."""
+    frame, page = ((ASSETS / part).read_text() for part in ("account.html", name))
+    title = name.removeprefix("account-").removesuffix(".html")
+    return PageTemplate(frame.replace("$title", f"${{{title}.title}}").replace("$page", page))
 
 
 @lru_cache
