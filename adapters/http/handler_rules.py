@@ -3,10 +3,10 @@
 import re
 
 from litestar.constants import OPENAPI_JSON_HANDLER_NAME
+from litestar.enums import ParamType
 from litestar.handlers import HTTPRouteHandler
 from litestar.routes import ASGIRoute, HTTPRoute, WebSocketRoute
 
-from adapters.http.docs.operations import query_names
 from adapters.http.request.rules import ORDINARY, Parameters, RuleOptions, Rules
 from adapters.http.stored_responses import kept_dependencies
 from domain.limits import endpoint_limit
@@ -47,7 +47,7 @@ def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
         "limit": endpoint_limit(operation) if opt["limit"] == ORDINARY else opt["limit"],
         "operation": operation,
         "is_write": "GET" not in handler.http_methods,
-        "query": query_names(handler, route.path_parameters) if judges_query else None,
+        "query": _query_names(handler, route) if judges_query else None,
         "is_cached": handler.cache is not False,
     }
     stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
@@ -68,3 +68,12 @@ def _methods_and_path(handler: HTTPRouteHandler, route: HTTPRoute) -> str:
 def _reads_query(parameters: Parameters) -> bool:
     """True where a handler reads query parameters itself, and so names the unknown ones; headers do not count."""
     return callable(parameters) or any(parameter.place == "query" for parameter in parameters)
+
+
+def _query_names(handler: HTTPRouteHandler, route: HTTPRoute) -> frozenset[str] | None:
+    """Names of the query parameters that a handler and its dependencies take; None for one that takes them all."""
+    taken = next(taken for own, taken in route.route_handler_map.values() if own is handler)
+    if "query" in taken.expected_reserved_kwargs:
+        return None
+    # among them are dependencies that nobody provides, whose values are not for a client to give
+    return frozenset(name.field_alias for name in taken.expected_query_params if name.param_type == ParamType.QUERY)

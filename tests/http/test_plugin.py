@@ -160,6 +160,11 @@ async def paged(paging: NamedDependency[int]) -> int:
     return paging
 
 
+@get("/own/whole", dependencies={"paging": Provide(paging)}, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def without_pages() -> int:
+    return 1
+
+
 @pytest.mark.parametrize(
     ("path", "status", "said"),
     [
@@ -171,13 +176,14 @@ async def paged(paging: NamedDependency[int]) -> int:
         ("/own/raw?a=1", 200, {"a": "1"}),
         ("/own/paged?pageSize=3", 200, 3),
         ("/own/paged?size=3", 400, "size"),
+        ("/own/whole?pageSize=3", 400, "pageSize"),
     ],
 )
 async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
     app: TestApp, path: str, status: int, said: object
 ) -> None:
     token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, listed, with_raw_query, paged, needed)) as client:
+    async with client_of(hosting(app, listed, with_raw_query, paged, without_pages, needed)) as client:
         answer = await client.get(path, headers=token)
     body = answer.json()
     told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body

@@ -1,18 +1,14 @@
 """Operations of the document, completed by what follows from their handlers' rules."""
 
 import re
-from collections.abc import Collection
 from typing import Any
 
-from litestar.constants import RESERVED_KWARGS
-from litestar.enums import HttpMethod, ParamType
+from litestar.enums import HttpMethod
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, OpenAPIHeader, Operation, Schema, SecurityScheme
 from litestar.openapi.spec.enums import OpenAPIType
-from litestar.params import ParameterKwarg
 from litestar.types import OperationIDCreator
-from litestar.typing import FieldDefinition
 
 from adapters.http.docs.schemas import ExactSchemas, ref
 from adapters.http.request.errors import STATUS, STATUS_AT, code_in
@@ -57,35 +53,6 @@ def shared_components() -> Components:
     number = Schema(type=OpenAPIType.INTEGER)
     headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.values()}
     return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
-
-
-def query_names(handler: HTTPRouteHandler, in_path: Collection[str] = ()) -> frozenset[str] | None:
-    """Names of the query parameters that a handler and its dependencies declare; None for one that takes them all.
-
-    As in Litestar, an argument without a mark is one of them where it is nothing else; ``in_path`` are the path's own.
-    """
-    dependencies = handler.resolve_dependencies()
-    takers: list[Any] = [handler, *dependencies.values()]
-    fields = {field.name: field for taker in takers for field in taker.parsed_fn_signature.parameters.values()}
-    if "query" in fields:
-        return None
-    others = {*in_path, *dependencies, *RESERVED_KWARGS}
-    shared = handler.resolve_layered_parameters()
-    return frozenset(
-        _query_name(field)
-        for name, field in {**shared, **fields}.items()
-        if name not in others and not field.is_di_field and _is_of_query(field)
-    )
-
-
-def _is_of_query(field: FieldDefinition) -> bool:
-    kwarg = field.kwarg_definition
-    return kwarg is None or (isinstance(kwarg, ParameterKwarg) and kwarg.param_type == ParamType.QUERY)
-
-
-def _query_name(field: FieldDefinition) -> str:
-    kwarg = field.kwarg_definition
-    return (kwarg.query or kwarg.name or field.name) if isinstance(kwarg, ParameterKwarg) else field.name
 
 
 def camel(name: str) -> str:
