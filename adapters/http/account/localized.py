@@ -10,6 +10,7 @@ import msgspec
 
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import ALONE, ASSETS, NOTHING_MORE, TYPES, File, file_of
+from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES, chosen_language
 from domain.words.words import Words, words_of
 
@@ -29,6 +30,9 @@ ELEMENTS: Mapping[str, str] = {
     "whose": '<strong id="whose"></strong>',
 }
 """Markup that places of texts stand for, with the place's own value, or filled in by a script."""
+
+LENGTHS = dict(zip(("shortest", "longest"), map(str, PASSWORD_LENGTH), strict=True))
+"""Values of passwords, which any page may name."""
 
 _PLACE = re.compile(r"\{(\w+)\}")
 
@@ -51,7 +55,7 @@ def language_for(request: StrictRequest, tenant_language: str | None = None) -> 
 
 def filled(name: str, words: Words, values: Mapping[str, str], markup: Mapping[str, str] = NOTHING_MORE) -> bytes:
     """The page of ``assets`` in the language of ``words``; ``values`` are text, ``markup`` is not."""
-    escaped = {key: html.escape(value) for key, value in values.items()}
+    escaped = {key: html.escape(value) for key, value in {**LENGTHS, **values}.items()}
     texts = {key: _marked_up(words.texts[key], escaped) for key in _keys(name)}
     whole = {"language": words.language, "direction": words.direction, **escaped, **texts, **markup}
     return _template(name).substitute(whole).encode()

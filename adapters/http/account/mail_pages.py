@@ -8,7 +8,6 @@ from adapters.http.account.localized import POLICY, VARIES, filled, language_for
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import ASSETS, HTML, TYPES, File, asset, file_handler, file_of
 from domain.errors import NotFound
-from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 
@@ -21,8 +20,7 @@ HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer", 
 
 def account_handlers(service: str) -> list[HTTPRouteHandler]:
     """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
-    shortest, longest = map(str, PASSWORD_LENGTH)
-    values = {"service": service, "root": "../", "shortest": shortest, "longest": longest}
+    values = {"service": service, "root": "../"}
     handlers = [_page_handler(name, _in_each_language(f"account-{name}.html", values)) for name in NAMES]
     return [*handlers, _asset_handler()]
 

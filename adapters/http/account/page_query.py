@@ -3,8 +3,6 @@
 from collections import Counter
 from urllib.parse import urlencode
 
-from msgspec import Struct
-
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.handover.targets import Target
 from domain.errors import ValidationError
@@ -13,27 +11,18 @@ NAMES = ("app", "redirect", "state", "code_challenge")
 METHOD = "code_challenge_method"
 
 
-class PageQuery(Struct, frozen=True):
-    """The query parameters of a sign-in page, which name the application that gets the login.
-
-    ``target`` is None where the pages were opened for no application.
-    """
-
-    target: Target | None
-
-    @property
-    def query(self) -> str:
-        """The same four parameters again, for a link to another page: ``?app=…``, or nothing."""
-        if self.target is None:
-            return ""
-        target = self.target
-        named = (target.app_id, target.redirect, target.state, target.challenge)
-        pairs = [(name, value) for name, value in zip(NAMES, named, strict=True) if value is not None]
-        return f"?{urlencode(pairs)}"
+def query_of(target: Target | None) -> str:
+    """The query that names a target, for a link to another page: ``?app=…``, or nothing."""
+    if target is None:
+        return ""
+    named = zip(NAMES, (target.app_id, target.redirect, target.state, target.challenge), strict=True)
+    return f"?{urlencode([(name, value) for name, value in named if value is not None])}"
 
 
-def read_page_query(request: StrictRequest) -> PageQuery:
-    """Raises ValidationError for a parameter that is given twice or left out, and for a method other than S256.
+def read_target(request: StrictRequest) -> Target | None:
+    """The application that gets the login; None where the pages were opened for no application.
+
+    Raises ValidationError for a parameter that is given twice or left out, and for a method other than S256.
 
     Parameters of other names are left alone: links collect some on their way.
     """
@@ -44,17 +33,15 @@ def read_page_query(request: StrictRequest) -> PageQuery:
             raise ValidationError.on(name, "is given twice")
     given = dict(pairs)
     if not given:
-        return PageQuery(None)
+        return None
     for name in ("app", "redirect", "code_challenge"):
         if not given.get(name):
             raise ValidationError.on(name, "is missing")
     if given.get(METHOD, "S256") != "S256":
         raise ValidationError.on(METHOD, "takes S256 alone")
-    return PageQuery(
-        Target(
-            app_id=given["app"],
-            redirect=given["redirect"],
-            challenge=given["code_challenge"],
-            state=given.get("state"),
-        )
+    return Target(
+        app_id=given["app"],
+        redirect=given["redirect"],
+        challenge=given["code_challenge"],
+        state=given.get("state"),
     )

@@ -9,17 +9,16 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.account.localized import POLICY, filled, language_for, policy_with
-from adapters.http.account.page_query import PageQuery, read_page_query
+from adapters.http.account.page_query import query_of, read_target
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import HTML, NOTHING_MORE
 from application.identity.handover.appearance import Appearance, Appearances, Logo
 from application.identity.handover.social_redirect import SocialRedirect
-from application.identity.handover.targets import Targets
+from application.identity.handover.targets import Target, Targets
 from application.identity.registration import Registration
 from domain.errors import Error, ValidationError
-from domain.identity.users import PASSWORD_LENGTH
 from domain.words.words import Words, words_of
 
 HEADERS = {
@@ -29,6 +28,7 @@ HEADERS = {
     "cache-control": "no-store",
 }
 ROOT = "../"
+NO_TARGET = Target(app_id="", redirect="", challenge="")
 SECURITY, INVITATION = "security", "invitation"
 
 _NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "facebook": "Facebook"}
@@ -49,26 +49,27 @@ class SignInPages:
     has_console: bool
 
     async def login(
-        self, request: StrictRequest, query: PageQuery, ends_at: str, root: str = ROOT, outcome: str = ""
+        self, request: StrictRequest, target: Target | None, ends_at: str, root: str = ROOT, outcome: str = ""
     ) -> Bytes:
         """The page to sign in on; ``outcome`` is JSON of a login that has begun elsewhere and goes on here."""
-        values, look = await self._values(query, root)
+        values, look = await self._values(target, root)
         words = words_of(language_for(request, look.language))
         values |= {"ends_at": ends_at, "outcome": outcome, "no_register": "" if self.is_open else "hidden"}
-        links = _links(words, self.social.providers.redirecting, query, root)
+        links = _links(words, self.social.providers.redirecting, query_of(target), root)
         return _branded("account-login.html", words, values, look, {"providers": links})
 
-    async def register(self, request: StrictRequest, query: PageQuery) -> Bytes:
-        shortest, longest = map(str, PASSWORD_LENGTH)
-        values, look = await self._values(query, ROOT)
+    async def register(self, request: StrictRequest, target: Target | None) -> Bytes:
+        values, look = await self._values(target, ROOT)
         words = words_of(language_for(request, look.language))
-        values |= {"shortest": shortest, "longest": longest, "ends_at": self.home}
-        values |= {"closed": "hidden" if self.is_open else "", "open": "" if self.is_open else "hidden"}
+        values |= {
+            "ends_at": self.home,
+            "closed": "hidden" if self.is_open else "",
+            "open": "" if self.is_open else "hidden",
+        }
         return _branded("account-register.html", words, values, look)
 
     def security(self, request: StrictRequest) -> Bytes:
-        shortest, longest = map(str, PASSWORD_LENGTH)
-        values = {"service": self.service, "root": ROOT, "shortest": shortest, "longest": longest}
+        values = {"service": self.service, "root": ROOT}
         return _page("account-security.html", words_of(language_for(request)), values)
 
     def refused(self, request: StrictRequest, error: Error, root: str = ROOT) -> Bytes:
@@ -87,25 +88,26 @@ class SignInPages:
         """Path, from the root, at which a login for no application ends."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
-    async def _values(self, query: PageQuery, root: str) -> tuple[dict[str, str], Appearance]:
+    async def _values(self, target: Target | None, root: str) -> tuple[dict[str, str], Appearance]:
         """Values that fill every page, and its appearance.
 
         Raises ValidationError for an application or an address that is none.
         """
-        look, application, target = Appearance(name=self.service), "", query.target
+        look, application = Appearance(name=self.service), ""
         if target is not None:
             registered = await self.targets.ensure(target)
             application, look = registered.name, await self.appearances.of(registered) or look
+        shown = target or NO_TARGET
         values = {
             "service": look.name,
             "root": root,
             "application": application,
-            "app": target.app_id if target else "",
-            "redirect": target.redirect if target else "",
-            "challenge": target.challenge if target else "",
-            "has_state": "yes" if target and target.state is not None else "",
-            "state": (target.state or "") if target else "",
-            "query": query.query,
+            "app": shown.app_id,
+            "redirect": shown.redirect,
+            "challenge": shown.challenge,
+            "has_state": "" if shown.state is None else "yes",
+            "state": shown.state or "",
+            "query": query_of(target),
             "color": look.color or "",
             "text_color": look.text_color if look.color else "",
             "support": look.support_email or "",
@@ -123,14 +125,14 @@ def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
         wanted = [page for page in (SECURITY, INVITATION) if ("then", page) in request.parameters()]
         ends_at = f"account/{wanted[0]}" if wanted else pages.home
         try:
-            return await pages.login(request, read_page_query(request), ends_at)
+            return await pages.login(request, read_target(request), ends_at)
         except ValidationError as error:
             return pages.refused(request, error)
 
     @get("/account/register", name="account.register", include_in_schema=False, opt=opt)
     async def register(request: StrictRequest) -> Response[Any]:
         try:
-            return await pages.register(request, read_page_query(request))
+            return await pages.register(request, read_target(request))
         except ValidationError as error:
             return pages.refused(request, error)
 
@@ -181,10 +183,10 @@ def _told(words: Words, error: Error) -> str:
     return " ".join(wrong) or words.answer(error.message) or words.text("say.failed")
 
 
-def _links(words: Words, providers: Collection[str], query: PageQuery, root: str) -> str:
+def _links(words: Words, providers: Collection[str], query: str, root: str) -> str:
     """A link to each provider, as markup."""
     links = (
-        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{query.query}")}">'
+        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{query}")}">'
         f"{html.escape(words.text('login.provider', {'provider': _NAMES.get(name, name)}))}</a>"
         for name in providers
     )

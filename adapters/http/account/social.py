@@ -8,7 +8,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
-from adapters.http.account.page_query import PageQuery, read_page_query
+from adapters.http.account.page_query import read_target
 from adapters.http.account.pages import SignInPages
 from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
 from adapters.http.request.errors import error_body
@@ -45,7 +45,7 @@ class SocialPages:
 
     async def start(self, request: StrictRequest, provider: str) -> Response[Any]:
         try:
-            departure = await self.redirect.begin(provider, read_page_query(request).target)
+            departure = await self.redirect.begin(provider, read_target(request))
         except ValidationError as error:
             return self.pages.refused(request, error, ROOT)
         return NoBody(302, {**NO_STORE, "location": departure.address, "set-cookie": self.state.kept(departure.ticket)})
@@ -86,7 +86,7 @@ class SocialPages:
 
     async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: str) -> Bytes:
         try:
-            return await self.pages.login(request, PageQuery(begun.target), self.pages.home, ROOT, outcome)
+            return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
         except ValidationError as error:
             # The application was closed, or its address taken out, while its visitor was at the provider.
             return self.pages.refused(request, error, ROOT)
