@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote_plus
 
 import msgspec
-from litestar import Controller, Response, get, post
+from litestar import Controller, Request, Response, get, post
 from litestar.di import NamedDependency
 from msgspec import Struct
 
@@ -50,6 +50,14 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
     response_types_supported: tuple[str, ...] = ()
 
 
+def refused(_: Request[Any, Any, Any], refusal: TokenRefused) -> Json:
+    """The refusal as RFC 6749, section 5.2, has it."""
+    is_client = refusal.code == "invalid_client"
+    challenge = {"www-authenticate": 'Basic realm="tenantry"'} if is_client else {}
+    body = msgspec.json.encode({"error": refusal.code, "error_description": refusal.description})
+    return Json(body, 401 if is_client else 400, {**NO_STORE, "pragma": "no-cache", **challenge})
+
+
 class TokenController(Controller):
     path = "/api/auth/token"
     tags = ("service-accounts",)
@@ -70,16 +78,13 @@ class TokenController(Controller):
         "keys, both in the body or both by HTTP Basic. There is no refresh token. The key's networks hold here, not "
         "for the token. 400 is `invalid_request`, `invalid_scope` or `unsupported_grant_type`.",
         request_max_body_size=LARGEST_FORM,
+        exception_handlers={TokenRefused: refused},
     )
     async def token(
         self, request: StrictRequest, client_credentials: NamedDependency[ClientCredentials]
     ) -> Response[TokenAnswer]:
-        try:
-            form = await read_token_request(request)
-            answer = await client_credentials.token(form, request.from_client)
-        except TokenRefused as refusal:
-            return refused(refusal)
-        return bare(answer, headers={"pragma": "no-cache"})
+        form = await read_token_request(request)
+        return bare(await client_credentials.token(form, request.from_client), headers={"pragma": "no-cache"})
 
 
 class MetadataController(Controller):
@@ -142,12 +147,3 @@ def _read_basic(authorization: str | None) -> tuple[str, str] | None:
     if scheme.lower() != "basic" or not colon:
         raise TokenRefused("invalid_client", "Send client_id and client_secret by HTTP Basic or in the body.")
     return unquote_plus(client_id), unquote_plus(secret)
-
-
-def refused(refusal: TokenRefused) -> Json:
-    is_client = refusal.code == "invalid_client"
-    headers = {**NO_STORE, "pragma": "no-cache"}
-    if is_client:
-        headers["www-authenticate"] = 'Basic realm="tenantry"'
-    body = msgspec.json.encode({"error": refusal.code, "error_description": refusal.description})
-    return Json(body, 401 if is_client else 400, headers)
