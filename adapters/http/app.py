@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from time import time
-from typing import Any, cast
+from typing import Any
 
 from litestar import Litestar
 from litestar.config.compression import CompressionConfig
 from litestar.config.cors import CORSConfig
-from litestar.types import ControllerRouterHandler, HTTPScope, Message, Scope
+from litestar.types import ControllerRouterHandler
 
 from adapters.http.account.mail_pages import account_handlers
 from adapters.http.account.pages import SignInPages, sign_in_page_handlers
@@ -27,24 +27,20 @@ from adapters.http.operations.inbox import inbox_handlers
 from adapters.http.operations.metrics import metrics_handler
 from adapters.http.operations.traffic import traffic_handler
 from adapters.http.plugin import HttpPlugin
-from adapters.http.request.client_address import Network, read_client
-from adapters.http.request.errors import ErrorResponse
+from adapters.http.request.client_address import Network
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.pipeline import Pipeline
 from adapters.http.request.read_your_writes import ReplicaPipeline
-from adapters.http.request.responses import JSON
-from adapters.http.request.rules import NOWHERE, Area
+from adapters.http.unmatched import complete_preflight
 from adapters.http.use_cases import UseCases
 from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.mail_delivery import Inbox
 from application.ports.metrics import Metrics
-from domain.errors import BadRequest
 from domain.limits import REAUTHENTICATED
 
 Lifespan = Callable[[Litestar], AbstractAsyncContextManager[None]]
 Handlers = Sequence[ControllerRouterHandler]
-REFUSED = "refused preflight"  # key of its body in the state of a request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,22 +95,6 @@ def empty_application(
         logging_config=None,
         **options,
     )
-
-
-async def complete_preflight(area_of: Callable[[str], Area | None], message: Message, scope: Scope) -> None:
-    """Hook for preflights, which Litestar answers before any route: adds the request id, and a refusal's envelope."""
-    state = scope["state"]
-    if message["type"] == "http.response.start" and "client" not in state:
-        request_id = read_client(cast(HTTPScope, scope), dict(scope["headers"]), ()).request_id
-        headers = [*message["headers"], (b"x-request-id", request_id.encode("ascii"))]
-        if message["status"] == 400:
-            error = BadRequest("The origin of the page is not one of TENANTRY_CORS_ORIGINS.")
-            state[REFUSED] = ErrorResponse(error, area_of(scope["path"]) or "B", NOWHERE, request_id).content
-            described = {b"content-type": JSON.encode(), b"content-length": b"%d" % len(state[REFUSED])}
-            headers = [*(dict(headers) | described).items()]
-        message["headers"] = headers
-    elif message["type"] == "http.response.body" and REFUSED in state:
-        message["body"] = state.pop(REFUSED)
 
 
 def service_parts(

@@ -1,4 +1,4 @@
-"""Answers to requests that no handler takes, in an application that may have answers of its own."""
+"""Answers to requests that no handler takes: of unknown paths and methods, at odd hosts, and preflights."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,10 +9,14 @@ from litestar.config.app import AppConfig
 from litestar.exceptions import ClientException, HTTPException, MethodNotAllowedException, NotFoundException
 from litestar.exceptions.responses import create_exception_response
 from litestar.response.base import ASGIResponse
-from litestar.types import HTTPScope
+from litestar.types import HTTPScope, Message, Scope
 
+from adapters.http.request.client_address import read_client
+from adapters.http.request.errors import ErrorResponse
 from adapters.http.request.pipeline import Pipeline
-from adapters.http.request.rules import Area
+from adapters.http.request.responses import JSON
+from adapters.http.request.rules import NOWHERE, Area
+from domain.errors import BadRequest
 
 
 class Refusal(Response[None]):
@@ -25,6 +29,8 @@ class Refusal(Response[None]):
     def to_asgi_response(self, *_: Any, **__: Any) -> ASGIResponse:
         return cast(ASGIResponse, self._send)
 
+
+REFUSED = "refused preflight"  # key of its body in the state of a request
 
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
@@ -62,3 +68,19 @@ def _as_before(
     keys = (error.status_code, *type(error).__mro__)
     found: Answer = next((handlers[key] for key in keys if key in handlers), create_exception_response)
     return found(request, error)
+
+
+async def complete_preflight(area_of: Callable[[str], Area | None], message: Message, scope: Scope) -> None:
+    """Hook for preflights, which Litestar answers before any route: adds the request id, and a refusal's envelope."""
+    state = scope["state"]
+    if message["type"] == "http.response.start" and "client" not in state:
+        request_id = read_client(cast(HTTPScope, scope), dict(scope["headers"]), ()).request_id
+        headers = [*message["headers"], (b"x-request-id", request_id.encode("ascii"))]
+        if message["status"] == 400:
+            error = BadRequest("The origin of the page is not one of TENANTRY_CORS_ORIGINS.")
+            state[REFUSED] = ErrorResponse(error, area_of(scope["path"]) or "B", NOWHERE, request_id).content
+            described = {b"content-type": JSON.encode(), b"content-length": b"%d" % len(state[REFUSED])}
+            headers = [*(dict(headers) | described).items()]
+        message["headers"] = headers
+    elif message["type"] == "http.response.body" and REFUSED in state:
+        message["body"] = state.pop(REFUSED)
