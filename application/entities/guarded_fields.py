@@ -23,7 +23,7 @@ from domain.entities.bodies import (
     read_new_from,
 )
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import Error, FieldError, UnprocessableEntity
+from domain.errors import Error, FieldError, UnprocessableEntity, ValidationError
 from domain.scope import Caller
 
 NOTHING: frozenset[str] = frozenset()
@@ -48,9 +48,17 @@ class GuardedFields:
         """Values of a new row. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""
         return read_new_from(self.model, body, self.access(caller))
 
-    def read_changes(self, caller: Caller, body: Body) -> SentChanges:
-        """Changes of a row. Raises Forbidden and ValidationError as ``read_new`` does."""
-        return read_changes_from(self.model, body, self.access(caller))
+    def read_changes(self, caller: Caller, row_id: str, body: Body) -> SentChanges:
+        """Changes of a row. Raises Forbidden and ValidationError as ``read_new`` does, and for another row's id."""
+        given = body.get("id")
+        if given is None or (isinstance(given, str) and given.lower() == row_id.lower()):
+            return read_changes_from(self.model, body, self.access(caller))
+        mistakes = [FieldError("id", "is not the id in the path")]
+        try:
+            read_changes_from(self.model, body, self.access(caller))
+        except ValidationError as error:
+            mistakes += error.fields
+        raise ValidationError(fields=mistakes)
 
     def read_new_items(self, caller: Caller, body: Body) -> list[Values]:
         """Values of the new rows of a batch. Raises Forbidden, and ValidationError with the fields of every item."""

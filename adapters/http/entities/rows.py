@@ -24,11 +24,8 @@ from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
 from application.entities.conditional_changes import change_of
 from application.entities.crud import Crud
-from application.entities.guarded_fields import GuardedFields
-from domain.entities.bodies import Body, SentChanges
 from domain.entities.query.values import read_flags
-from domain.errors import FieldError, ValidationError
-from domain.scope import Caller, OneTenant
+from domain.scope import OneTenant
 
 IF_MATCH = Parameter("If-Match", {"type": "string"}, "Only if one of these is still its version.", "header")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if one of these is still its version.", "header")
@@ -126,7 +123,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
     async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
-        caller, sent = request.caller, _sent_changes(fields, request.caller, id, data)
+        caller, sent = request.caller, fields.read_changes(request.caller, id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with fields.concealing(caller, data):
             stored = await crud.update(write_of(request), model, change)
@@ -195,16 +192,3 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         description="What its deletion took along comes back with it.",
         response_headers=[ETAG, REPLAYED],
     )(typed(restore, enveloped(shape(model.name))))
-
-
-def _sent_changes(fields: GuardedFields, caller: Caller, row_id: str, body: Body) -> SentChanges:
-    """Changes of a row. Raises ValidationError with all that is wrong, an id of another row among it."""
-    given = body.get("id")
-    if given is None or (isinstance(given, str) and given.lower() == row_id.lower()):
-        return fields.read_changes(caller, body)
-    mistakes = [FieldError("id", "is not the id in the path")]
-    try:
-        fields.read_changes(caller, body)
-    except ValidationError as error:
-        mistakes += error.fields
-    raise ValidationError(fields=mistakes)
