@@ -27,14 +27,24 @@ from application.entities.guarded_fields import GuardedFields
 from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRow
 from application.entities.own_transactions import RowsTransaction
 from application.entities.writing import IdempotencyKey, Write
-from application.ports.entities.records import Versions
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import BadRequest, ServiceUnavailable
-from domain.scope import Caller, OneTenant, Scope
+from domain.scope import OneTenant
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
 WRITES = "own_writes"
 """Key of the request's state that counts the writes of a handler."""
+
+
+class OwnRequest(StrictRequest):
+    """The request of a user's own handler, which its rows are read and written for."""
+
+    async def next_write(self) -> Write:
+        write, state = write_of(self, await _sent_body(self)), self.scope["state"]
+        number = state[WRITES] = state.get(WRITES, 0) + 1
+        if write.idempotency_key is None or number == 1:
+            return write
+        return replace(write, idempotency_key=_numbered(write.idempotency_key, number))
 
 
 @dataclass(frozen=True)
@@ -43,7 +53,7 @@ class TenantDatabase:
 
     whole: WholeDatabase
     entities: tuple[EntityAccess, ...]
-    request: StrictRequest
+    request: OwnRequest
 
     def read_only(self) -> AbstractAsyncContextManager[RowsTransaction]:
         """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
@@ -58,7 +68,7 @@ class TenantDatabase:
         self, opened: AbstractAsyncContextManager[Transaction], *, locks: bool
     ) -> AsyncIterator[RowsTransaction]:
         async with opened as tx:
-            lent = RowsTransaction(tx, self.entities, OwnRequest(self.request), locks=locks)
+            lent = RowsTransaction(tx, self.entities, self.request, locks=locks)
             try:
                 yield lent
             finally:
@@ -77,6 +87,7 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
         "/",
         route_handlers=routes,
         opt=rules(any_query=False),
+        request_class=OwnRequest,
         dependencies={**sources, **provided},
         exception_handlers=_query_errors(services.own_queries),
     )
@@ -105,14 +116,14 @@ def _rows(entity: EntityAccess) -> Provide:
     """A closure: registering a router copies it deeply, and functions are left as they are."""
 
     async def provide(request: Request[Any, Any, Any]) -> Rows[Any]:
-        return Rows(entity, OwnRequest(cast(StrictRequest, request)))
+        return Rows(entity, cast(OwnRequest, request))
 
     return Provide(provide)
 
 
 def _database(database: WholeDatabase, entities: tuple[EntityAccess, ...]) -> Provide:
     async def provide(request: Request[Any, Any, Any]) -> TenantDatabase:
-        return TenantDatabase(database, entities, cast(StrictRequest, request))
+        return TenantDatabase(database, entities, cast(OwnRequest, request))
 
     return Provide(provide)
 
@@ -141,32 +152,6 @@ def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
         return answer_error(request, own_queries.domain_error(error) or error)
 
     return dict.fromkeys(own_queries.errors, answer)
-
-
-@dataclass(frozen=True)
-class OwnRequest:
-    """A request as Rows see it."""
-
-    request: StrictRequest
-
-    @property
-    def caller(self) -> Caller:
-        return self.request.caller
-
-    @property
-    def tenant_scope(self) -> Scope:
-        return self.request.tenant_scope
-
-    def wanted_versions(self) -> Versions:
-        """Versions that the header ``If-Match`` names."""
-        return self.request.wanted_versions()
-
-    async def next_write(self) -> Write:
-        write, state = write_of(self.request, await _sent_body(self.request)), self.request.scope["state"]
-        number = state[WRITES] = state.get(WRITES, 0) + 1
-        if write.idempotency_key is None or number == 1:
-            return write
-        return replace(write, idempotency_key=_numbered(write.idempotency_key, number))
 
 
 def _numbered(given: IdempotencyKey, number: int) -> IdempotencyKey:
