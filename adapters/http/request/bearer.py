@@ -37,10 +37,5 @@ def bearer_token(authorization: bytes | None) -> str:
 
 def repeated_header(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """The first of the headers in SINGLE that stands there more than once."""
-    seen: set[bytes] = set()
-    for name, _ in headers:
-        if name in seen:
-            return name
-        if name in SINGLE:
-            seen.add(name)
-    return None
+    given = [name for name, _ in headers if name in SINGLE]
+    return next((name for name in given if given.count(name) > 1), None)
