@@ -88,7 +88,7 @@ def empty_application(
     return Litestar(
         plugins=[plugin],
         lifespan=list(lifespan),
-        openapi_config=openapi_config(settings.about, plugin, settings.console.prefix),
+        openapi_config=openapi_config(settings.about, plugin.router, settings.console.prefix),
         cors_config=settings.cors,
         before_send=[] if settings.cors is None else [partial(complete_preflight, plugin.area_of)],
         compression_config=settings.compression,

@@ -3,8 +3,9 @@
 import re
 from asyncio import Lock, to_thread
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import chain, count
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import msgspec
 from litestar import Litestar, MediaType, Response, Router
@@ -23,12 +24,6 @@ from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import file_of
 
 Json = dict[str, Any]
-
-
-class Routing(Protocol):
-    """The plugin, whose routers go through the pipeline."""
-
-    def router(self, path: str, handlers: Any, **options: Any) -> Router: ...
 
 
 class CachedDocument:
@@ -63,8 +58,11 @@ class DocumentResponse(Response[bytes]):
         return file.response(cast(StrictRequest, request)).to_asgi_response(app, request, **options)
 
 
-def openapi_config(about: About, plugin: Routing, below: str = "") -> OpenAPIConfig:
-    """Litestar's settings of the document; ``below`` is the path of the public address."""
+def openapi_config(about: About, router: Callable[..., Router], below: str = "") -> OpenAPIConfig:
+    """The document's own handlers stand on a router of the plugin's, and so go through the pipeline.
+
+    ``below`` is the path of the public address.
+    """
     contact = Contact(name=about.contact_name, url=about.contact_url, email=about.contact_email)
     return OpenAPIConfig(
         title=about.title,
@@ -74,7 +72,7 @@ def openapi_config(about: About, plugin: Routing, below: str = "") -> OpenAPICon
         contact=contact if contact.to_schema() else None,
         license=License(name="Licence", url=about.license_url) if about.license_url else None,
         render_plugins=[JsonRenderPlugin(path=[f"/{about.root}.json", "/openapi.json"], media_type=MediaType.JSON)],
-        openapi_router=plugin.router(
+        openapi_router=router(
             f"/{about.root}/v1",
             [],
             include_in_schema=False,
