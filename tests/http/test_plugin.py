@@ -1,17 +1,15 @@
 """The plugin in an application that exists: its own handlers, errors and document stay as they were."""
 
-from datetime import date
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import pytest
-from litestar import Litestar, Request, WebSocket, asgi, get, post, websocket
+from litestar import Litestar, WebSocket, asgi, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.datastructures import CacheControlHeader, State
 from litestar.di import NamedDependency, Provide
-from litestar.exceptions import HTTPException, NotFoundException
+from litestar.exceptions import NotFoundException
 from litestar.handlers import ASGIRouteHandler
-from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
-from litestar.routes import HTTPRoute
+from litestar.params import JSONBody, QueryParameter
 from litestar.types import ASGIApp, Receive, Scope, Send
 from msgspec import Struct
 
@@ -19,7 +17,7 @@ from adapters.http.app import HttpSettings, build_app, build_pipeline
 from adapters.http.handler_rules import NoPolicy
 from adapters.http.operations.access_log import log_nothing
 from adapters.http.plugin import HttpPlugin
-from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, RULES, needs, requires, rules
+from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
 from entrypoints.testing import client_of
@@ -118,133 +116,6 @@ def test_a_handler_without_a_policy_does_not_start(app: TestApp) -> None:
         hosting(app, unguarded)
 
 
-PLACES = [f"/own/{number}/{{shelf:str}}" for number in range(1, 9)]
-
-
-@get(PLACES, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def in_many_places(shelf: FromPath[str]) -> dict[str, str]:
-    return {"shelf": shelf}
-
-
-def test_a_handler_of_many_paths_has_the_same_limit_in_every_process(app: TestApp) -> None:
-    """Each process has an order of its own for them, and a limit is counted by its name in all."""
-    routes = build_app(app.services, HttpSettings(routes=(in_many_places,))).routes
-    handlers = [
-        handler for route in routes if route.path in PLACES for handler in cast(HTTPRoute, route).route_handlers
-    ]
-    named = {handler.opt[RULES].limit.name for handler in handlers if handler.http_methods == {"GET"}}
-    assert named == {"GET /own/8/{shelf}"}
-
-
-@get("/own/listed", name="listed", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def listed(top: Annotated[int, QueryParameter(ge=1)] = 10) -> dict[str, int]:
-    return {"top": top}
-
-
-@get("/own/raw", opt=rules(policy=ANY_TOKEN, limit=ORDINARY, any_query=True))
-async def with_raw_query(request: Request[Any, Any, Any]) -> dict[str, Any]:
-    return dict(request.query_params)
-
-
-async def paging(size: Annotated[int, QueryParameter(name="pageSize")] = 20) -> int:
-    return size
-
-
-@get("/own/needed", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def needed(size: FromQuery[int]) -> int:
-    return size
-
-
-@get("/own/paged", dependencies={"paging": Provide(paging)}, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def paged(paging: NamedDependency[int]) -> int:
-    return paging
-
-
-@get("/own/whole", dependencies={"paging": Provide(paging)}, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def without_pages() -> int:
-    return 1
-
-
-@pytest.mark.parametrize(
-    ("path", "status", "said"),
-    [
-        ("/own/listed?top=3", 200, {"top": 3}),
-        ("/own/listed?tpo=3", 400, "tpo"),
-        ("/own/listed", 200, {"top": 10}),
-        ("/own/needed", 400, "size"),
-        ("/own/listed?top=x", 400, "top"),
-        ("/own/raw?a=1", 200, {"a": "1"}),
-        ("/own/paged?pageSize=3", 200, 3),
-        ("/own/paged?size=3", 400, "size"),
-        ("/own/whole?pageSize=3", 400, "pageSize"),
-    ],
-)
-async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
-    app: TestApp, path: str, status: int, said: object
-) -> None:
-    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, listed, with_raw_query, paged, without_pages, needed)) as client:
-        answer = await client.get(path, headers=token)
-    body = answer.json()
-    told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body
-    assert (answer.status_code, told) == (status, said)
-
-
-@get("/own/dates/{year:int}", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def of_year(year: int, day: date, words: list[str] | None = None) -> list[Any]:
-    return [year, day, words]
-
-
-@get("/own/every", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def with_every_parameter(query: dict[str, Any]) -> list[str]:
-    return sorted(query)
-
-
-@pytest.mark.filterwarnings("ignore::litestar.utils.deprecation.LitestarDeprecationWarning")
-@pytest.mark.parametrize(
-    ("path", "status", "said"),
-    [
-        ("/own/dates/2026?day=2026-11-26&words=a&words=b", 200, [2026, "2026-11-26", ["a", "b"]]),
-        ("/own/dates/2026?day=2026-11-26&year=2027", 400, "year"),
-        ("/own/dates/2026?day=2026-11-26&word=a", 400, "word"),
-        ("/own/every?a=1&b=2", 200, ["a", "b"]),
-    ],
-)
-async def test_arguments_without_a_mark_are_query_parameters(
-    app: TestApp, path: str, status: int, said: object
-) -> None:
-    """Litestar's older way, which it warns of and serves."""
-    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, of_year, with_every_parameter)) as client:
-        answer = await client.get(path, headers=token)
-    body = answer.json()
-    told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body
-    assert (answer.status_code, told) == (status, said)
-
-
-def own_routes_of_one_name() -> list[Any]:
-    """Handlers of two files, whose functions have the same name."""
-
-    def made(path: str) -> Any:
-        @get(path, opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-        async def page(request: Request[Any, Any, Any]) -> str:
-            return request.url.path
-
-        return page
-
-    return [made("/own/first"), made("/own/second/{id:str}")]
-
-
-async def test_the_ordinary_limit_counts_for_each_method_and_path(app: TestApp) -> None:
-    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, *own_routes_of_one_name())) as client:
-        left = [
-            (await client.get(path, headers=token)).headers["x-ratelimit-remaining"]
-            for path in ("/own/first", "/own/first", "/own/second/1", "/own/second/2")
-        ]
-    assert left == ["99", "98", "99", "98"]
-
-
 @websocket("/theirs/socket")
 async def their_socket(socket: WebSocket[Any, Any, Any]) -> None: ...
 
@@ -260,35 +131,6 @@ def test_sockets_are_the_applications_own_and_never_routes_of_the_plugin(app: Te
     assert "/theirs/socket" in {route.path for route in hosts.routes}
     with pytest.raises(NoPolicy, match="own_socket is a WebSocket or ASGI handler"):
         Litestar(plugins=[HttpPlugin(services, pipeline, [own_socket])], logging_config=None)
-
-
-@get("/own/raised/{status:int}", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
-async def raising(status: FromPath[int]) -> None:
-    raise HTTPException(detail=f"said by the handler: {status}", status_code=status, headers={"Retry-After": "7"})
-
-
-@pytest.mark.parametrize(
-    ("raised", "status", "code"),
-    [
-        (401, 401, "UNAUTHORIZED"),
-        (403, 403, "FORBIDDEN"),
-        (409, 409, "CONFLICT"),
-        (412, 412, "PRECONDITION_FAILED"),
-        (415, 415, "UNSUPPORTED_MEDIA_TYPE"),
-        (418, 400, "BAD_REQUEST"),
-        (422, 422, "UNPROCESSABLE_ENTITY"),
-        (429, 429, "RATE_LIMITED"),
-    ],
-)
-async def test_exceptions_of_litestar_are_answered_by_their_status(
-    app: TestApp, raised: int, status: int, code: str
-) -> None:
-    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
-    async with client_of(hosting(app, raising)) as client:
-        answer = await client.get(f"/own/raised/{raised}", headers=token)
-    error = answer.json()["error"]
-    assert (answer.status_code, error["code"], error["message"]) == (status, code, f"said by the handler: {raised}")
-    assert answer.headers.get("retry-after") == ("7" if raised == 429 else None)
 
 
 @get("/own/open", cache_control=CacheControlHeader(public=True), opt=rules(policy=ANY_TOKEN, limit=ORDINARY))

@@ -1,10 +1,8 @@
 """The OpenAPI document: valid, complete, and the same as the one a reviewer saw."""
 
-import asyncio
 import json
 import os
 import re
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
@@ -29,7 +27,6 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import entity, guarded
 from domain.entities.declaration import ref as reference
 from domain.entities.registry import build_registry
-from entrypoints import testing
 from entrypoints.use_cases import Services
 from tests.http.app import Json, TestApp
 from tests.http.built_once import application_of
@@ -276,40 +273,6 @@ def test_metrics_call_it_the_same_after_each_start(app: TestApp) -> None:
     names = {handler.opt[RULES].operation for handler in handlers if RULES in handler.opt}
     assert {name for name in names if "docs/v1" in name} == {"GET /docs/v1/openapi.json", "GET /docs/v1/{path}"}
     assert [name for name in names if re.search("[0-9a-f]{32}", name)] == []
-
-
-def test_it_is_made_when_it_is_asked_for(app: TestApp) -> None:
-    """A start makes none, and the first who asks hardly waits: not much longer than an application takes to build."""
-    built, made = [], []
-    for _ in range(3):
-        started = time.process_time()
-        served = build_app(app.services, HttpSettings())
-        built.append(time.process_time() - started)
-        assert served.openapi_config is not None
-        served.openapi_config.title = "Said after the start"  # which no document made before could know
-        document = finished(served.openapi_schema.to_schema())
-        made.append(time.process_time() - started - built[-1])
-        assert document["info"]["title"] == "Said after the start"
-    assert min(made) < 2 * min(built)
-
-
-async def test_others_are_answered_while_it_is_made(app: TestApp) -> None:
-    client = testing.client_of(build_app(app.services, HttpSettings()))
-    began = time.perf_counter()
-    asked = asyncio.create_task(client.get("/docs/v1/docs.json"))
-    longest, seen = 0.0, began
-    while not asked.done():
-        await asyncio.sleep(0)
-        longest, seen = max(longest, time.perf_counter() - seen), time.perf_counter()
-    assert asked.result().status_code == 200
-    assert longest < (seen - began) / 2
-
-
-async def test_all_of_its_paths_have_the_same_document(app: TestApp) -> None:
-    client = testing.client_of(build_app(app.services, HttpSettings()))
-    documents = [await client.get(f"/docs/v1{path}") for path in ("/openapi.json", "", "/docs.json", "/openapi.json")]
-    assert len({document.content for document in documents}) == 1
-    assert len({document.headers["ETag"] for document in documents}) == 1
 
 
 def test_who_it_is_from_can_be_said(app: TestApp) -> None:
