@@ -14,8 +14,8 @@ from litestar.config.cors import CORSConfig
 from litestar.types import ControllerRouterHandler
 
 from adapters.http.account.mail_pages import account_handlers
-from adapters.http.account.pages import SignInPages, sign_in_page_handlers
-from adapters.http.account.social import SocialPages, social_page_handlers, state_cookie
+from adapters.http.account.pages import SignInPages, sign_in_page_router
+from adapters.http.account.social import SocialPages, social_page_router, state_cookie
 from adapters.http.console.pages import ROOT, Console, front_handler, page_handlers
 from adapters.http.console.session import session_router
 from adapters.http.console.session_cookie import SessionCookie
@@ -187,7 +187,7 @@ def _account_handlers(services: UseCases, settings: HttpSettings) -> list[Contro
     )
     return [
         *account_handlers(settings.about.title),
-        *sign_in_page_handlers(pages),
-        *social_page_handlers(social),
+        sign_in_page_router(pages),
+        social_page_router(social),
         session_router(services, settings.console),
     ]

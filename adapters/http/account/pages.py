@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from litestar import Response, get
-from litestar.handlers import HTTPRouteHandler
+from litestar import Request, Response, Router, get
+from litestar.types import ExceptionHandlersMap
 
 from adapters.http.account.localized import POLICY, filled, language_for, policy_with
 from adapters.http.account.page_query import query_of, read_target
@@ -72,7 +72,7 @@ class SignInPages:
         values = {"service": self.service, "root": ROOT}
         return _page("account-security.html", words_of(language_for(request)), values)
 
-    def refused(self, request: StrictRequest, error: Error, root: str = ROOT) -> Bytes:
+    def refused(self, request: StrictRequest, error: Error, root: str) -> Bytes:
         """A page that says what is wrong, and leads nowhere."""
         words = words_of(language_for(request))
         values = {"service": self.service, "root": root, "text": _told(words, error)}
@@ -115,32 +115,39 @@ class SignInPages:
         return values, look
 
 
-def sign_in_page_handlers(pages: SignInPages) -> list[HTTPRouteHandler]:
-    # Other parameters are let through: links collect some on their way.
-    opt = rules(policy=PUBLIC, limit=ORDINARY, any_query=True)
-
-    @get("/account/login", name="account.login", include_in_schema=False, opt=opt)
+def sign_in_page_router(pages: SignInPages) -> Router:
+    @get("/login", name="account.login")
     async def login(request: StrictRequest) -> Response[Any]:
         # A page of ours alone: what else is named here leads nowhere.
         wanted = [page for page in (SECURITY, INVITATION) if ("then", page) in request.parameters()]
-        ends_at = f"account/{wanted[0]}" if wanted else pages.home
-        try:
-            return await pages.login(request, read_target(request), ends_at)
-        except ValidationError as error:
-            return pages.refused(request, error)
+        return await pages.login(request, read_target(request), f"account/{wanted[0]}" if wanted else pages.home)
 
-    @get("/account/register", name="account.register", include_in_schema=False, opt=opt)
+    @get("/register", name="account.register")
     async def register(request: StrictRequest) -> Response[Any]:
-        try:
-            return await pages.register(request, read_target(request))
-        except ValidationError as error:
-            return pages.refused(request, error)
+        return await pages.register(request, read_target(request))
 
-    @get(f"/account/{SECURITY}", name="account.security", include_in_schema=False, opt=opt)
+    @get(f"/{SECURITY}", name="account.security")
     async def security(request: StrictRequest) -> Response[Any]:
         return pages.security(request)
 
-    return [login, register, security]
+    return Router(
+        "/account",
+        route_handlers=[login, register, security],
+        include_in_schema=False,
+        # Other parameters are let through: links collect some on their way.
+        opt=rules(policy=PUBLIC, limit=ORDINARY, any_query=True),
+        exception_handlers=pages_for_errors(pages, ROOT),
+    )
+
+
+def pages_for_errors(pages: SignInPages, root: str) -> ExceptionHandlersMap:
+    """Handlers of errors that answer a wrong link, application or address with a page; ``root`` leads to the root."""
+
+    def refused(request: Request[Any, Any, Any], error: ValidationError) -> Response[Any]:
+        # Litestar makes a plain request for a handler of errors
+        return pages.refused(StrictRequest(request.scope), error, root)
+
+    return {ValidationError: refused}
 
 
 def _branded(

@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from litestar import Response, get
-from litestar.handlers import HTTPRouteHandler
+from litestar import Response, Router, get
 from litestar.params import FromPath
 
 from adapters.http.account.page_query import read_target
-from adapters.http.account.pages import SignInPages
+from adapters.http.account.pages import SignInPages, pages_for_errors
 from adapters.http.console.session_cookie import REFRESH_TOKEN, SessionCookie
 from adapters.http.request.errors import error_body
 from adapters.http.request.host_cookie import HostCookie
@@ -21,7 +20,7 @@ from application.identity.handover.social_redirect import LIVES, BegunLogin, Soc
 from application.identity.handover.targets import Target
 from application.identity.login.forms import LoginResult
 from application.ports.identity.sessions import Tokens
-from domain.errors import Error, InvalidCredentials, ValidationError
+from domain.errors import Error, InvalidCredentials
 from domain.identity.redirects import answered
 
 ROOT = "../../../../"
@@ -44,20 +43,14 @@ class SocialPages:
     session: SessionCookie
 
     async def start(self, request: StrictRequest, provider: str) -> Response[Any]:
-        try:
-            departure = await self.redirect.begin(provider, read_target(request))
-        except ValidationError as error:
-            return self.pages.refused(request, error, ROOT)
+        departure = await self.redirect.begin(provider, read_target(request))
         return NoBody(302, {**NO_STORE, "location": departure.address, "set-cookie": self.state.kept(departure.ticket)})
 
     async def callback(self, request: StrictRequest, provider: str) -> Response[Any]:
         """Only ``code`` and ``state`` are read: whatever else a provider adds decides nothing."""
         given = dict(reversed(request.parameters()))
-        try:
-            ticket, state = self.state.read(request), given.get("state", "")
-            begun = await self.redirect.returned(provider, ticket, state)
-        except ValidationError as error:
-            return self.pages.refused(request, error, ROOT)
+        ticket, state = self.state.read(request), given.get("state", "")
+        begun = await self.redirect.returned(provider, ticket, state)
         try:
             result = await self.redirect.login(begun, given.get("code", ""), request.from_client)
         except Error as refusal:
@@ -85,26 +78,26 @@ class SocialPages:
         return page
 
     async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: str) -> Bytes:
-        try:
-            return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
-        except ValidationError as error:
-            # The application was closed, or its address taken out, while its visitor was at the provider.
-            return self.pages.refused(request, error, ROOT)
+        """Raises ValidationError where the application was closed meanwhile, or its address taken out."""
+        return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
 
 
-def social_page_handlers(social: SocialPages) -> list[HTTPRouteHandler]:
-    opt = rules(area="A", policy=PUBLIC, limit=ORDINARY, any_query=True)
-    path = "/api/auth/social/{provider:str}"
-
-    @get(f"{path}/start", name="account.social-start", include_in_schema=False, opt=opt, status_code=302)
+def social_page_router(social: SocialPages) -> Router:
+    @get("/start", name="account.social-start", status_code=302)
     async def start(request: StrictRequest, provider: FromPath[str]) -> Response[Any]:
         return await social.start(request, provider)
 
-    @get(f"{path}/callback", name="account.social-callback", include_in_schema=False, opt=opt)
+    @get("/callback", name="account.social-callback")
     async def callback(request: StrictRequest, provider: FromPath[str]) -> Response[Any]:
         return await social.callback(request, provider)
 
-    return [start, callback]
+    return Router(
+        "/api/auth/social/{provider:str}",
+        route_handlers=[start, callback],
+        include_in_schema=False,
+        opt=rules(area="A", policy=PUBLIC, limit=ORDINARY, any_query=True),
+        exception_handlers=pages_for_errors(social.pages, ROOT),
+    )
 
 
 def _told(refusal: Error, given: dict[str, str]) -> Any:
