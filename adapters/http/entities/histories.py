@@ -34,13 +34,8 @@ class HistoryPage(Struct, frozen=True, rename="camel"):
     has_previous_page: bool
 
 
-def history_handlers(entity: ServedEntity, histories: Histories) -> list[HTTPRouteHandler]:
-    return [_page(entity, histories)] if entity.model.declaration.history else []
-
-
-def _page(entity: ServedEntity, histories: Histories) -> HTTPRouteHandler:
+def history_handler(entity: ServedEntity, histories: Histories) -> HTTPRouteHandler:
     model = entity.model
-    summary = "What happened to one of the {}"
 
     async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
         query = entity.queries.history(request.caller, request.parameters())
@@ -61,7 +56,7 @@ def _page(entity: ServedEntity, histories: Histories) -> HTTPRouteHandler:
         **entity_operation(
             model,
             "history",
-            summary,
+            "What happened to one of the {}",
             may_read(model),
             parameters=entity.parameters.history,
         ),

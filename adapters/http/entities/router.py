@@ -5,7 +5,7 @@ from litestar import Router
 from adapters.http.docs.descriptions import descriptions_router
 from adapters.http.entities.batches import batch_handlers
 from adapters.http.entities.exports import export_handler
-from adapters.http.entities.histories import history_handlers
+from adapters.http.entities.histories import history_handler
 from adapters.http.entities.imports import import_handler
 from adapters.http.entities.parameters import described_parameters
 from adapters.http.entities.rows import row_handlers
@@ -33,8 +33,8 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         f"/api/{model.plural}",
         route_handlers=[
             *row_handlers(entity, services.crud),
-            *batch_handlers(entity.fields, services.batches),
-            *history_handlers(entity, services.histories),
+            *(batch_handlers(entity.fields, services.batches) if model.declaration.writable else []),
+            *([history_handler(entity, services.histories)] if model.declaration.history else []),
             export_handler(entity, services.exporting),
             *([import_handler(entity.fields, services.importing)] if model.declaration.writable else []),
         ],
