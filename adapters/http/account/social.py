@@ -55,12 +55,11 @@ class SocialPages:
             result = await self.redirect.login(begun, given.get("code", ""), request.from_client)
         except Error as refusal:
             # The login page says why, or goes on with the second factor.
-            return await self._page(request, begun, msgspec.json.encode(_told(refusal, given)).decode())
+            return await self._page(request, begun, _told(refusal, given))
         if begun.target is None:
             return await self._to_the_console(request, begun, result)
         if result.requires_tenant_selection:
-            data = msgspec.to_builtins(result)
-            return await self._page(request, begun, msgspec.json.encode({"data": data}).decode())
+            return await self._page(request, begun, {"data": result})
         return self._to_the_application(request, begun.target, result)
 
     def _to_the_application(self, request: StrictRequest, target: Target, result: LoginResult) -> Response[Any]:
@@ -73,13 +72,14 @@ class SocialPages:
         """The session becomes the browser's cookie; the page notes that there is one, and goes on by itself."""
         data = msgspec.to_builtins(result)
         cookie = self.session.kept(data.pop(REFRESH_TOKEN))
-        page = await self._page(request, begun, msgspec.json.encode({"data": data}).decode())
+        page = await self._page(request, begun, {"data": data})
         page.headers["set-cookie"] = cookie
         return page
 
-    async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: str) -> Bytes:
+    async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: object) -> Bytes:
         """Raises ValidationError where the application was closed meanwhile, or its address taken out."""
-        return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
+        told = msgspec.json.encode(outcome).decode()
+        return await self.pages.login(request, begun.target, self.pages.home, ROOT, told)
 
 
 def social_page_router(social: SocialPages) -> Router:
