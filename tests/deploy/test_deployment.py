@@ -145,11 +145,21 @@ def test_the_page_s_commands_name_files_that_are_there() -> None:
 
 def test_units_read_the_same_settings_and_have_no_rights() -> None:
     services = [unit.read_text() for unit in UNITS if unit.suffix == ".service"]
-    assert len(services) == 3
+    assert len(services) == 2
     for text in services:
         for line in ("EnvironmentFile=/etc/tenantry/tenantry.env", "User=tenantry", "NoNewPrivileges=yes"):
             assert f"\n{line}\n" in text
         assert "\nProtectSystem=strict\n" in text
+
+
+def test_a_start_is_tried_again_whatever_failed() -> None:
+    """A unit is started no more once one that it requires has failed, such as migrations while PostgreSQL is away."""
+    unit = (DEPLOY / "systemd" / "tenantry.service").read_text()
+    assert not re.search("^(Requires|Requisite|BindsTo)=", unit, re.MULTILINE)
+    for line in ("Restart=always", "StartLimitIntervalSec=0", "ExecStartPre=/opt/tenantry/bin/tenantry migrate"):
+        assert f"\n{line}\n" in unit
+    # migrations may take longer than the minute and a half that a start has by itself
+    assert "\nTimeoutStartSec=infinity\n" in unit
 
 
 def test_the_nightly_backup_makes_a_folder_and_removes_old_ones(tmp_path: Path) -> None:
