@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import re
+import shutil
+import subprocess
 from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +22,7 @@ from adapters.redis.client import redis_client
 from tests.conftest import NewDatabase
 from tests.databases import renamed
 from tests.entrypoints.conftest import settings_of
-from tests.entrypoints.processes import PASSWORD, Serve, Tenantry
+from tests.entrypoints.processes import PASSWORD, ROOT, Serve, Tenantry
 from tests.waiting import HUNG_AFTER
 
 
@@ -281,17 +285,42 @@ def test_the_embedded_database_is_backed_up_by_its_own_programs(tenantry: Tenant
     assert tenantry("tenants", "list", "--json", **fresh).stdout == before
 
 
-async def test_redis_forgets_this_service_alone(servers: tuple[str, str]) -> None:
+@asynccontextmanager
+async def keys_of_two_services(url: str) -> AsyncIterator[str]:
+    """Prefix of one of them, whose keys alone are to be gone at the end."""
     prefix = f"t{uuid4().hex}"
-    client = redis_client(servers[1])
-    own = [f"{{{prefix}}}:lease", f"{{{prefix}:user:1}}:limit:x", f"{prefix}:cache:x"]
+    limit = "limit:login:email:o'neil@acme.example"
+    own = [f"{{{prefix}}}:lease", f"{{{prefix}}}:{limit}", f"{{{prefix}:user:1}}:limit:x", f"{prefix}:cache:x"]
     foreign = [f"{prefix}2:cache:x", f"{{{prefix}2}}:lease", f"{{{prefix}2:user:1}}:limit:x"]
+    client = redis_client(url)
     for key in (*own, *foreign):
         await client.set(key, "x", ex=60)
-    assert await forget_everything(servers[1], prefix)
-    assert [bool(await client.exists(key)) for key in (*own, *foreign)] == [False] * 3 + [True] * 3
+    yield prefix
+    assert [key for key in (*own, *foreign) if await client.exists(key)] == foreign
     await client.aclose()
+
+
+async def test_redis_forgets_this_service_alone(servers: tuple[str, str]) -> None:
+    async with keys_of_two_services(servers[1]) as prefix:
+        assert await forget_everything(servers[1], prefix)
     assert not await forget_everything("redis://127.0.0.1:1", prefix)
+
+
+@pytest.mark.skipif(shutil.which("redis-cli") is None, reason="redis-cli is not installed")
+async def test_so_does_the_page_s_command(servers: tuple[str, str], tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "backups.md").read_text()
+    (command,) = (
+        block.replace("\n   ", "\n")
+        for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        if "redis-cli" in block
+    )
+    async with keys_of_two_services(servers[1]) as prefix:
+        addressed = command.replace("redis-cli ", f"redis-cli -u {servers[1]} ").replace("tenantry", prefix)
+        run_by_shell(addressed)
+
+
+def run_by_shell(command: str) -> None:
+    subprocess.run(["sh", "-e", "-c", command], check=True, capture_output=True, timeout=HUNG_AFTER)
 
 
 @pytest.mark.parametrize(
