@@ -71,6 +71,16 @@ async def test_probes_ask_paths_that_answer() -> None:
     assert grace >= 30 + int(container["lifecycle"]["preStop"]["exec"]["command"][1])
 
 
+def test_what_the_image_is_made_of_is_sent_to_its_build() -> None:
+    sent = {line[1:].rstrip("/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
+    copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
+    named = {word.rstrip("/") for line in copied for word in line.split()} - {"requirements"}
+    locked = {*re.findall(r"locked=(\w+)", DOCKERFILE), *re.findall(r"-r requirements/(\w+)\.txt", DOCKERFILE)}
+    assert locked == {"server", "traces", "build"}
+    assert sent == named | {f"requirements/{name}.txt" for name in locked}
+    assert all((ROOT / name).exists() for name in sent)
+
+
 def test_containers_have_no_rights_and_write_where_they_may() -> None:
     assert len(pods()) == 2
     for pod in pods():
