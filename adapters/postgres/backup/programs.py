@@ -26,7 +26,8 @@ async def fitting_program(name: str, major: int, folders: Sequence[Path]) -> Pat
         there = ", ".join(f"{path} of version {version}" for path, version in found.items()) or "none"
         raise NoProgram(
             f"The server is PostgreSQL {major}, and {name} of that version or a newer one is needed; there is {there}. "
-            f"Install the client programs of PostgreSQL {major} (on Debian: postgresql-client-{major})."
+            f"Install the client programs of PostgreSQL {major} (on Debian: postgresql-client-{major}). An image has"
+            " them if it was built with --build-arg BACKUP=yes."
         )
     # a newer program than needed writes what older servers may not understand
     return min(fitting, key=lambda path: found[path])
