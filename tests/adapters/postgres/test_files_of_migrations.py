@@ -1,17 +1,36 @@
 """Files of migrations: those of two branches, revisions that are no numbers, and messages of any characters."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, write_migration
-from adapters.postgres.migrations.pending import MigrationRefused, heads_of, pending
+from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of, pending
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 
 TITLE: Fields = [("title", str)]
 SHELF: Fields = [("shelf", str | None, None)]
 COLOUR: Fields = [("colour", str | None, None)]
 COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = 'books' AND column_name = ANY ($1)"
+
+
+ORDER = (
+    "0001 0002 0020 0010 0030 0040 0031 0041 0042 0050 0051 0052 0060 0053 0064 0065 0062 0061 0066 0068 0070 0069 0071"
+    " 0072 0073 0074 0075 0076 0077 0078"
+).split()
+
+
+def test_a_new_migration_of_the_service_comes_last() -> None:
+    """A database knows its newest one alone: what a merge of branches puts before that is never applied there."""
+    found = re.compile(r'^(?:down_)?revision = "?(\w+)"?$', re.MULTILINE)
+    files = [found.findall(path.read_text()) for path in VERSIONS.glob("*.py") if path.name != "__init__.py"]
+    following = {before: revision for revision, before in files}
+    order = ["None"]
+    while order[-1] in following:
+        order.append(following[order[-1]])
+    assert len(files) == len(following) == len(order) - 1
+    assert order[1:] == ORDER, "append the new migration to ORDER, and change nothing before it"
 
 
 async def left(books: Books) -> set[str]:
