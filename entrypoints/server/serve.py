@@ -49,6 +49,7 @@ CONNECTIONS = 16_384
 them: the operating system's bound on open files, which is raised as far as it allows, may be lower."""
 BACKLOG = 2048
 FILES_OF_ITS_OWN = 256
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # in it a folder of the service's own is made
 MOST_FILES = CONNECTIONS + 1024
 """Open files that a process asks for: with far more it would never come near its limit, as an alert expects."""
 FEW_CONNECTIONS = 500
@@ -201,7 +202,9 @@ def _shared_metrics(workers: int) -> Iterator[None]:
     if workers == 1:
         yield
         return
-    with tempfile.TemporaryDirectory(prefix="tenantry-metrics-", ignore_cleanup_errors=True) as folder:
+    # The files are mapped into memory: on a full disk, as imports in /tmp may fill it, the next count ends its worker.
+    memory = str(SHARED_MEMORY) if os.access(SHARED_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="tenantry-metrics-", dir=memory, ignore_cleanup_errors=True) as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         yield
 

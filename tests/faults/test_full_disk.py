@@ -44,6 +44,17 @@ def process(disk: Path) -> Iterator[Process]:
     process.kill()
 
 
+@pytest.fixture
+def two_workers(disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    """A service with its data elsewhere, and its temporary files on the disk."""
+    monkeypatch.setenv("TMPDIR", str(disk))
+    variables = {"DATA_DIR": str(disk.parent / "data"), "ADMIN_PASSWORD": PASSWORD, "RATE_LIMITS": "count"}
+    process = Process(disk.parent, {**variables, "WORKERS": "2", "LOG_LEVEL": "warning"})
+    process.start()
+    yield process
+    process.kill()
+
+
 def fill(disk: Path) -> Path:
     """Takes all room that there is."""
     file = disk / "filler"
@@ -86,3 +97,16 @@ async def test_a_full_disk_is_an_outage_and_its_end_needs_no_restart(disk: Path,
         found = served.call("GET", f"/api/products?sku.startsWith=F-{number}-&pageSize=1", token=token)
         count = found.body["data"]["totalCount"]
         assert count == 100 or (count == 0 and answer.status == 503)
+
+
+async def test_no_worker_ends_while_there_is_no_room_for_temporary_files(disk: Path, two_workers: Process) -> None:
+    served = two_workers.served
+    token = served.log_in(PASSWORD)
+    fill(disk)
+    # each operation and status is counted in a place of its own
+    for path in ("users", "roles", "permissions", "tenants", "products", "categories", "reviews", "currencies"):
+        for _ in range(4):
+            assert served.call("GET", f"/api/{path}", token=token).status == 200
+            assert served.call("PUT", f"/api/{path}/batch", {"items": 1}, token).status in (400, 404, 405)
+            assert served.call("DELETE", f"/api/{path}/{'0' * 36}", token=token).status in (400, 404)
+    assert not [line for line in two_workers.said if "Unexpected exit" in line]
