@@ -211,6 +211,8 @@ def test_compose_files_wait_for_what_there_is(path: Path) -> None:
     ours = [service for service in services.values() if "read_only" in service]
     assert ours
     assert all(service["cap_drop"] == ["ALL"] and service["read_only"] for service in ours)
+    # Docker kills after ten seconds, and a request under way is given thirty
+    assert services["tenantry"]["stop_grace_period"] == "45s"
     assert all(port.startswith("127.0.0.1:") for service in services.values() for port in service.get("ports", []))
 
 
