@@ -18,6 +18,7 @@ from adapters.postgres.migrations.pending import (
     heads_of,
     made_by_newer,
     pending,
+    tables_of_others,
     unknown_sentence,
     unknown_to,
 )
@@ -217,11 +218,23 @@ async def _slow_searches(url: str, fields: Sequence[str]) -> str:
 
 async def _ensure_known(settings: Settings) -> None:
     """Raises CommandError when the database has migrations of files that the settings do not name."""
+    await _ensure_own(settings)
     lost = unknown_to(await applied_versions(_url(settings)), _folders(settings))
     if lost:
         # Never the advice to mark a newer database as this version's: it would serve tables that it does not know.
         advice = "" if made_by_newer(lost) else f" {_named_again(settings)}"
         raise CommandError(f"{unknown_sentence(lost)}{advice}", MIGRATIONS)
+
+
+async def _ensure_own(settings: Settings) -> None:
+    """Raises CommandError for a database in which another application has tables, and Tenantry none."""
+    if others := await tables_of_others(_url(settings), _folders(settings)):
+        raise CommandError(
+            f"The database has tables of another application, which Tenantry would make too: {', '.join(others)}. "
+            "Nothing was changed. Tenantry takes a database of its own: create one, and name it in "
+            "TENANTRY_DATABASE_URL and TENANTRY_DATABASE_OWNER_URL.",
+            MIGRATIONS,
+        )
 
 
 def _named_again(settings: Settings) -> str:
@@ -276,6 +289,7 @@ async def stamp(settings: Settings, revision: str) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
     registry, folders = load_registry(settings.entities), _folders(settings)
+    await _ensure_own(settings)
     await inspection.stamp(_url(settings), registry, revision, folders)
     marked = await inspection.current(_url(settings), registry, folders)
     text = f"The database is marked as being at {', '.join(marked)}. No migration was run."

@@ -9,6 +9,8 @@ import pytest
 
 from adapters.postgres.migrations.pending import VERSIONS
 from entrypoints.cli.failures import NO_ROLE, NOT_MIGRATED
+from tests.conftest import NewDatabase
+from tests.entrypoints.conftest import settings_of
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.entrypoints.test_cli import BOOKS
 
@@ -186,6 +188,23 @@ async def test_files_that_are_named_no_more_are_told_with_the_setting(
     marked = tenantry("migrations", "stamp", "heads", **migrated)
     assert marked.returncode == 0, marked.stderr
     assert tenantry("check", **migrated).returncode == 0
+
+
+@pytest.mark.parametrize("others", ["users", "alembic_version"])
+async def test_a_database_of_another_application_is_told_to_be_one(
+    tenantry: Tenantry, servers: tuple[str, str], empty_database: NewDatabase, others: str
+) -> None:
+    """Such as that of the application which the plugin is in. Marking it would lose where its own migrations are."""
+    url = await empty_database()
+    connection = await asyncpg.connect(url)
+    await connection.execute(f"CREATE TABLE {others} (version_num text); INSERT INTO {others} VALUES ('a1b2c3d4e5f6')")
+    theirs = settings_of(url, servers[1])
+    for command in (("serve",), ("migrate",), ("migrations", "stamp", "heads")):
+        ended = tenantry(*command, **theirs, PORT=str(free_port()))
+        assert ended.returncode != 0, command
+        assert f"tables of another application, which Tenantry would make too: {others}." in ended.stderr, ended.stderr
+    assert await connection.fetchval(f"SELECT version_num FROM {others}") == "a1b2c3d4e5f6"
+    await connection.close()
 
 
 async def test_a_database_of_a_newer_version_is_not_said_to_lack_files(

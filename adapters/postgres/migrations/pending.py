@@ -32,6 +32,13 @@ FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c.oid)
 AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1"""
 
+_FIRST_TABLES = ("users", "tenants", "roles", "permissions", "memberships", "categories", "products", "reviews")
+"""Tables of the first migrations by names that others have too."""
+_OTHERS = """
+SELECT relname::text FROM pg_class
+WHERE relname = ANY ($1) AND relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(oid)
+AND to_regclass('signing_keys') IS NULL ORDER BY 1"""
+
 
 class InconsistentMigrations(Exception):
     """Files of migrations that do not fit together; ``mistakes`` has a sentence for each fault."""
@@ -96,6 +103,20 @@ async def applied_versions(url: str) -> list[str]:
             if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
                 return []
             return sorted(row["version_num"] for row in await connection.fetch(_VERSIONS))
+        finally:
+            await connection.close()
+
+
+async def tables_of_others(url: str, folders: Sequence[Path]) -> list[str]:
+    """Tables of another application by names that the service takes; none in a database that is its own."""
+    versions = await applied_versions(url)
+    if set(versions) - set(unknown_to(versions, folders)):
+        return []
+    with translated():
+        connection = await connect(url, timeout=5)
+        try:
+            names = [*_FIRST_TABLES, *(["alembic_version"] if versions else [])]
+            return [row["relname"] for row in await connection.fetch(_OTHERS, names)]
         finally:
             await connection.close()
 
