@@ -63,8 +63,10 @@ def offers(connection: Connection, registry: Registry, metadata: MetaData) -> It
     tables = set(inspector.get_table_names())
     for model in registry:
         if model.table in tables:
-            gone, new = _gone(inspector, model), _new(inspector, model)
-            for old, field in _pairs(gone, new):
+            pairs = _pairs(_gone(inspector, model), _new(inspector, model))
+            told = {name for pair in pairs for name in pair}
+            pairs += [pair for pair in _of_one_type(inspector, registry, model) if not told & {*pair}]
+            for old, field in pairs:
                 rows = row_count(connection, model.table, sa.column(old).is_not(None))
                 yield (
                     f"{model.table}.{old} goes and {model.table}.{field} comes: {_stay(rows)} otherwise. If it is the "
@@ -192,11 +194,21 @@ def _undeclared(inspector: Inspector, metadata: MetaData) -> list[str]:
     return sorted(name for name in inspector.get_table_names() if name not in known and not is_name_of_part(name))
 
 
-def _pairs(gone: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _pairs(gone: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
     if len(gone) == len(new) == 1:
-        yield gone[0], new[0]
-        return
-    yield from ((old, field) for field in new for old in gone if _are_alike(old, field))
+        return [(gone[0], new[0])]
+    return [(old, field) for field in new for old in gone if _are_alike(old, field)]
+
+
+def _of_one_type(inspector: Inspector, registry: Registry, model: EntityModel) -> Iterator[tuple[str, str]]:
+    """Columns that go with this file, and fields of their types that come with it: no name tells which is which."""
+    columns = metadata_for(registry).tables[model.table].columns
+    gone = _gone(inspector, model)
+    # what went with a file before takes null since then
+    going = [column for column in inspector.get_columns(model.table) if not column["nullable"]]
+    for column in (column for column in going if column["name"] in gone):
+        kind = type(column["type"].as_generic())
+        yield from ((column["name"], new) for new in _new(inspector, model) if isinstance(columns[new].type, kind))
 
 
 def _similar_tables(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[str]:

@@ -46,6 +46,16 @@ async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> 
         await books.write(after, "cod=sku")
 
 
+async def test_a_rename_among_other_new_fields_is_offered_by_its_type(books: Books) -> None:
+    await books.start(declared([("title", str), ("city", str), ("pages", int)]))
+    await books.add({"title": "a", "city": "Ulm", "pages": 7})
+    written = await books.migrate(declared([("title", str), ("town", str, "?"), ("size", int, 0), ("weight", int, 0)]))
+    offered = re.findall(r"--rename (\S+)", "\n".join(written.notes))
+    assert offered == ["books.city=town", "books.pages=size", "books.pages=weight"]
+    later = await books.write(declared([("title", str), ("town", str, "?"), ("size", int, 0), ("volume", str, "?")]))
+    assert not re.findall(r"--rename books.city", "\n".join(later.notes))
+
+
 @pytest.mark.parametrize(
     ("fields", "renamed", "names"),
     [
