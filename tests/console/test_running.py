@@ -50,6 +50,11 @@ async def test_who_leaves_a_running_import_is_asked_and_stops_it(visitor: Visito
     await began.wait()
     await expect(page.get_by_text("The file is sent and read")).to_be_visible()
     assert await violations(visitor) == []
+    async with page.expect_event("dialog") as told:
+        await page.close(run_before_unload=True)
+    unloading = await told.value
+    assert unloading.type == "beforeunload"
+    await unloading.dismiss()
     question = page.get_by_role("dialog", name="Stop the import?")
     await page.get_by_role("link", name="Home").click()
     await question.get_by_role("button", name="Cancel").click()

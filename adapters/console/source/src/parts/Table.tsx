@@ -135,11 +135,13 @@ interface Choice {
   value: string;
   choose: (value: string) => void;
   options: [value: string, text: string][];
+  /** In a form: the label is seen. */
+  isField?: boolean;
 }
 
-/** A choice among the tools above a list. */
-export const Pick = ({ label, value, choose, options }: Choice) => (
-  <span class="pick">
+/** A choice among the tools above a list, or in a form. */
+export function Pick({ label, value, choose, options, isField }: Choice) {
+  const select = (
     <select aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
       {options.map(([option, text]) => (
         <option key={option} value={option}>
@@ -147,5 +149,12 @@ export const Pick = ({ label, value, choose, options }: Choice) => (
         </option>
       ))}
     </select>
-  </span>
-);
+  );
+  if (!isField) return <span class="pick">{select}</span>;
+  return (
+    <label class="field">
+      <span>{label}</span>
+      {select}
+    </label>
+  );
+}

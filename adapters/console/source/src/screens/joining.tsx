@@ -227,6 +227,7 @@ function DomainForm({ of, onClose, done }: FormProps) {
           />
           <Pick
             label={t("domains.mode")}
+            isField
             value={mode}
             choose={setMode}
             options={MODES.map((name): [string, string] => [name, t(`domains.mode.${name}` as Key)])}

@@ -96,6 +96,7 @@ function PassOn({ name, onClose, done }: { name: string; onClose: () => void; do
           {may("read:users") && <SearchBox search={setSearch} placeholder={t("members.search")} />}
           <Pick
             label={t("owners.new")}
+            isField
             value={userIdOfNext}
             choose={choose}
             options={[["", t("owners.choose")], ...options]}
