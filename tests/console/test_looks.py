@@ -74,6 +74,20 @@ async def test_actions_of_the_latest_events_break_behind_their_points(visitor: V
     assert time["x"] + time["width"] <= 360
 
 
+async def test_what_is_not_saved_yet_can_be_read_on_a_telephone(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = (await app.call("GET", "/api/products?pageSize=1", as_whom="acme")).json()["data"]["items"][0]
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.open()
+    await page.evaluate("localStorage.setItem('tenantry.language', 'de')")
+    await visitor.enter(f"rows/products/{row['id']}")
+    await page.get_by_label("Price").fill("2.00")
+    box = await page.get_by_text("Noch nicht gespeichert: Price").bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 360
+    assert box["height"] < 30, "each word stands in a line of its own"
+
+
 async def test_a_service_account_tells_its_roles_apart_from_its_description(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "Robot", "description": "nightly", "roles": ["Reader", "Member"]}
