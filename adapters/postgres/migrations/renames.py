@@ -65,7 +65,7 @@ def offers(connection: Connection, registry: Registry, metadata: MetaData) -> It
         if model.table in tables:
             pairs = _pairs(_gone(inspector, model), _new(inspector, model))
             told = {name for pair in pairs for name in pair}
-            pairs += [pair for pair in _of_one_type(inspector, registry, model) if not told & {*pair}]
+            pairs += [pair for pair in _of_one_type(inspector, metadata, model) if not told & {*pair}]
             for old, field in pairs:
                 rows = row_count(connection, model.table, sa.column(old).is_not(None))
                 yield (
@@ -200,9 +200,9 @@ def _pairs(gone: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
     return [(old, field) for field in new for old in gone if _are_alike(old, field)]
 
 
-def _of_one_type(inspector: Inspector, registry: Registry, model: EntityModel) -> Iterator[tuple[str, str]]:
+def _of_one_type(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[tuple[str, str]]:
     """Columns that go with this file, and fields of their types that come with it: no name tells which is which."""
-    columns = metadata_for(registry).tables[model.table].columns
+    columns = metadata.tables[model.table].columns
     gone = _gone(inspector, model)
     # what went with a file before takes null since then
     going = [column for column in inspector.get_columns(model.table) if not column["nullable"]]
