@@ -4,8 +4,8 @@ import importlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
@@ -40,8 +40,9 @@ def file(tmp_path: Path) -> Path:
     """In a folder whose name is no name of a module."""
     folder = tmp_path / "a shop.v1"
     folder.mkdir()
-    (folder / "books.py").write_text(BOOKS)
-    return folder / "books.py"
+    made = folder / f"{tmp_path.name}.py"
+    made.write_text(BOOKS)
+    return made
 
 
 def test_a_file_is_one_module_whatever_way_its_path_is_written(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,16 +50,16 @@ def test_a_file_is_one_module_whatever_way_its_path_is_written(file: Path, monke
     link = file.parent / "link.py"
     link.symlink_to(file)
     monkeypatch.chdir(file.parent)
-    assert import_file(Path("books.py")) is module
+    assert import_file(Path(file.name)) is module
     assert import_file(link) is module
     assert importlib.import_module(module.__name__) is module
     assert file_of(module.__name__) == file.resolve()
 
 
 def test_files_of_the_same_name_are_two_modules_and_shadow_no_other(file: Path, tmp_path: Path) -> None:
-    for name in ("books.py", "json.py"):
+    for name in (file.name, "json.py"):
         (tmp_path / name).write_text("ENTITIES = ()")
-    assert import_file(tmp_path / "books.py") is not import_file(file)
+    assert import_file(tmp_path / file.name) is not import_file(file)
     assert import_file(tmp_path / "json.py") is not importlib.import_module("json")
     assert file_of("json") is None
 
@@ -114,56 +115,63 @@ def test_a_file_that_has_just_changed_is_read_anew(tmp_path: Path) -> None:
 
 
 ROUTES = """
-from books import Book
-from shelf import COLOUR
-from {package}.rows import NUMBER
+from {books} import Book
+from {books}_shelf import COLOUR
+from {books}_package.rows import NUMBER
 """
 
 
+class Project(NamedTuple):
+    """A folder that is not on the path: files that are named, and what they import, each under a name of its own."""
+
+    folder: Path
+    books: str
+
+    def file(self, name: str) -> Path:
+        return self.folder / f"{self.books}{name}.py"
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that is not on the path, with two files and what they import."""
-    package = f"things_{tmp_path.name}"
-    (tmp_path / "books.py").write_text(BOOKS)
-    (tmp_path / "shelf.py").write_text("COLOUR = 'red'")
-    (tmp_path / package).mkdir()
-    (tmp_path / package / "__init__.py").touch()
-    (tmp_path / package / "rows.py").write_text("NUMBER = 7")
-    (tmp_path / "routes.py").write_text(ROUTES.format(package=package))
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    made = Project(tmp_path, tmp_path.name)
+    made.file("").write_text(BOOKS)
+    made.file("_shelf").write_text("COLOUR = 'red'")
+    made.file("_routes").write_text(ROUTES.format(books=made.books))
+    package = tmp_path / f"{made.books}_package"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "rows.py").write_text("NUMBER = 7")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+    return made
 
 
-@pytest.mark.parametrize("first", ["books.py", "routes.py"])
+@pytest.mark.parametrize("first", ["", "_routes"])
 @pytest.mark.parametrize("is_on_path", [False, True])
-def test_files_import_each_other_and_what_lies_beside_them(project: Path, first: str, *, is_on_path: bool) -> None:
+def test_files_import_each_other_and_what_lies_beside_them(project: Project, first: str, *, is_on_path: bool) -> None:
     """Each of them once: two classes of one entity would be two entities."""
     if is_on_path:
-        sys.path.append(str(project))
-    import_file(project / first)
-    routes = import_file(project / "routes.py")
+        sys.path.append(str(project.folder))
+    import_file(project.file(first))
+    routes = import_file(project.file("_routes"))
     assert (routes.COLOUR, routes.NUMBER) == ("red", 7)
-    assert routes.Book is import_file(project / "books.py").Book is importlib.import_module("books").Book
+    assert routes.Book is import_file(project.file("")).Book is importlib.import_module(project.books).Book
 
 
-def test_a_module_that_was_imported_by_its_name_before_is_that_of_its_file(project: Path) -> None:
+def test_a_module_that_was_imported_by_its_name_before_is_that_of_its_file(project: Project) -> None:
     """As by a test of a project, or by the application that the plugin is in."""
-    sys.path.append(str(project))
-    book = importlib.import_module("books").Book
-    assert import_file(project / "books.py").Book is book
-    assert import_file(project / "routes.py").Book is book
+    sys.path.append(str(project.folder))
+    book = importlib.import_module(project.books).Book
+    assert import_file(project.file("")).Book is book
+    assert import_file(project.file("_routes")).Book is book
 
 
-def test_what_lies_beside_a_file_takes_no_name_of_a_library(project: Path) -> None:
-    (project / "colorsys.py").write_text("")
-    import_file(project / "books.py")
-    assert importlib.import_module("colorsys").__file__ != str(project / "colorsys.py")
+def test_what_lies_beside_a_file_takes_no_name_of_a_library(project: Project) -> None:
+    (project.folder / "colorsys.py").write_text("")
+    import_file(project.file(""))
+    assert importlib.import_module("colorsys").__file__ != str(project.folder / "colorsys.py")
 
 
-def test_a_mistake_in_a_file_is_that_of_whoever_imports_it(project: Path) -> None:
-    (project / "books.py").write_text("1 / 0")
+def test_a_mistake_in_a_file_is_that_of_whoever_imports_it(project: Project) -> None:
+    project.file("").write_text("1 / 0")
     with pytest.raises(ZeroDivisionError):
-        import_file(project / "routes.py")
+        import_file(project.file("_routes"))
