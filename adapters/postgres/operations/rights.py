@@ -14,15 +14,16 @@ from adapters.postgres.schema.search import MAKE_SEARCH, SEARCH, reopened, searc
 from adapters.postgres.schema.sql import quoted
 from domain.entities.declaration import EntityModel, Registry
 
-_ROLE = sa.text("""
-    SELECT quote_ident(rolname) AS owner, given.oid IS NOT NULL AS is_there,
+_ROLES = sa.text("""
+    SELECT role, quote_ident(rolname) AS owner, given.oid IS NOT NULL AS is_there,
         coalesce(
             pg_has_role(given.oid, CASE WHEN version >= 160000 THEN 'SET' ELSE 'MEMBER' END), false
         ) AS may_take_on,
         -- since PostgreSQL 16 a role is granted by whoever made it, and by those who were given the option
         rolsuper OR CASE WHEN given.oid IS NULL OR version < 160000 THEN rolcreaterole
             ELSE pg_has_role(given.oid, 'MEMBER WITH ADMIN OPTION') END AS may_grant
-    FROM pg_roles, to_regrole(:role) AS given (oid), CAST(current_setting('server_version_num') AS integer) AS version
+    FROM pg_roles, unnest(ARRAY['tenantry_service', 'tenantry_search']) AS role, to_regrole(role) AS given (oid),
+        CAST(current_setting('server_version_num') AS integer) AS version
     WHERE rolname = current_user
 """)
 _RIGHTS = sa.text("""
@@ -97,11 +98,12 @@ def grant_missing(connection: sa.Connection, registry: Registry, tables: Sequenc
 
 
 def _role_missing(connection: sa.Connection, role: str) -> Iterator[Gap]:
-    found = connection.execute(_ROLE, {"role": role}).mappings().one()
+    found = next(row for row in connection.execute(_ROLES).mappings() if row["role"] == role)
     by = OWNER if found["may_grant"] else SUPERUSER
-    # the owner grants the service's role on, to the role that the service logs in as
-    option = " WITH ADMIN OPTION" if by == SUPERUSER and role == ROLE else ""
-    member = f"GRANT {role} TO {found['owner']}{option}"
+    member = f"GRANT {role} TO {found['owner']}"
+    if by == SUPERUSER and role == ROLE:
+        # the owner grants the service's role on, to the role that the service logs in as
+        member = f"GRANT {role} TO {found['owner']} WITH ADMIN OPTION"
     if not found["is_there"]:
         yield Gap(f"The server has no role {role}.", (_MAKE % role, member), by)
     elif not found["may_take_on"]:
