@@ -39,8 +39,16 @@ ROOT_SCREENS = {
     "rows/applications": "Applications",
     "settings": "Settings",
 }
-THEMES = pytest.mark.parametrize("theme", ["light", "dark"])
-SIZES = pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+LOOKS = pytest.mark.parametrize(
+    ("theme", "size"),
+    [
+        pytest.param("light", WIDE, id="light-wide"),
+        pytest.param("dark", NARROW, id="dark-narrow"),
+        # each theme and each size has been seen by then
+        pytest.param("light", NARROW, id="light-narrow", marks=pytest.mark.long),
+        pytest.param("dark", WIDE, id="dark-wide", marks=pytest.mark.long),
+    ],
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -112,8 +120,7 @@ async def things(app: TestApp) -> dict[str, str]:
     return screens
 
 
-@THEMES
-@SIZES
+@LOOKS
 async def test_no_screen_breaks_a_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     page, app = visitor.page, visitor.service.app
     await show(visitor, theme, size)
@@ -126,8 +133,7 @@ async def test_no_screen_breaks_a_rule(visitor: Visitor, theme: str, size: Viewp
     assert await look(visitor, {**MEMBER_SCREENS, **await things(app)}) == {}
 
 
-@THEMES
-@SIZES
+@LOOKS
 async def test_screens_of_super_admins_break_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     await show(visitor, theme, size)
     await visitor.enter(email="admin@example.com")
@@ -154,8 +160,7 @@ async def test_an_address_with_a_tab_that_is_not_there_shows_the_fields(visitor:
     await expect(page.locator(".tabs [aria-current=page]")).to_have_text("Fields")
 
 
-@THEMES
-@SIZES
+@LOOKS
 async def test_dialogs_menus_and_rows_break_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     page = visitor.page
     await show(visitor, theme, size)

@@ -106,7 +106,7 @@ async def offered(visitor: Visitor, screen: str) -> list[str]:
     return found + [f"tells {text!r}" for text in told] + ["has a form to fill"] * bool(is_filled)
 
 
-EACH_TIME = ("products", "users and invitations")
+EACH_TIME = ("users and invitations",)
 """Those that `make end-to-end` takes; each opens all screens in eleven seconds, and `make long` takes the others."""
 
 
