@@ -218,23 +218,28 @@ async def _slow_searches(url: str, fields: Sequence[str]) -> str:
 
 async def _ensure_known(settings: Settings) -> None:
     """Raises CommandError when the database has migrations of files that the settings do not name."""
-    await _ensure_own(settings)
-    lost = unknown_to(await applied_versions(_url(settings)), _folders(settings))
-    if lost:
+    if lost := await _ensure_own(settings):
         # Never the advice to mark a newer database as this version's: it would serve tables that it does not know.
         advice = "" if made_by_newer(lost) else f" {_named_again(settings)}"
         raise CommandError(f"{unknown_sentence(lost)}{advice}", MIGRATIONS)
 
 
-async def _ensure_own(settings: Settings) -> None:
-    """Raises CommandError for a database in which another application has tables, and Tenantry none."""
-    if others := await tables_of_others(_url(settings), _folders(settings)):
+async def _ensure_own(settings: Settings) -> list[str]:
+    """Returns the applied revisions that no file has.
+
+    Raises CommandError for a database in which another application has tables, and Tenantry none.
+    """
+    versions = await applied_versions(_url(settings))
+    lost = unknown_to(versions, _folders(settings))
+    has_none_of_ours = len(lost) == len(versions)
+    if has_none_of_ours and (others := await tables_of_others(_url(settings), versions)):
         raise CommandError(
             f"The database has tables of another application, which Tenantry would make too: {', '.join(others)}. "
             "Nothing was changed. Tenantry takes a database of its own: create one, and name it in "
             "TENANTRY_DATABASE_URL and TENANTRY_DATABASE_OWNER_URL.",
             MIGRATIONS,
         )
+    return lost
 
 
 def _named_again(settings: Settings) -> str:

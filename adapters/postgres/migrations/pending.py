@@ -107,11 +107,8 @@ async def applied_versions(url: str) -> list[str]:
             await connection.close()
 
 
-async def tables_of_others(url: str, folders: Sequence[Path]) -> list[str]:
-    """Tables of another application by names that the service takes; none in a database that is its own."""
-    versions = await applied_versions(url)
-    if set(versions) - set(unknown_to(versions, folders)):
-        return []
+async def tables_of_others(url: str, versions: Sequence[str]) -> list[str]:
+    """Tables of another application by names that the service takes, where no file has these applied ``versions``."""
     with translated():
         connection = await connect(url, timeout=5)
         try:
