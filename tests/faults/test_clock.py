@@ -22,7 +22,10 @@ class JumpingClock:
         self.stand("+0")
 
     def stand(self, distance: str) -> None:
-        self.file.write_text(f"{distance}\n")
+        # replaced as a whole: the process may read it at any moment
+        written = self.file.with_suffix(".new")
+        written.write_text(f"{distance}\n")
+        written.replace(self.file)
 
 
 @pytest.fixture
