@@ -97,4 +97,16 @@ class Visit(Struct, rename="camel", kw_only=True):
             yield FieldError("day", "is taken" if before is None else "is taken meanwhile")
 
 
-LIBRARY = (Genre, Shelf, Volume, Loan, Pick, Mark, Visit)
+@entity("seats", unique=[unique("code")], history=True)
+class Seat(Struct, rename="camel", kw_only=True):
+    """Rows with a unique value, a history and a rule on other rows."""
+
+    code: Label
+    shelf_id: Annotated[UUID, ref("shelves", on_delete="cascade")]
+
+    async def check_stored(self, before: "Seat | None", rows: OtherRows) -> AsyncIterator[FieldError]:
+        if await rows.count(Seat, where("shelf_id", Operator.EQ, self.shelf_id)) > 2:
+            yield FieldError("shelfId", "is full" if before is None else "is full meanwhile")
+
+
+LIBRARY = (Genre, Shelf, Volume, Loan, Pick, Mark, Visit, Seat)

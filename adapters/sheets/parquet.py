@@ -14,10 +14,10 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind
 from domain.entities.file_headers import MOST_COLUMNS, fields_by_title, is_passed_over
 from domain.entities.sheets import (
     LARGEST_INFLATED,
-    MOST_ROWS,
     ImportOptions,
+    ensure_row_count,
 )
-from domain.errors import BadRequest, FieldError, PayloadTooLarge, ValidationError
+from domain.errors import BadRequest, FieldError, ValidationError
 
 T = TypeVar("T")
 
@@ -84,8 +84,7 @@ def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Ite
     names = schema.names()
     if len(names) > MOST_COLUMNS:
         raise BadRequest(f"The file has {len(names)} columns; at most {MOST_COLUMNS} are taken.")
-    if _within_time(scan.select(pl.len()).collect).item() > MOST_ROWS:
-        raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
+    ensure_row_count(model, _within_time(scan.select(pl.len()).collect).item())
     yield 1, [*names]
     # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
     texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns), options)

@@ -21,8 +21,8 @@ from adapters.sheets.row_text import RowText
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
 from domain.entities.file_headers import ensure_key, read_header, version_place
-from domain.entities.sheets import MOST_ERRORS, MOST_ROWS, ImportOptions, RowError
-from domain.errors import BadRequest, Error, PayloadTooLarge, ValidationError
+from domain.entities.sheets import MOST_ERRORS, ImportOptions, RowError, ensure_row_count
+from domain.errors import BadRequest, Error, ValidationError
 
 AT_A_TIME = 500
 NICENESS = 5  # requests come first
@@ -94,8 +94,7 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
     failed, errors = 0, list[RowError]()
     lines: list[str] = []
     for count, (number, cells) in enumerate(rows, start=1):
-        if count > MOST_ROWS:
-            raise PayloadTooLarge(f"A file may have {MOST_ROWS} rows at most.")
+        ensure_row_count(model, count)
         found = (
             RowError(number, cells.message, cells.details)
             if isinstance(cells, BadRow)

@@ -257,6 +257,12 @@ class TransactionRows:
         before = None if rule_input.before is None else model.made_of(rule_input.before)
         return [error async for error in row.check_stored(before, self)]
 
+    async def broken_by_stored(self, model: EntityModel, row_id: UUID, before: Values | None) -> list[FieldError]:
+        """Errors of a row that has been written, by its rule on other rows; ``before`` are the values it replaced."""
+        # Read again: the database may hold another value than a file, such as a moment without its last digits.
+        (row,) = (await self.records.current(model, [row_id])).values()
+        return await self.broken_rules(model, RuleInput(row.values, before))
+
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
         model = self._model(kind)
         found = (await self.records.current(model, [row_id], shares=self.shares)).get(row_id)

@@ -14,12 +14,14 @@ from domain.entities.declaration import EntityModel, FieldModel, Hidden, Kind, R
 from domain.entities.exact_values import whole_number
 from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
 from domain.entities.server_fields import SERVER_OWNED
-from domain.errors import FieldError, UnprocessableEntity, ValidationError
+from domain.errors import FieldError, PayloadTooLarge, UnprocessableEntity, ValidationError
 from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
 MOST_ROWS = 200_000
+MOST_ASKED_ROWS = 10_000
+"""Most rows of an imported file whose rule reads other rows: each is written, and its rule evaluated, by itself."""
 MOST_ERRORS = 1_000
 MOST_XLSX_ROWS = 1_048_575
 """Most rows of an xlsx sheet below its header."""
@@ -64,6 +66,16 @@ class Column(Struct, frozen=True):
     name: str
     steps: tuple[str, ...]
     field: FieldModel
+
+
+def ensure_row_count(model: EntityModel, count: int) -> None:
+    """Raises PayloadTooLarge for more rows than an imported file of this entity may have."""
+    most = MOST_ASKED_ROWS if model.asks_other_rows else MOST_ROWS
+    if count <= most:
+        return
+    if model.asks_other_rows:
+        raise PayloadTooLarge(f"A file of rows whose rule reads other rows may have {most} rows at most.")
+    raise PayloadTooLarge(f"A file may have {most} rows at most.")
 
 
 def exported_columns(registry: Registry, model: EntityModel, view: View, *, shows_tenant: bool) -> list[Column]:

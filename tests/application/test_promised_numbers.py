@@ -118,6 +118,7 @@ PROMISED = {
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),
     "rows of a file": (sheets.MOST_ROWS, 200_000),
+    "rows of a file whose rule reads other rows": (sheets.MOST_ASKED_ROWS, 10_000),
     "columns of a file": (file_headers.MOST_COLUMNS, 1_000),
     "seconds after which a place is asked for again": (places.RETRY_AFTER, 10),
     "errors that an import names": (sheets.MOST_ERRORS, 1_000),

@@ -73,7 +73,7 @@ async def postgres_library(open_library: PostgresDatabase) -> AsyncIterator[Post
     """The library's database, emptied after each test."""
     yield open_library
     async with open_library.transaction(EveryTenant()) as tx:
-        for table in ("kept_answers", "visits", "marks", "picks", "loans", "volumes", "shelves", "genres"):
+        for table in ("kept_answers", "seats", "visits", "marks", "picks", "loans", "volumes", "shelves", "genres"):
             await tx.connection.execute(f"DELETE FROM {table}")
 
 

@@ -74,7 +74,7 @@ class MemoryTransfers:
         text = b"".join([piece async for piece in rows]).decode()
         async with self.access.write() as store:
             records = MemoryRecords(store.tables, self.registry, self.scope)
-            return _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
+            return await _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
 
 
 def _header_cell(name: str) -> str:
@@ -114,7 +114,7 @@ class _Load:
     _taken: TakenValues = dataclasses.field(init=False)
     _by_key: dict[object, object] = dataclasses.field(init=False)
 
-    def run(self, rows: Iterator[Cells]) -> Loaded:
+    async def run(self, rows: Iterator[Cells]) -> Loaded:
         stored = list(self._rows.of(self.model))
         self._taken = TakenValues(self.model, stored)
         self._by_key = {key: row["id"] for row in stored if (key := self._key(row)) is not None}
@@ -126,7 +126,8 @@ class _Load:
         for row in incoming:
             # Two rows with one key: the first is stored, as in a single statement of PostgreSQL.
             if row.number not in wrong and self._is_first(row, seen):
-                imported += self._store(row)
+                imported += await self._store(row, errors)
+        errors.sort(key=lambda error: error.row)
         return Loaded(imported, len(incoming) - len(errors) - imported, errors[:MOST_ERRORS], len(errors))
 
     def _incoming(self, cells: Cells) -> ImportedRow:
@@ -198,7 +199,8 @@ class _Load:
         fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
         return {field.name: row.values[field.name] for field in fields if field != key}
 
-    def _store(self, row: ImportedRow) -> bool:
+    async def _store(self, row: ImportedRow, errors: list[RowError]) -> bool:
+        """Whether the row was stored; one that its rule on other rows refuses is added to the errors."""
         before, act = self._stored_row(row), self.loading.act
         if before is None:
             after = self.records.new_row(self.model, NewRow(row.id, row.values), act)
@@ -207,8 +209,24 @@ class _Load:
         # Another unique value is taken: the row is skipped, as ON CONFLICT DO NOTHING does.
         if not self._taken.replace(before, after):
             return False
+        if (rule := self.loading.rule) is None:
+            self.records.put(self.model, [after], [before], act)
+            return True
+        tables = {name: dict(rows) for name, rows in self.records.tables.items()}
         self.records.put(self.model, [after], [before], act)
-        return True
+        row_id = row.id if before is None else _id(before)
+        if broken := await rule(row_id, before and {name: before[name] for name in self.model.names}):
+            errors.append(BrokenRow.on(row.number, broken))
+            self.records.tables.clear()
+            self.records.tables.update(tables)
+            self._taken.undo(before, after)
+        return not broken
+
+
+def _id(row: Row) -> UUID:
+    row_id = row["id"]
+    assert isinstance(row_id, UUID)
+    return row_id
 
 
 def _version(row: Row) -> int:

@@ -30,10 +30,19 @@ class TakenValues:
         """Takes the values of the row in place of those ``before``; False where another row has one of them."""
         if any(self._owners.get(key, row["id"]) != row["id"] for key in self._keys(row)):
             return False
-        for key in self._keys(before) if before is not None else ():
-            self._owners.pop(key, None)
+        self._give_up(before)
         self._take(row)
         return True
+
+    def undo(self, before: Row | None, row: Row) -> None:
+        """Takes back a replacement."""
+        self._give_up(row)
+        if before is not None:
+            self._take(before)
+
+    def _give_up(self, row: Row | None) -> None:
+        for key in self._keys(row) if row is not None else ():
+            self._owners.pop(key, None)
 
     def _take(self, row: Row) -> None:
         self._owners |= dict.fromkeys(self._keys(row), row["id"])

@@ -102,6 +102,17 @@ def held_rows(registry: Registry, field: FieldModel, ids: Select[Any], *, shares
     return materialized(found.with_for_update(read=shares), f"held {field.name}")
 
 
+def shares_reference(registry: Registry, model: EntityModel, field: FieldModel) -> bool:
+    """Whether a write locks the row that ``field`` refers to for reading alone.
+
+    A rule that asks for other rows locks them for update: two writes that had shared them would wait for each other. It
+    shares rows of all tenants too, or a tenant's writes would stop those of the others.
+    """
+    assert field.reference is not None, field.name
+    is_foreign = model.tenant_owned and not registry[field.reference.target].tenant_owned
+    return is_foreign or not model.asks_other_rows
+
+
 def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
     """The whole row as it is shown, and behind that its id and version: what ``row_encoder.stored`` reads."""
     fields = [value.label(name) for name, value in json_columns(model, rows)]

@@ -4,11 +4,13 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO
 
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.places import TransferPlaces
 from application.entities.writing import (
+    TransactionRows,
     Write,
     WriteOutcome,
     ensure_may_write,
@@ -17,7 +19,15 @@ from application.entities.writing import (
     store_response,
 )
 from application.ports.database import Database
-from application.ports.entities.files import ImportRequest, Loaded, Loading, ReadSheet, Sheets, TransferTransaction
+from application.ports.entities.files import (
+    ImportRequest,
+    Loaded,
+    Loading,
+    ReadSheet,
+    RowRule,
+    Sheets,
+    TransferTransaction,
+)
 from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.entities.bodies import FieldAccess
@@ -32,7 +42,7 @@ from domain.entities.sheets import (
     key_field,
     related_columns,
 )
-from domain.errors import ServiceUnavailable, TokenExpired, UnprocessableEntity, ValidationError
+from domain.errors import ServiceUnavailable, TokenExpired, ValidationError
 from domain.scope import Caller, ensure_alive
 
 log = logging.getLogger(__name__)
@@ -74,8 +84,6 @@ class FileImport:
         Raises ValidationError with the rows' errors when ``atomic`` was asked for.
         """
         ensure_may_write(write.caller, model)
-        if model.asks_other_rows:
-            raise UnprocessableEntity("The rule of these rows reads other rows: create them in batches instead.")
         related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.permissions))
         reading = ImportRequest(options, may, related)
         written = await ensure_stored(lambda: self._import(write, model, upload, reading))
@@ -89,7 +97,7 @@ class FileImport:
         options = reading.options
         key = key_field(model, options) if options.mode == "upsert" else None
         kept = tuple(field.name for field in model.declared if field.wire in reading.may.closed and field != key)
-        loading = Loading(write.act(self.clock.now()), key, kept)
+        act = write.act(self.clock.now())
         upload.seek(0)
         try:
             async with (
@@ -98,6 +106,7 @@ class FileImport:
             ):
                 if (replayed := await replayed_response(tx, write, Report, self.clock.now())) is not None:
                     return replayed
+                loading = Loading(act, key, kept, self._rule(tx, model))
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
                 # The sheet knows what its caller may not see; the database has judged whole rows.
                 hidden = GuardedFields(model, self.registry).hidden_from(write.caller)
@@ -112,6 +121,11 @@ class FileImport:
             if options.atomic and rollback.report.failed:
                 raise _all_or_nothing(rollback.report) from None
             return WriteOutcome(rollback.report)
+
+    def _rule(self, tx: TransferTransaction, model: EntityModel) -> RowRule | None:
+        if not model.asks_other_rows:
+            return None
+        return partial(TransactionRows(tx.records, self.registry, model.tenant_owned).broken_by_stored, model)
 
     async def _ensure_still_may(self, tx: TransferTransaction, caller: Caller) -> None:
         """Raises Unauthorized when the caller's token has ended while the rows were loaded: nothing is stored then."""

@@ -1,29 +1,39 @@
 """Rows in bulk: exports and imports in the database, and the file formats."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import BinaryIO, Protocol
+from uuid import UUID
 
 from msgspec import Struct
 
 from application.ports.entities.idempotency import WriteTransaction
-from application.ports.entities.records import Act
+from application.ports.entities.records import Act, Values
 from application.ports.shared_memory import TokenVersions
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
 from domain.entities.sheets import NO_RELATED_COLUMNS, BuiltForm, Column, Form, ImportOptions, RelatedColumns, RowError
+from domain.errors import FieldError
+
+RowRule = Callable[[UUID, Values | None], Awaitable[Sequence[FieldError]]]
+"""Rule of an entity on other rows (``check_stored``): errors of the row with this id, which has just been written.
+
+Behind the id stand the values that the row had before, None for a new row.
+"""
 
 
 class Loading(Struct, frozen=True):
     """Parameters of an import; ``key`` is the field by which an upsert finds stored rows, None for mode ``create``.
 
     ``kept`` are names of fields that the caller may not write: an upsert compares their values with the stored ones.
+    ``rule`` is given where the entity has a rule on other rows.
     """
 
     act: Act
     key: FieldModel | None
     kept: tuple[str, ...] = ()
+    rule: RowRule | None = None
 
 
 class Loaded(Struct, frozen=True):
@@ -58,7 +68,9 @@ class Transfers(Protocol):
         Errors: a reference to no living row of this tenant; in an upsert, a broken rule, a row that is not stored yet
         and misses a required field, one whose version is older than that of the stored row (``stale``), or one that
         would change a field of ``loading.kept``, but for the key. A row whose unique value is taken, by a stored row or
-        an earlier one, is skipped. Raises BadRequest when the scope is every tenant.
+        an earlier one, is skipped. With ``loading.rule`` rows are written one by one, and what breaks it is an error
+        and is not stored: a row finds those before it, and none behind it. Raises BadRequest when the scope is every
+        tenant.
         """
         ...
 

@@ -1,6 +1,7 @@
 """A file's rows into the database: COPY to a temporary table, what is wrong with them, and one write of the rest."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -10,10 +11,12 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
-from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, as_declared
+from adapters.postgres.entities.writing.turns import shared_fields, take_turns
+from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, PostgresWriting, as_declared
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
-from application.ports.entities.files import Loaded, Loading
+from application.ports.entities.files import Loaded, Loading, RowRule
+from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.sheets import MOST_ERRORS, BrokenRow, RowError, not_writable, stale
 from domain.errors import FieldError
@@ -24,6 +27,14 @@ MOST_ROUNDS = 3
 """How often rows are looked for that other writers made during an upsert."""
 CHECKED_TOGETHER = 500
 """Rows whose rules are checked without a break for the event loop."""
+
+
+class _Refused(Exception):
+    """Errors of a row that its rule refuses; undoes the write of the row."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        self.errors = errors
+        super().__init__()
 
 
 @dataclass
@@ -44,6 +55,7 @@ class Load:
         if count and key is not None:
             await self._adopt(key.name)
         if count:
+            await self._take_turns()
             await self._ensure_references()
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
@@ -59,7 +71,7 @@ class Load:
             statements.INCOMING, source=rows, columns=names, format="csv", timeout=PATIENCE
         )
         count = int(status.split()[-1])
-        if is_upsert and count > CHECKED_TOGETHER:
+        if (is_upsert or self.loading.rule is not None) and count > CHECKED_TOGETHER:
             await self._execute(statements.INDEX)
         return count
 
@@ -74,6 +86,14 @@ class Load:
             changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
         return adopted
+
+    async def _take_turns(self) -> None:
+        """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
+        if self.loading.rule is None or self.tenant is None:
+            return
+        for name in shared_fields(self.registry, self.model):
+            found = await self._fetch(statements.find_referred(self.model, name))
+            await take_turns(self.connection, self.tenant, [row["id"] for row in found])
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}
@@ -90,6 +110,8 @@ class Load:
         await self._leave_out(numbers, [RowError.on(n, wrong[n]) for n in sorted(wrong)[:MOST_ERRORS]])
 
     async def _insert(self) -> int:
+        if self.loading.rule is not None:
+            return await self._write_judged(self.loading.rule)
         return await self._count(statements.insert_incoming(self.registry, self.model))
 
     async def _upsert(self, key: FieldModel) -> int:
@@ -107,6 +129,8 @@ class Load:
         return imported
 
     async def _write(self, key: str) -> int:
+        if self.loading.rule is not None:
+            return await self._write_judged(self.loading.rule, key)
         apart: Sequence[asyncpg.Record] = []
         if len(self.model.unique) > 1:
             apart = await self._fetch(statements.find_apart(self.registry, self.model, key))
@@ -134,20 +158,63 @@ class Load:
 
         An update may take a unique value that another row has, or give one up that a later row takes.
         """
-        return [row["n"] for row in rows if await self._write_row(key, row["n"], row["id"])]
+        written: list[int] = []
+        for row in rows:
+            with suppress(asyncpg.UniqueViolationError):
+                async with self._row_alone():
+                    if await self._write_row(key, row["n"], row["id"]):
+                        written.append(row["n"])
+        return written
 
-    async def _write_row(self, key: str, n: int, row_id: UUID) -> int:
-        update = statements.update_matching(self.registry, self.model, key, is_single=True)
-        insert = statements.insert_incoming(self.registry, self.model, is_upsert=True, is_single=True)
+    async def _write_judged(self, rule: RowRule, key: str | None = None) -> int:
+        """Stores rows as above, and has the rule evaluated on each before the next one is written."""
+        written: list[int] = []
+        updates: list[int] = []
+        broken: list[RowError] = []
+        for n, row_id in await self._fetch(statements.find_rows(self.model)):
+            before = None if key is None else await self._current(row_id)
+            if before is not None:
+                updates.append(n)
+            try:
+                async with self._row_alone():
+                    is_written = await self._write_row(key, n, row_id)
+                    if is_written and (errors := await rule(row_id, before)):
+                        raise _Refused(errors)
+                if is_written:
+                    written.append(n)
+            except _Refused as refused:
+                broken.append(BrokenRow.on(n, refused.errors))
+            except asyncpg.UniqueViolationError:
+                continue
+        await self._leave_out([error.row for error in broken], broken)
+        # A new row that was skipped stays: another writer may have made it, and then the next round changes it.
+        await self._execute(statements.LEAVE_OUT, [*written, *updates])
+        return len(written)
+
+    async def _current(self, row_id: UUID) -> Values | None:
+        writing = PostgresWriting(self.connection, self.registry, self.model, self.tenant)
+        row = (await writing.current([row_id], locked=False)).get(row_id)
+        return None if row is None else row.values
+
+    async def _write_row(self, key: str | None, n: int, row_id: UUID) -> int:
+        if key is not None:
+            update = statements.update_matching(self.registry, self.model, key, is_single=True)
+            if count := await self._count(update, row=n, row_id=row_id):
+                return count
+        insert = statements.insert_incoming(self.registry, self.model, is_upsert=key is not None, is_single=True)
+        return await self._count(insert, row=n, row_id=row_id)
+
+    @asynccontextmanager
+    async def _row_alone(self) -> AsyncIterator[None]:
+        """A savepoint, to which a unique value that is taken and a rule that refuses lead back."""
         await self._execute("SAVEPOINT row")
         try:
-            written = await self._count(update, row=n, row_id=row_id) or await self._count(insert, row=n, row_id=row_id)
-        except asyncpg.UniqueViolationError:
-            await self._execute("ROLLBACK TO SAVEPOINT row")
-            written = 0
+            yield
+        except (asyncpg.UniqueViolationError, _Refused):
+            await self._execute("ROLLBACK TO SAVEPOINT row; RELEASE SAVEPOINT row")
+            raise
         # Savepoints that stay would nest, one in the other, row by row.
         await self._execute("RELEASE SAVEPOINT row")
-        return written
 
     async def _ensure_rules(self) -> None:
         """Checks the entity's own rules for rows that are updated."""

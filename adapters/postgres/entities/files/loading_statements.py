@@ -24,6 +24,7 @@ from adapters.postgres.statements.writing import (
     materialized,
     owned_and_living,
     owner_columns,
+    shares_reference,
     transfer_type,
     transferred,
     update_columns,
@@ -120,11 +121,26 @@ def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=REMEMBERED)
+def find_referred(model: EntityModel, name: str) -> CompiledStatement:
+    """Selects the ids in the field, each once."""
+    column = _incoming(model).c[name]
+    return compiled(sa.select(column.label("id")).where(column.is_not(None)).distinct())
+
+
+@lru_cache(maxsize=REMEMBERED)
+def find_rows(model: EntityModel) -> CompiledStatement:
+    """Selects ``n`` and ``id`` of all rows, in the order of the file."""
+    incoming = _incoming(model)
+    return compiled(sa.select(incoming.c[_N].label("n"), incoming.c[_ID].label("id")).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
 def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
     """The numbers of rows that refer to no living row, as an array; the rows that others refer to are locked."""
     incoming = _incoming(model)
     column = incoming.c[name]
-    held = held_rows(registry, model.by_name[name], sa.select(column))
+    field = model.by_name[name]
+    held = held_rows(registry, field, sa.select(column), shares=shares_reference(registry, model, field))
     missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~exists_in(held, held.c.id == column))
     numbers = missing.subquery("missing")
     # in a single answer: of a file without a right reference each row would be one, and take ten times the memory

@@ -28,6 +28,7 @@ from adapters.postgres.statements.writing import (
     materialized,
     owned_and_living,
     owner_columns,
+    shares_reference,
     stored_columns,
     transfer_type,
     transferred,
@@ -189,10 +190,7 @@ def _missing(
     for field in fields:
         if field.reference is None:
             continue
-        # A rule that asks for other rows locks them for update: two who had shared them would wait for each other. Rows
-        # of all tenants it shares too, or a tenant's writes would stop those of the others.
-        is_foreign = model.tenant_owned and not registry[field.reference.target].tenant_owned
-        shares = is_foreign or not model.asks_other_rows
+        shares = shares_reference(registry, model, field)
         held = held_rows(registry, field, sa.select(given.c[field.name]), shares=shares)
         absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held.c.id))
         if is_hidden and field.reference.target == model.plural:

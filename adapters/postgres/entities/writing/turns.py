@@ -20,12 +20,15 @@ async def take_turns(connection: ServiceConnection, tenant: UUID, ids: Iterable[
         await connection.execute(TAKE, numbers)
 
 
+def shared_fields(registry: Registry, model: EntityModel) -> list[str]:
+    """Names of the fields in which a tenant's row refers to rows of all tenants."""
+    references = ((field.name, field.reference) for field in model.declared if model.tenant_owned)
+    return [name for name, reference in references if reference and not registry[reference.target].tenant_owned]
+
+
 def shared_references(registry: Registry, model: EntityModel, rows: Iterable[Values]) -> Iterator[UUID]:
     """Ids of rows of all tenants that these rows of a tenant refer to, where their rule may ask for them."""
-    if not model.tenant_owned:
-        return
-    references = ((field.name, field.reference) for field in model.declared)
-    names = [name for name, reference in references if reference and not registry[reference.target].tenant_owned]
+    names = shared_fields(registry, model)
     for row in rows:
         for name in names:
             row_id = row.get(name)
