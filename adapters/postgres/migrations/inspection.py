@@ -92,13 +92,8 @@ async def differences(url: str, registry: Registry, folders: Sequence[Path] = (V
     return await _looked_at(url, registry, folders, lambda commands: list(_differences(commands, registry)))
 
 
-async def security_gaps(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[Gap]:
-    """What of roles, their rights and row-level security is not as the migrations have set it up."""
-    return await _looked_at(url, registry, folders, lambda commands: _gaps(commands, registry))
-
-
 async def examined(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> Examined:
-    """Both of them, in one look at the database."""
+    """Differences from the declarations, and from the roles, rights and row-level security that migrations set up."""
     return await _looked_at(
         url,
         registry,

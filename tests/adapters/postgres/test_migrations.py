@@ -297,14 +297,14 @@ async def test_a_gap_in_row_level_security_is_told(
     new_database: NewDatabase, registry: Registry, statement: str, told: str
 ) -> None:
     url = await new_database()
-    assert await inspection.security_gaps(url, registry) == []
+    assert (await inspection.examined(url, registry)).gaps == []
     connection = await asyncpg.connect(url)
     await connection.execute(statement)
-    (gap,) = await inspection.security_gaps(url, registry)
+    (gap,) = (await inspection.examined(url, registry)).gaps
     assert told in gap.told
     await connection.execute(gap.mend)
     await connection.close()
-    assert await inspection.security_gaps(url, registry) == []
+    assert (await inspection.examined(url, registry)).gaps == []
 
 
 async def test_a_database_is_marked_without_running_migrations(empty: str, registry: Registry) -> None:

@@ -35,14 +35,14 @@ async def test_a_right_that_is_missing_is_told_and_granted_again(
     connection = await asyncpg.connect(migrated)
     for mends_by_hand in (True, False):
         await connection.execute(statement)
-        found = await inspection.security_gaps(migrated, registry)
+        found = (await inspection.examined(migrated, registry)).gaps
         assert told in found[0].told
         if mends_by_hand:
             for gap in found:
                 await connection.execute(gap.mend)
         else:
             assert await inspection.grant_rights(migrated, registry) == [gap.told for gap in found]
-        assert await inspection.security_gaps(migrated, registry) == []
+        assert (await inspection.examined(migrated, registry)).gaps == []
     await connection.close()
 
 
