@@ -7,10 +7,9 @@ from litestar import Litestar, WebSocket, asgi, get, post, websocket
 from litestar.config.cors import CORSConfig
 from litestar.datastructures import CacheControlHeader, State
 from litestar.di import NamedDependency, Provide
-from litestar.exceptions import NotFoundException
 from litestar.handlers import ASGIRouteHandler
 from litestar.params import JSONBody, QueryParameter
-from litestar.types import ASGIApp, Receive, Scope, Send
+from litestar.types import Receive, Scope, Send
 from msgspec import Struct
 
 from adapters.http.app import HttpSettings, build_app, build_pipeline
@@ -23,6 +22,7 @@ from domain.scope import Caller
 from entrypoints.testing import client_of
 from tests.http.app import TestApp
 from tests.http.built_once import called_for, on_stand_ins
+from tests.http.hosting import hosting, theirs
 
 
 class Discount(Struct, forbid_unknown_fields=True):
@@ -38,32 +38,6 @@ async def discount(data: JSONBody[Discount], caller: NamedDependency[Caller]) ->
 @get("/reports/stock", opt=rules(policy=ANY_TOKEN, limit=Limit("stock", 100), area="A"), guards=[requires("no:such")])
 async def stock(top: Annotated[int, QueryParameter(ge=1)] = 10) -> dict[str, int]:
     return {"top": top}
-
-
-@get("/theirs")
-async def theirs() -> dict[str, str]:
-    return {"whose": "theirs"}
-
-
-@get("/theirs/missing")
-async def missing() -> None:
-    raise NotFoundException(detail="theirs alone")
-
-
-_HOSTING: dict[tuple[Any, ...], Litestar] = {}
-"""Applications by their routes: tests with the same routes share one."""
-
-
-def hosting(app: TestApp, *routes: Any) -> ASGIApp:
-    if routes not in _HOSTING:
-        services = on_stand_ins(app.services)
-        _HOSTING[routes] = Litestar(
-            [theirs, missing],
-            plugins=[HttpPlugin(services, build_pipeline(services, HttpSettings(), log_nothing), routes)],
-            cors_config=CORSConfig(allow_origins=["https://a.example"]),
-            logging_config=None,
-        )
-    return called_for(app.services, _HOSTING[routes])
 
 
 async def test_the_application_stays_as_it_was(app: TestApp) -> None:

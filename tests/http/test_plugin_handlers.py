@@ -14,7 +14,7 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, RULES, rules
 from entrypoints.testing import client_of
 from tests.http.app import TestApp
-from tests.http.test_plugin import hosting
+from tests.http.hosting import hosting
 
 PLACES = [f"/own/{number}/{{shelf:str}}" for number in range(1, 9)]
 
