@@ -15,22 +15,22 @@ from domain.entities.sheets import ImportOptions
 from domain.errors import BadRequest, ValidationError
 
 LONGEST_LINE = 1024 * 1024
+_USUAL, _USUAL_MARKED = "utf-8", "utf-8-sig"
 _MARKS = (
     # UTF-32 before UTF-16: its mark begins with that of UTF-16.
-    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF8, _USUAL_MARKED),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_USUAL = "utf-8"
 _DELIMITERS = ",;\t|"
-
-
 MOST_READ_AGAIN = 16 * 1024 * 1024
 """Characters of broken rows that are read a second time: the lines of a quote that never ends."""
 _ZERO = b"\0"
 _TEXT = re.compile(rb"[\t\f -~\x80-\xff]*")
+_OTHERS = re.compile(rb"%PDF-|\x89PNG|GIF8|(\xef\xbb\xbf)?\s*(\[\s*[\[{]|\{\s*\")")
+"""First bytes of PDF, images and JSON that could be text."""
 _BAD_BYTES = "tenantry-bad-bytes"
 _BAD = "\udcff"
 """Character for bytes that are no text: a half of a pair, which no text has."""
@@ -40,7 +40,7 @@ codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(
 def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
     """Rows with their numbers, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
     encoding = _encoding(file, options)
-    if options.encoding is None and encoding == _USUAL:
+    if options.encoding is None and encoding in (_USUAL, _USUAL_MARKED):
         _ensure_text(file)
     delimiter = options.delimiter or _delimiter(file, encoding, model, options)
     file.seek(0)
@@ -152,7 +152,10 @@ def _unmarked(start: bytes) -> str:
 def _ensure_text(file: BinaryIO) -> None:
     """Raises BadRequest where the header has bytes that no text has: they would be told as names of columns."""
     file.seek(0)
-    header = re.split(rb"[\r\n]", file.read(LONGEST_LINE), maxsplit=1)[0]
+    start = file.read(LONGEST_LINE)
+    if _OTHERS.match(start):
+        raise BadRequest("The file is neither CSV, xlsx nor Parquet: it begins as another format does.")
+    header = re.split(rb"[\r\n]", start, maxsplit=1)[0]
     if not _TEXT.fullmatch(header):
         raise BadRequest("The file is neither CSV, xlsx nor Parquet: it begins with bytes that no text has.")
 

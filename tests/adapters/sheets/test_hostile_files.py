@@ -152,7 +152,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "a ragged row": (lambda: HEADER + b"A,AAA,1\r\nB,BBB\r\n", "BAD_REQUEST", "Row 3 has 2 cells where"),
     "a long row": (lambda: HEADER + b"A,AAA,1,2\r\n", "BAD_REQUEST", "Row 2 has 4 cells"),
     "too many rows": (lambda: HEADER + b'"A"b,AAA,1\r\n' * 200_001, "PAYLOAD_TOO_LARGE", "200000 rows"),
-    "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "VALIDATION_ERROR", ""),
+    "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "BAD_REQUEST", "another format"),
 }
 
 
@@ -243,6 +243,10 @@ NO_TEXTS = {
     "zeros": bytes(1_000),
     "gzip": gzip.compress(HEADER * 100),
     "a photo": b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\r\n",
+    "a drawing": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR",
+    "a PDF": b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n",
+    "JSON": b'\xef\xbb\xbf [\n  {"name": "A", "sku": "AAA", "price": 1}\n]\n',
+    "a JSON object": b'{"items": [{"name": "A"}]}',
 }
 
 
