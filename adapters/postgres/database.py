@@ -214,12 +214,24 @@ class _Lent:
     async def __aenter__(self) -> ServiceConnection:
         self._phase = self._outages.phase
         try:
-            self._connection = await self._pool.take(self._state, stays=self._stays)
+            self._connection = await self._taken()
         except Exception as error:
             self._outages.failed(self._phase, error, None)
             with translated():
                 raise
         return self._connection
+
+    async def _taken(self) -> ServiceConnection:
+        pool, state, seconds = self._pool, self._state, self._pool.patience
+        if not pool.shares.is_taken(state):
+            began = asyncio.get_running_loop().time()
+            await pool.shares.turn(state, seconds)
+            seconds = max(0.0, began + seconds - asyncio.get_running_loop().time())
+        try:
+            return await pool.take(state, seconds, stays=self._stays)
+        except BaseException:
+            pool.shares.give_back(state)
+            raise
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
@@ -229,6 +241,8 @@ class _Lent:
         is_cut_off = isinstance(error, HALF_WAY)
         is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
         lost = self._lost if is_slow else nothing
+        # The place before the connection: whoever has waited for the place may then wait for the connection.
+        self._pool.shares.give_back(self._state)
         self._pool.give(self._connection, self._state, stays=self._stays, cut_off=lost if is_cut_off else None)
         if error is None:
             self._outages.worked(self._phase)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.shares import TenantShares, largest_share
 from adapters.postgres.connection.waiting import Given, Waiter, WaitingRequests
 from application.ports.load import PoolLoad
 from domain.errors import ServiceUnavailable
@@ -44,6 +45,7 @@ class TenantPool:
     ``patience`` is in seconds, for a free connection and for a new one; ``mended_within`` is the time in which one that
     was cut off in the middle of a statement has to be of use again.
 
+    ``shares`` says how many of the connections a tenant may hold, which whoever takes one looks at first.
     ``pool`` is used by nobody else, so that acquiring from it never waits for a place. ``_held`` counts what is
     acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is back,
     ``_lent_at`` the time of the last such loan. ``_resting`` stands in the order of its return.
@@ -53,6 +55,7 @@ class TenantPool:
     patience: float
     mended_within: float
     rests: float = RESTS
+    shares: TenantShares = field(init=False)
     _held: int = 0
     _resting: list[tuple[ServiceConnection, float]] = field(default_factory=list)
     _lent: Counter[str] = field(default_factory=Counter)
@@ -62,8 +65,11 @@ class TenantPool:
     _sweeping: asyncio.TimerHandle | None = None
     _is_closing: bool = False
 
-    async def take(self, state: str, *, stays: bool) -> ServiceConnection:
-        """Raises TimeoutError, or what the attempt to connect raised.
+    def __post_init__(self) -> None:
+        self.shares = TenantShares(largest_share(self.pool.get_max_size()))
+
+    async def take(self, state: str, seconds: float, *, stays: bool) -> ServiceConnection:
+        """Raises TimeoutError after these ``seconds`` without a free connection, or what connecting raised.
 
         ``stays`` is false for a transaction: it sets what it shows as it begins, and that ends with it.
         """
@@ -80,7 +86,7 @@ class TenantPool:
             return connection
         if self._held < self.pool.get_max_size():
             self._held += 1
-        elif (connection := await self._given(state, self.patience, stays=stays, takes_any=True)) is not None:
+        elif (connection := await self._given(state, seconds, stays=stays, takes_any=True)) is not None:
             return connection
         return await self._acquired(state, stays=stays)
 
@@ -121,9 +127,8 @@ class TenantPool:
 
     def load(self) -> PoolLoad:
         idle = len(self._resting)
-        return PoolLoad(
-            in_use=self._held - idle, idle=idle, most=self.pool.get_max_size(), waiting=self._waiting.number()
-        )
+        waiting = self._waiting.number() + self.shares.number()
+        return PoolLoad(in_use=self._held - idle, idle=idle, most=self.pool.get_max_size(), waiting=waiting)
 
     def _comes_soon(self, state: str) -> bool:
         # A loan that is older than a moment may be an export: waiting for that one does not pay.

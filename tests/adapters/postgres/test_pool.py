@@ -16,7 +16,7 @@ from adapters.postgres.database import Patience, PostgresDatabase
 from application.ports.load import PoolLoad
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
-from domain.scope import OneTenant, Scope
+from domain.scope import EveryTenant, OneTenant, Scope
 from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
 from tests.waiting import HUNG_AFTER, until
@@ -128,9 +128,12 @@ async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: s
         await shown(database, scope)
         done.append(scope)
 
-    async with asyncio.TaskGroup() as tasks, database.read_only(ONE):
+    # of all tenants: requests of one tenant would wait for each other before they wait for a connection
+    every = EveryTenant()
+    async with asyncio.TaskGroup() as tasks, database.read_only(every):
         await asyncio.sleep(2 * SOON)  # from now on nobody hopes that the connection comes back at once
-        for scope in (OTHER, *[ONE] * 3 * PASSED_OVER):
+        scopes: list[Scope] = [OTHER, *[every] * 3 * PASSED_OVER]
+        for scope in scopes:
             tasks.create_task(work(scope))
         await asyncio.sleep(0)  # all of them wait now
     await database.close()

@@ -1,0 +1,114 @@
+"""A tenant that holds its connections for long leaves some to the others, and its requests wait for each other."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+
+from adapters.memory.clock import CountingIds
+from adapters.postgres.connection.shares import TenantShares, largest_share
+from adapters.postgres.connection.waiting import PoolBusy
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.schema.row_security import EVERY
+from domain.entities.declaration import Registry
+from domain.scope import EveryTenant, OneTenant
+from tests.builders import new_id
+from tests.waiting import HUNG_AFTER
+
+ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
+SHARE = 3
+"""Connections of a tenant where the database has four."""
+
+
+@pytest.fixture
+async def four_connections(
+    postgres: PostgresDatabase, database_url: str, registry: Registry
+) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=4)
+    await database.open()
+    yield database
+    await database.close()
+
+
+async def answer(database: PostgresDatabase, scope: OneTenant) -> int:
+    async with database.read_only(scope) as read:
+        return int(await read.connection.fetchval("SELECT 1"))
+
+
+async def hold(database: PostgresDatabase, stack: AsyncExitStack) -> None:
+    """Takes as many connections as the tenant may have, by sessions of each kind."""
+    for lent in (database.read_only(ONE), database.autocommit(ONE), database.transaction(ONE)):
+        await stack.enter_async_context(lent)
+
+
+@pytest.mark.parametrize(("connections", "share"), [(2, 2), (3, 3), (4, 3), (20, 15), (100, 75)])
+def test_a_quarter_stays_for_others(connections: int, share: int) -> None:
+    assert largest_share(connections) == share
+
+
+async def test_a_tenant_with_its_share_stops_no_other(four_connections: PostgresDatabase) -> None:
+    async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
+        await hold(four_connections, stack)
+        waiting = asyncio.create_task(answer(four_connections, ONE))
+        await asyncio.sleep(0)
+        assert await answer(four_connections, OTHER) == 1
+        async with four_connections.read_only(EveryTenant()):
+            pass
+        assert not waiting.done()
+        assert four_connections.load().waiting == 1
+        await stack.aclose()
+        assert await waiting == 1
+    assert four_connections.load().waiting == 0
+
+
+async def test_a_request_that_waits_too_long_for_its_turn_is_told_so() -> None:
+    shares = TenantShares(1)
+    assert shares.is_taken("one")
+    with pytest.raises(PoolBusy):
+        await shares.turn("one", 0.0)
+    assert shares.number() == 0
+    shares.give_back("one")
+    assert shares.is_taken("one")
+
+
+async def test_requests_that_give_up_and_fail_leave_no_place_taken(four_connections: PostgresDatabase) -> None:
+    for _ in range(2 * SHARE):
+        async with AsyncExitStack() as stack:
+            await hold(four_connections, stack)
+            waiting = [asyncio.create_task(answer(four_connections, ONE)) for _ in range(3)]
+            await asyncio.sleep(0)
+            waiting[1].cancel()
+        # the first one is cancelled in the moment in which it is handed its place
+        waiting[0].cancel()
+        await asyncio.wait(waiting, timeout=HUNG_AFTER)
+        assert waiting[2].result() == 1
+        with pytest.raises(ZeroDivisionError):
+            async with four_connections.transaction(ONE):
+                raise ZeroDivisionError
+    async with AsyncExitStack() as stack:
+        await hold(four_connections, stack)
+    assert await asyncio.gather(*(answer(four_connections, ONE) for _ in range(20))) == [1] * 20
+
+
+async def test_places_are_handed_on_in_the_order_in_which_they_were_asked_for() -> None:
+    shares, served = TenantShares(1), list[int]()
+
+    async def served_as(number: int) -> None:
+        await shares.turn("one read only", HUNG_AFTER)
+        served.append(number)
+        shares.give_back("one")
+
+    assert shares.is_taken("one")
+    assert not shares.is_taken("one read only")
+    assert shares.is_taken("other")
+    assert shares.is_taken(EVERY)
+    assert shares.is_taken(EVERY)
+    tasks = [asyncio.create_task(served_as(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    assert shares.number() == 3
+    shares.give_back("one")
+    await asyncio.gather(*tasks)
+    assert served == [0, 1, 2]
+    assert shares.number() == 0
+    assert shares.is_taken("one")
