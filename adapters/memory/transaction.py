@@ -214,10 +214,17 @@ class AccessedRecords:
         return await self._in(self.access.read()).page(model, query)
 
     async def current(
-        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+        self,
+        model: EntityModel,
+        ids: Sequence[UUID],
+        *,
+        locked: bool = True,
+        shares: bool = False,
+        is_bounded: bool = False,
     ) -> dict[UUID, Current]:
         # Transactions run one after the other: what was read cannot change before the end, so no lock is needed.
-        return await self._in(self.access.read()).current(model, ids, locked=locked, shares=shares)
+        records = self._in(self.access.read())
+        return await records.current(model, ids, locked=locked, shares=shares, is_bounded=is_bounded)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         async with self.access.write() as store:

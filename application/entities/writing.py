@@ -133,7 +133,7 @@ class RowWriter:
         async with self.database.transaction(write.scope) as tx:
             if has_rule or has_conditions:
                 # Rows are locked before rule and conditions see them: both judge what is stored.
-                before = await tx.records.current(model, [change.id for change in changes])
+                before = await tx.records.current(model, [change.id for change in changes], is_bounded=True)
                 changes = settled(model, changes, before)
             stored = await tx.records.change(model, changes, write.act(self.clock.now()))
             if has_rule:

@@ -23,7 +23,7 @@ from application.ports.entities.records import (
     is_wanted,
 )
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import WHOLE, Query, View
+from domain.entities.query.query import LARGEST_PAGE_BYTES, WHOLE, Query, View, too_large_batch
 from domain.errors import BadRequest, Conflict, FieldError, NotFound, PreconditionFailed, ValidationError
 from domain.scope import OneTenant, Scope
 
@@ -51,9 +51,12 @@ class MemoryRecords:
         *,
         locked: bool = True,  # noqa: ARG002  # transactions run one after the other
         shares: bool = False,  # noqa: ARG002
+        is_bounded: bool = False,
     ) -> dict[UUID, Current]:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id) for row_id in sorted(set(ids))}
+        if is_bounded:
+            _ensure_room([row for row in rows.values() if row is not None])
         return {row_id: _current(model, row) for row_id, row in rows.items() if row is not None}
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
@@ -75,6 +78,7 @@ class MemoryRecords:
         _ensure_versions(changes, before)
         changed = [changed_row(row, values, act) for row, values in zip(before, sent, strict=True)]
         self._ensure_unique(model, changed)
+        _ensure_room(changed)
         return self.put(model, changed, before, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -188,6 +192,18 @@ def changed_row(row: Row, values: Row, act: Act) -> Row:
     if not values:
         return row
     return {**row, **values, **touched(row, act)}
+
+
+def _ensure_room(rows: Sequence[Row]) -> None:
+    if len(rows) > 1 and sum(_bytes(value) for row in rows for value in row.values()) > LARGEST_PAGE_BYTES:
+        raise too_large_batch()
+
+
+def _bytes(value: object) -> int:
+    """Bytes of a text or a list; other values are short."""
+    if isinstance(value, list):
+        return sum(map(_bytes, value))
+    return len(value.encode()) if isinstance(value, str) else 0
 
 
 def _ensure_versions(changes: Sequence[Change], rows: Sequence[Row]) -> None:

@@ -36,12 +36,18 @@ class PostgresRecords:
         return PostgresSelect(self.connection, self.registry, self.scope, self.searches)
 
     async def current(
-        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+        self,
+        model: EntityModel,
+        ids: Sequence[UUID],
+        *,
+        locked: bool = True,
+        shares: bool = False,
+        is_bounded: bool = False,
     ) -> dict[UUID, Current]:
         shares = shares and not model.tenant_owned
         if shares and isinstance(self.scope, OneTenant):
             await take_turns(self.connection, self.scope.id, ids)
-        return await self._writing(model).current(ids, locked=locked, shares=shares)
+        return await self._writing(model).current(ids, locked=locked, shares=shares, is_bounded=is_bounded)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         await self._take_turns(model, [row.values for row in rows])

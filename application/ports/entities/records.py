@@ -92,12 +92,19 @@ class Records(Protocol):
     async def page(self, model: EntityModel, query: Query) -> RowPage: ...
 
     async def current(
-        self, model: EntityModel, ids: Sequence[UUID], *, locked: bool = True, shares: bool = False
+        self,
+        model: EntityModel,
+        ids: Sequence[UUID],
+        *,
+        locked: bool = True,
+        shares: bool = False,
+        is_bounded: bool = False,
     ) -> dict[UUID, Current]:
         """The rows among ``ids`` that are not deleted; ``locked`` until the transaction ends, in one order.
 
         With ``shares``, rows that all tenants share are locked against changes, and wait for nobody but transactions of
-        this tenant that hold them in the same way.
+        this tenant that hold them in the same way. If ``is_bounded``, raises ValidationError where several rows have
+        more than ``LARGEST_PAGE_BYTES`` together.
         """
         ...
 
@@ -113,7 +120,8 @@ class Records(Protocol):
         """Changes all rows or none, only the given values; each version rises by one.
 
         Raises NotFound (of several naming ``items[2].id``), PreconditionFailed for another version (of several naming
-        ``items[2].version``), and what ``add`` raises. Rows may pass unique values on to each other: they are compared
+        ``items[2].version``), ValidationError where several rows have more than ``LARGEST_PAGE_BYTES`` together as they
+        would be, and what ``add`` raises. Rows may pass unique values on to each other: they are compared
         as they will be.
         """
         ...

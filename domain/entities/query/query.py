@@ -170,6 +170,11 @@ def too_large_page() -> ValidationError:
     return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: take fewer rows to a page")
 
 
+def too_large_batch() -> ValidationError:
+    """Error of a batch that changes rows of more than ``LARGEST_PAGE`` together, which its answer would show."""
+    return ValidationError.on("items", f"are rows of more than {LARGEST_PAGE} MiB together: change fewer at a time")
+
+
 def included(view: View, steps: tuple[str, ...]) -> list[str]:
     """Relations to show in the rows at the end of ``steps``."""
     return [path[-1] for path in view.include if path[:-1] == steps]

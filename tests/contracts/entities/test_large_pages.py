@@ -1,4 +1,4 @@
-"""Pages of rows and of histories that are too large are refused; a page of one row never is."""
+"""Pages of rows and of histories, and changes of rows, that are too large are refused; those of one row never are."""
 
 from datetime import date, timedelta
 from uuid import UUID
@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from application.entities.writing import Write
-from application.ports.entities.records import Change
+from application.ports.entities.records import Act, Change, Current, Stored
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import LARGEST_PAGE_BYTES, View
 from domain.errors import ValidationError
-from tests.contracts.entities.test_records_reading import Shop
+from tests.builders import NOW
+from tests.contracts.entities.test_records_reading import HERE, Shop
 from tests.contracts.entities.test_writing import ADA, Desk
 from tests.contracts.entities.test_writing import HERE as HERE_OF_DESK
 
@@ -83,3 +84,35 @@ async def test_lines_of_a_history_that_are_too_long_together_are_refused(
     assert [error.field for error in caught.value.fields] == ["pageSize"]
     async with library.read_only(HERE_OF_DESK) as read:
         assert [(await read.history.page(model, volume.id, n, 1))[0][0].version for n in range(5)] == [5, 4, 3, 2, 1]
+
+
+async def changed(shop: Shop, *changes: Change) -> list[Stored]:
+    async with shop.database.transaction(HERE) as tx:
+        return await tx.records.change(shop.registry["visits"], changes, Act(by=None, at=NOW))
+
+
+async def seen(shop: Shop, *changes: Change) -> dict[UUID, Current]:
+    """Rows as a rule sees them before they are changed."""
+    async with shop.database.transaction(HERE) as tx:
+        return await tx.records.current(shop.registry["visits"], [change.id for change in changes], is_bounded=True)
+
+
+async def test_rows_that_are_too_long_together_are_not_changed_together(shop: Shop) -> None:
+    rows = await visits(shop, *[THIRD] * 3)
+    changes = [Change(row_id, {"day": DAY + timedelta(days=50 + n)}) for n, row_id in enumerate(rows)]
+    for ask in (changed, seen):
+        with pytest.raises(ValidationError) as caught:
+            await ask(shop, *changes)
+        assert [error.field for error in caught.value.fields] == ["items"]
+    assert [row["version"] for row in await shop.items("visits", "fields=version")] == [1, 1, 1]
+    assert [row.version for row in await changed(shop, *changes[:2])] == [2, 2]
+    assert list(await seen(shop, *changes[1:])) == sorted(rows[1:])
+    # the rows are measured as they are going to be answered
+    assert len(await changed(shop, *(Change(row_id, {"note": None}) for row_id in rows))) == 3
+
+
+async def test_a_row_that_is_too_long_by_itself_is_changed(shop: Shop) -> None:
+    (first,) = await visits(shop, THIRD * 4)
+    change = Change(first, {"day": DAY + timedelta(days=50)})
+    assert list(await seen(shop, change)) == [first]
+    assert [row.version for row in await changed(shop, change)] == [2]

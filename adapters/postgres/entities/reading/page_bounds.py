@@ -52,6 +52,16 @@ def within_bound(value: Value, place: Value, sizes: Sequence[Value], *, every: b
     return sa.case((is_page & (bytes_of_page > _MOST), refused), else_=value)
 
 
+def together_within_bound(value: Value, sizes: Sequence[Value]) -> Value:
+    """The value, and an InvalidArgumentForPowerFunctionError where several rows have too many bytes together."""
+    if not sizes:
+        return value
+    first, *others = sizes
+    count, bytes_of_rows = func.count().over(), func.sum(sum(others, start=first)).over()
+    refused = sa.cast(func.sqrt(-sa.cast(count, sa.Double())), value.type)
+    return sa.case(((count > constant(1)) & (bytes_of_rows > _MOST), refused), else_=value)
+
+
 def _most_bytes(model: EntityModel, field: FieldModel) -> int | None:
     """Most bytes of the field's text or list, None where neither the declaration nor an index bounds them."""
     if (room := indexed_room(model).get(field.wire)) is not None:

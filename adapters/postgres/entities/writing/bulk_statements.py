@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities.history import history_lines
+from adapters.postgres.entities.reading.page_bounds import sizes_of, together_within_bound
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, owner, table_of
@@ -108,19 +109,29 @@ def update_rows(
         .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
     )
     written = update.returning(*table.c).cte("written rows")
-    return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "changed", written, before)))
+    answer = _answer(model, written, problems, is_bounded=True)
+    return compiled(answer.add_cte(*history_lines(model, "changed", written, before)))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def current_rows(registry: Registry, model: EntityModel, *, locked: bool, shares: bool = False) -> CompiledStatement:
+def current_rows(
+    registry: Registry, model: EntityModel, *, locked: bool, shares: bool = False, is_bounded: bool = False
+) -> CompiledStatement:
     """Living rows with their versions and all declared columns, ``locked`` in the order of their ids.
 
-    With ``shares`` they are locked against changes alone.
+    With ``shares`` they are locked against changes alone. If ``is_bounded``, an InvalidArgumentForPowerFunctionError
+    where several have too many bytes together.
     """
     table = table_of(registry, model)
     columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in model.names)]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
-    return compiled(rows.with_for_update(read=shares) if locked else rows)
+    rows = rows.with_for_update(read=shares) if locked else rows
+    if not is_bounded:
+        return compiled(rows)
+    # rows of a statement that looks at all of them together cannot be locked by it
+    held = materialized(rows, "held rows")
+    version = together_within_bound(held.c.version, list(sizes_of(model, held, model.names)))
+    return compiled(sa.select(held.c.id, version.label("version"), *(held.c[name] for name in model.names)))
 
 
 def former_name(field: FieldModel) -> str:
@@ -214,8 +225,12 @@ def _problems(parts: Iterable[Select[Any]]) -> CTE:
     return materialized(sa.union_all(*(list(parts) or [nothing])), "problems found")
 
 
-def _answer(model: EntityModel, written: CTE, problems: CTE) -> sa.CompoundSelect[Any]:
+def _answer(model: EntityModel, written: CTE, problems: CTE, *, is_bounded: bool = False) -> sa.CompoundSelect[Any]:
     columns = stored_columns(model, written)
+    if is_bounded:
+        # what is added has come in a body, and what is changed may be many times as long as the body
+        version = together_within_bound(version_of(written), list(sizes_of(model, written, model.names)))
+        columns[-1] = version.label("row version")
     # the first SELECT of a union gives all its columns their types
     rows = sa.select(*columns, sa.cast(sa.null(), sa.BigInteger()).label(PLACE), sa.null().label(WRONG))
     wrong = sa.select(*(sa.null() for _ in columns), problems.c.n, problems.c.wrong)

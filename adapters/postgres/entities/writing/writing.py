@@ -1,7 +1,7 @@
 """Inserting and updating rows, all or none, and what an answer or an error of the server means for them."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -35,6 +35,7 @@ from adapters.postgres.statements.running import fetch, fetch_row
 from adapters.postgres.statements.writing import array_of
 from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.query import too_large_batch
 from domain.errors import FieldError, NotFound, PreconditionFailed, SerializationConflict, ValidationError
 
 NO_SUCH_ROW = "refers to nothing that exists"
@@ -59,9 +60,13 @@ class PostgresWriting:
     model: EntityModel
     tenant: UUID | None
 
-    async def current(self, ids: Sequence[UUID], *, locked: bool, shares: bool = False) -> dict[UUID, Current]:
-        statement = current_rows(self.registry, self.model, locked=locked, shares=shares)
-        rows = await fetch(self.connection, statement, {"tenant": self.tenant, "ids": list(ids)})
+    async def current(
+        self, ids: Sequence[UUID], *, locked: bool, shares: bool = False, is_bounded: bool = False
+    ) -> dict[UUID, Current]:
+        is_bounded = is_bounded and len(ids) > 1
+        statement = current_rows(self.registry, self.model, locked=locked, shares=shares, is_bounded=is_bounded)
+        with _bounded():
+            rows = await fetch(self.connection, statement, {"tenant": self.tenant, "ids": list(ids)})
         return {row["id"]: _current(self.model, row) for row in rows}
 
     async def add(self, rows: Sequence[NewRow], act: Act) -> list[Stored]:
@@ -90,11 +95,13 @@ class PostgresWriting:
                 arrays[presence_name(field)] = [field.name in change.values for change in changes]
         values = {**self._acted(act), **arrays}
         try:
-            return await self._write(statement, changes, values)
+            with _bounded():
+                return await self._write(statement, changes, values)
         except unique_violations.PassedOn as error:
             swap = _Swap(names, changes, values, is_partial)
             try:
-                return await self._swap(swap)
+                with _bounded():
+                    return await self._swap(swap)
             except asyncpg.UniqueViolationError as failure:
                 failed = (failure, [change.id for change in changes], [change.values for change in changes])
                 model, tenant = self.model, self.tenant
@@ -215,6 +222,15 @@ class PostgresWriting:
             failed = (error, ids, values)
             conflict = await unique_violations.of_many(self.connection, self.registry, self.model, self.tenant, failed)
             raise conflict or unique_violations.PassedOn(self.model, error) from None
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """Raises ValidationError where rows have too many bytes together."""
+    try:
+        yield
+    except asyncpg.InvalidArgumentForPowerFunctionError:
+        raise too_large_batch() from None
 
 
 def _plain(value: Any) -> Any:
