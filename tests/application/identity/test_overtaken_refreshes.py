@@ -123,3 +123,10 @@ async def test_a_session_that_has_ended_meanwhile_is_said_to_have_ended(refreshi
     with pytest.raises(TokenInvalid, match="The session has ended"):
         await refreshing.refresh(refreshing.other)
     assert not await refreshing.is_living()
+
+
+async def test_a_first_refresh_of_a_session_that_has_ended_meanwhile_is_told_so(refreshing: Refreshing) -> None:
+    refreshing.database.ends = True
+    with pytest.raises(TokenInvalid, match="The session has ended"):
+        await refreshing.refresh()
+    assert not await refreshing.is_living()

@@ -68,6 +68,16 @@ async def test_a_role_holds_500_permissions_and_no_more(tenants: TwoTenants) -> 
     assert most.status_code == 201, most.text
 
 
+async def test_a_new_role_fits_the_tokens_of_its_holders(tenants: TwoTenants) -> None:
+    names = [f"{'a' * 30}:b{number}" for number in range(400)]
+    asked = {"name": "Long", "permissions": names}
+    refused = await tenants.call("admin", "POST", "/api/roles", asked)
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["field"]) == (400, "permissions")
+    assert "more than a token can carry" in error["message"]
+    assert (await tenants.call("admin", "POST", "/api/roles", asked | {"permissions": names[:100]})).status_code == 201
+
+
 async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
     made = await tenants.call("admin", "POST", "/api/roles", body)

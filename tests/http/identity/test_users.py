@@ -30,6 +30,8 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
     listed = (await tenants.call("admin", "GET", asked)).json()
     emails = [user["email"] for user in listed["items"]]
     assert emails == sorted(emails)
+    falling = (await tenants.call("admin", "GET", asked.replace("asc", "desc"))).json()
+    assert [user["email"] for user in falling["items"]] == emails[::-1]
     assert (listed["pageSize"], listed["page"], listed["totalPages"]) == (100, 1, 1)
     second = (await tenants.call("admin", "GET", "/api/users?pageSize=2&page=2")).json()
     assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)

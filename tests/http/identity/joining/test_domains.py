@@ -175,7 +175,12 @@ async def test_a_request_is_declined_and_not_made_again(invited: Invited) -> Non
     email = await somebody(invited)
     await login(invited, email)
     path = f"/api/join-requests/{invited.tenants.users['ada']}"
+    counted: list[tuple[str, int]] = []
+    counts = invited.tenants.app.services.invitation_counts
+    counts.listeners.append(lambda outcome, many: counted.append((outcome, many)))
     assert (await invited.tenants.call("host", "DELETE", path)).status_code == 200
+    counts.listeners.pop()
+    assert counted == [("refused", 1)]
     assert (await invited.tenants.call("host", "DELETE", path)).status_code == 404
     await login(invited, email)
     listed = (await invited.tenants.call("host", "GET", "/api/join-requests")).json()["data"]

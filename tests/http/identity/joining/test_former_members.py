@@ -48,6 +48,20 @@ async def test_a_new_account_does_not_come_back_by_the_domain(invited: Invited, 
     assert f"eve@{DOMAIN}" in await invited.members()
 
 
+async def test_whoever_left_does_not_come_back_with_the_next_login(invited: Invited) -> None:
+    await proved(invited)
+    email = await somebody(invited)
+    await login(invited, email)
+    await invited.tenants.app.login("ada", email, invited.tenants.tenants["acme"])
+    assert (await invited.tenants.call("ada", "POST", "/api/tenants/current/leave")).status_code == 200
+    await login(invited, email)
+    assert email not in await invited.members()
+    # nor by another account that reads the same mailbox, while the first one lives
+    alias = await somebody(invited, "ada+two")
+    await login(invited, alias)
+    assert alias not in await invited.members()
+
+
 def marks_of(invited: Invited) -> int:
     """Number of mailboxes that acme knows as those of former members."""
     marked = invited.database.committed().former_addresses

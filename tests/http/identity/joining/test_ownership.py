@@ -85,12 +85,14 @@ async def test_a_transfer_asks_for_a_recent_proof(invited: Invited) -> None:
 
 
 async def test_one_leaves_and_the_token_is_stale(invited: Invited) -> None:
+    assert "Acme" in (await invited.tenants.call("member", "GET", "/api/auth/me/complete")).text
     left = await invited.tenants.call("member", "POST", "/api/tenants/current/leave")
     assert left.status_code == 200
     assert email_of("member") not in await invited.members()
     stale = await invited.tenants.call("member", "GET", "/api/auth/me")
     assert told(stale)[:2] == (401, "TOKEN_EXPIRED")
     await invited.tenants.app.login("member", email_of("member"))
+    assert "Acme" not in (await invited.tenants.call("member", "GET", "/api/auth/me/complete")).text
     again = await invited.tenants.call("root", "POST", "/api/tenants/current/leave")
     assert again.status_code == 200
     assert (await invited.tenants.call("root in acme", "POST", "/api/tenants/current/leave")).status_code in (401, 404)
