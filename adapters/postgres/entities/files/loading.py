@@ -117,7 +117,7 @@ class Load:
     async def _upsert(self, key: FieldModel) -> int:
         imported = 0
         for number in range(MOST_ROUNDS):
-            if self.model.has_rule:
+            if self.model.has_check:
                 await self._ensure_rules()
             if not number:
                 await self._fetch(statements.drop_doubles(self.model, key.name))
