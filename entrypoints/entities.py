@@ -119,12 +119,28 @@ def _is_own(name: str) -> bool:
 
 def _declared_in(module: ModuleType, name: str) -> Iterator[type[Struct]]:
     entities = getattr(module, "ENTITIES", None)
+    if entities is None and hasattr(module, "ROUTES"):
+        _ensure_none_left_out(module, name)
+        entities = ()
     if not isinstance(entities, tuple | list):
-        raise EntitiesError([f"{name} has no ENTITIES: a tuple of the structs that it declares."])
+        raise EntitiesError(
+            [f"{name} has no ENTITIES, a tuple of the structs that it declares, and no ROUTES: one of them is needed."]
+        )
     for entity in entities:
         if not (isinstance(entity, type) and issubclass(entity, Struct)):
             raise EntitiesError([f"{name}: ENTITIES holds {entity!r}, which is no msgspec Struct."])
     return iter(entities)
+
+
+def _ensure_none_left_out(module: ModuleType, name: str) -> None:
+    """A misspelt ENTITIES beside ROUTES is told. Raises EntitiesError."""
+    declared = [
+        kind.__name__
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and "__entity__" in vars(kind)
+    ]
+    if declared:
+        raise EntitiesError([f"{name} declares {', '.join(declared)} and has no ENTITIES: name them there."])
 
 
 def _module(name: str) -> ModuleType:

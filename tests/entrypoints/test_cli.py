@@ -50,7 +50,7 @@ def test_a_module_that_cannot_be_served_is_named(tenantry: Tenantry, tmp_path: P
     (tmp_path / "broken.py").write_text("1 / 0\n")
     ended = tenantry("entities", ENTITIES="empty.py,broken.py,missing.py,no_such_module")
     assert ended.returncode == 2
-    assert "empty.py has no ENTITIES" in ended.stderr
+    assert "empty.py has no ENTITIES, a tuple of the structs that it declares, and no ROUTES" in ended.stderr
     assert "broken.py cannot be imported: ZeroDivisionError: division by zero (line 1 of" in ended.stderr
     assert "missing.py is no file" in ended.stderr
     assert "no_such_module is no module that can be imported" in ended.stderr
@@ -79,7 +79,6 @@ async def unguarded() -> None: ...
 async def broken(rows: "Nothing") -> None: ...
 
 odd = 1
-ENTITIES = ()
 """
 SERVED = """
 from litestar import Controller, Router, delete, get, post, route
@@ -106,7 +105,6 @@ class Shelves(Controller):
 @post(opt=OPEN)
 async def lend() -> None: ...
 
-ENTITIES = ()
 ROUTES = (low, both, Shelves, Router("/api/lent", route_handlers=[lend]))
 """
 ANOTHER_SECRET = "b7fK2-pL9_wQ4xR8tY1mN6vC3sD5gH0jZ"  # of a test

@@ -210,7 +210,6 @@ from tenantry import ORDINARY, PUBLIC, rules
 @get("/own", status_code=204, opt=rules(policy=PUBLIC, limit=ORDINARY))
 async def own() -> None: ...
 
-ENTITIES = ()
 ROUTES = (own,)
 """
 

@@ -95,7 +95,6 @@ from tenantry import ORDINARY, PUBLIC, rules
 async def collector() -> list[int]:
     return [int(gc.isenabled()), int(gc.get_freeze_count() > 100_000), *gc.get_threshold()]
 
-ENTITIES = ()
 ROUTES = (collector,)
 """
 

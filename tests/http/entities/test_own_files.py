@@ -139,6 +139,34 @@ def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
         load_registry((str(file),))
 
 
+ALONE = """
+from litestar import get
+from tenantry import ORDINARY, PUBLIC, entity, rules
+from tenantry.catalogue import Product
+
+@get("/own", opt=rules(policy=PUBLIC, limit=ORDINARY))
+async def own() -> str:
+    return Product.__name__
+
+ROUTES = (own,)
+"""
+
+
+async def test_a_file_has_routes_alone(tmp_path: Path) -> None:
+    file = tmp_path / "alone.py"
+    file.write_text(ALONE)
+    app = await opened(str(file))
+    assert (await app.call("GET", "/own")).text == "Product"
+    await app.client.aclose()
+
+
+def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_path: Path) -> None:
+    file = tmp_path / "unlisted.py"
+    file.write_text(f'{ALONE}\n@entity("books")\nclass Book(Product):\n    pages: int\n\nENTITES = (Book,)\n')
+    with pytest.raises(EntitiesError, match=r"unlisted.py declares Book and has no ENTITIES: name them there"):
+        load_registry((str(file),))
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [
