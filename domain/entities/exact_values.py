@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from math import isfinite
 from typing import Any
 from uuid import UUID
@@ -167,20 +168,37 @@ def as_column(field: FieldModel, value: object) -> object:
 def made_of_json(model: EntityModel, row: bytes | Raw) -> Struct:
     """The entity's struct of a stored row; a value that the declaration no longer allows stays as it is stored."""
     try:
-        made: Struct = msgspec.json.decode(row, type=model.struct)
+        return _made(model, msgspec.json.decode(row, type=_row_form(model)))
     except msgspec.ValidationError:
         members = msgspec.json.decode(row, type=dict[str, Raw])
         return model.made_of({field.name: _read(field, members[field.wire]) for field in model.declared})
-    return made
 
 
 def all_made_of_json(model: EntityModel, rows: bytes | Raw) -> Sequence[Struct]:
     """The structs of a JSON array of stored rows."""
     try:
-        made: list[Struct] = msgspec.json.decode(rows, type=list[model.struct])  # type: ignore[name-defined]
+        read: list[Struct] = msgspec.json.decode(rows, type=list[_row_form(model)])  # type: ignore[misc]
     except msgspec.ValidationError:
         return [made_of_json(model, row) for row in msgspec.json.decode(rows, type=list[Raw])]
-    return made
+    return [_made(model, row) for row in read]
+
+
+@lru_cache(maxsize=1024)
+def _row_form(model: EntityModel) -> type[Struct]:
+    """The entity's own struct where msgspec reads it, else one of the same fields.
+
+    It refuses bounds over a type with null, as of ``Annotated[str | None, Meta(max_length=3)]``, which fields may have.
+    """
+    try:
+        msgspec.json.Decoder(model.struct)
+    except TypeError:
+        wires = {field.name: field.wire for field in model.declared}
+        return msgspec.defstruct(model.name, [(field.name, field.type) for field in model.declared], rename=wires)
+    return model.struct
+
+
+def _made(model: EntityModel, read: Struct) -> Struct:
+    return read if isinstance(read, model.struct) else model.made_of(msgspec.structs.asdict(read))
 
 
 def _read(field: FieldModel, value: Raw) -> object:

@@ -6,9 +6,9 @@ from typing import Annotated
 from uuid import UUID
 
 import pytest
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from domain.entities.exact_values import as_column
+from domain.entities.exact_values import all_made_of_json, as_column, made_of_json
 from domain.entities.forms import read_changes, read_new
 from domain.entities.markers import big, entity
 from domain.entities.query.values import NotAValue, read_value
@@ -123,3 +123,24 @@ def test_a_moment_beyond_the_calendar_is_told_beside_other_errors() -> None:
         with pytest.raises(ValidationError) as caught:
             read_new(THINGS, {"whole": "x", "at": moment})
         assert [error.field for error in caught.value.fields] == fields
+
+
+@entity("remarks")
+class Remark(Struct, rename="camel", kw_only=True):
+    note_text: Annotated[str | None, Meta(max_length=3)] = None
+    stars: Annotated[int | None, Meta(ge=1)] = None
+
+
+def test_rows_of_fields_with_bounds_and_null_inside_of_annotated_are_read() -> None:
+    """msgspec does not take such a struct itself."""
+    model = build_registry([Remark])["remarks"]
+    stored = b'{"id": "%s", "noteText": "abc", "stars": null, "version": 1}' % ROW.encode()
+    narrowed = b'{"noteText": "too long by now", "stars": 0}'
+
+    assert made_of_json(model, stored) == Remark(note_text="abc")
+    assert made_of_json(model, narrowed) == Remark(note_text="too long by now", stars=0)
+    assert all_made_of_json(model, b"[%s, %s]" % (stored, narrowed)) == [
+        Remark(note_text="abc"),
+        Remark(note_text="too long by now", stars=0),
+    ]
+    assert all_made_of_json(model, b"[%s]" % stored) == [Remark(note_text="abc")]
