@@ -1,6 +1,7 @@
 """Rules of a handler as they follow from its ``opt``, its name and its signature."""
 
 import re
+from collections.abc import Mapping
 
 from litestar.constants import OPENAPI_JSON_HANDLER_NAME
 from litestar.enums import ParamType
@@ -49,6 +50,7 @@ def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
         "is_write": "GET" not in handler.http_methods,
         "query": _query_names(handler, route) if judges_query else None,
         "is_cached": handler.cache is not False,
+        "named": _names_of_arguments(handler, route),
     }
     stated = {name: opt[name] for name in RuleOptions.__annotations__ if name in opt}
     return Rules(**stated | derived)
@@ -77,3 +79,10 @@ def _query_names(handler: HTTPRouteHandler, route: HTTPRoute) -> frozenset[str] 
         return None
     # among them are dependencies that nobody provides, whose values are not for a client to give
     return frozenset(name.field_alias for name in taken.expected_query_params if name.param_type == ParamType.QUERY)
+
+
+def _names_of_arguments(handler: HTTPRouteHandler, route: HTTPRoute) -> Mapping[str, str]:
+    """Names that clients send, by the arguments of Python that are called otherwise: Litestar's errors name these."""
+    taken = next(taken for own, taken in route.route_handler_map.values() if own is handler)
+    parameters = (*taken.expected_query_params, *taken.expected_header_params, *taken.expected_cookie_params)
+    return {name.field_name: name.field_alias for name in parameters if name.field_name != name.field_alias}

@@ -7,7 +7,7 @@ import pytest
 from litestar import Request, get
 from litestar.di import NamedDependency, Provide
 from litestar.exceptions import HTTPException
-from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
 from litestar.routes import HTTPRoute
 
 from adapters.http.app import HttpSettings, build_app
@@ -74,6 +74,7 @@ async def without_pages() -> int:
         ("/own/raw?a=1", 200, {"a": "1"}),
         ("/own/paged?pageSize=3", 200, 3),
         ("/own/paged?size=3", 400, "size"),
+        ("/own/paged?pageSize=x", 400, "pageSize"),
         ("/own/whole?pageSize=3", 400, "pageSize"),
     ],
 )
@@ -86,6 +87,26 @@ async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
     body = answer.json()
     told = body["error"]["details"][0]["field"] if answer.status_code == 400 else body
     assert (answer.status_code, told) == (status, said)
+
+
+@get("/own/named", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def named(
+    older_than: Annotated[int, QueryParameter(name="olderThan", ge=0)] = 0,
+    shelf: Annotated[int, HeaderParameter(name="X-Shelf")] = 0,
+) -> int:
+    return older_than + shelf
+
+
+@pytest.mark.parametrize(
+    ("query", "shelf", "told"),
+    [("olderThan=x", "1", "olderThan"), ("olderThan=-1", "1", "olderThan"), ("", "x", "X-Shelf")],
+)
+async def test_an_error_names_a_parameter_as_the_client_does(app: TestApp, query: str, shelf: str, told: str) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}", "X-Shelf": shelf}
+    async with client_of(hosting(app, named)) as client:
+        answer = await client.get(f"/own/named?{query}", headers=token)
+    assert answer.status_code == 400
+    assert [wrong["field"] for wrong in answer.json()["error"]["details"]] == [told]
 
 
 @get("/own/dates/{year:int}", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))

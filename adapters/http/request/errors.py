@@ -194,7 +194,9 @@ def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error
     if any(place["message"] == "'data'" for place in wrong):
         return _missing_body(request)  # Litestar's words for an empty body; StrictRequest judges every other
     if wrong:
-        return ValidationError(fields=[FieldError(place.get("key", ""), place["message"]) for place in wrong])
+        named = request.route_handler.opt[RULES].named
+        fields = [(place.get("key", ""), place["message"]) for place in wrong]
+        return ValidationError(fields=[FieldError(named.get(key, key), message) for key, message in fields])
     return _raised(error)
 
 

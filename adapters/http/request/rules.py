@@ -1,7 +1,7 @@
 """Rules of a handler, said in its ``opt``: who may call it, how often, and what it takes."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict, Unpack
 
 from litestar.connection import ASGIConnection
@@ -198,6 +198,7 @@ class Rules:
 
     ``query`` names the query parameters taken, None where the pipeline judges none of them. ``allow`` is what an
     automatic OPTIONS handler answers with, empty for every other. ``is_cached``: Litestar stores the responses.
+    ``named`` has the names that clients send, by the arguments that have another name.
     """
 
     policy: Policy
@@ -215,6 +216,7 @@ class Rules:
     form: Mapping[str, object] | None = None
     allow: str = ""
     is_cached: bool = False
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_private(self) -> bool:
