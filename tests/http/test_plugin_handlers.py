@@ -4,10 +4,12 @@ from datetime import date
 from typing import Annotated, Any, cast
 
 import pytest
-from litestar import Request, get
+from litestar import Request, get, post
+from litestar.datastructures import UploadFile
 from litestar.di import NamedDependency, Provide
+from litestar.enums import RequestEncodingType
 from litestar.exceptions import HTTPException
-from litestar.params import FromPath, FromQuery, HeaderParameter, QueryParameter
+from litestar.params import Body, FromPath, FromQuery, HeaderParameter, QueryParameter
 from litestar.routes import HTTPRoute
 
 from adapters.http.app import HttpSettings, build_app
@@ -191,3 +193,34 @@ async def test_exceptions_of_litestar_are_answered_by_their_status(
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], error["message"]) == (status, code, f"said by the handler: {raised}")
     assert answer.headers.get("retry-after") == ("7" if raised == 429 else None)
+
+
+Uploaded = Annotated[UploadFile, Body(media_type=RequestEncodingType.MULTI_PART)]
+SeveralUploaded = Annotated[list[UploadFile], Body(media_type=RequestEncodingType.MULTI_PART)]
+
+
+@post("/own/one", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def one_file(data: Uploaded) -> str:
+    return (await data.read()).decode()
+
+
+@post("/own/several", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def several_files(data: SeveralUploaded) -> str:
+    return "".join([(await file.read()).decode() for file in data])
+
+
+@pytest.mark.parametrize("path", ["/own/one", "/own/several"])
+async def test_a_form_without_the_file_of_an_own_handler_is_told(app: TestApp, path: str) -> None:
+    token = {"Authorization": f"Bearer {app.tokens['acme']}"}
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    async with client_of(hosting(app, one_file, several_files)) as client:
+        taken = await client.post(path, files={"any": ("a.txt", b"held")}, headers=token)
+        refused = [
+            await client.post(path, files={"any": (None, "text")}, headers=token),
+            await client.post(path, content=b"--x--\r\n", headers={**token, **kind}),
+            await client.post(path, headers=token),
+        ]
+    assert (taken.status_code, taken.text) == (201, "held")
+    assert [answer.status_code for answer in refused] == [400, 400, 400]
+    missing = [{"field": "data", "message": "is required"}]
+    assert [answer.json()["error"]["details"] for answer in refused] == [missing] * 3

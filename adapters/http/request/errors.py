@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Iterator
 from secrets import token_hex
+from traceback import walk_tb
 from typing import Any
 
 import msgspec
@@ -179,6 +180,8 @@ def _as_error(request: Request[Any, Any, Any], error: Exception, operation: str,
         return _of_litestar(request, error)
     if isinstance(error, ClientGone):
         return BadRequest("The body ended before its time, or its chunks do not have the form of RFC 9112.")
+    if _is_of_a_form_without_files(error):
+        return _without_files()
     log.error("request failed", extra={"operation": operation, "request_id": request_id}, exc_info=error)
     return InternalError()
 
@@ -193,11 +196,28 @@ def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error
         return NotFound()
     if any(place["message"] == "'data'" for place in wrong):
         return _missing_body(request)  # Litestar's words for an empty body; StrictRequest judges every other
-    if wrong:
-        named = request.route_handler.opt[RULES].named
-        fields = [(place.get("key", ""), place["message"]) for place in wrong]
-        return ValidationError(fields=[FieldError(named.get(key, key), message) for key, message in fields])
-    return _raised(error)
+    return _of_values(request, wrong) if wrong else _raised(error)
+
+
+def _of_values(request: Request[Any, Any, Any], wrong: list[dict[str, str]]) -> Error:
+    is_form = request.content_type[0] in {"", "multipart/form-data"}
+    if is_form and any(place["message"].startswith("Unsupported type: ") for place in wrong):
+        return _without_files()  # Litestar's words for a value, or a whole form, in the place of an UploadFile
+    named = request.route_handler.opt[RULES].named
+    fields = [(place.get("key", ""), place["message"]) for place in wrong]
+    return ValidationError(fields=[FieldError(named.get(key, key), message) for key, message in fields])
+
+
+def _without_files() -> Error:
+    return ValidationError.on("data", "is required")
+
+
+def _is_of_a_form_without_files(error: Exception) -> bool:
+    """Whether Litestar failed to take the first file of a form, which it expects to be there."""
+    raised = error.__cause__ if isinstance(error.__cause__, StopIteration) else error
+    if not isinstance(raised, StopIteration | IndexError):
+        return False
+    return any(frame.f_code.co_name == "_extract_multipart" for frame, _ in walk_tb(raised.__traceback__))
 
 
 def _raised(error: HTTPException) -> Error:
