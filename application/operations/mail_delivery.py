@@ -228,12 +228,13 @@ class OutboxRelay:
             return
         until = now + pause(due.tries)
         known = error if not isinstance(error, MailServerUnavailable) else None
-        log.warning("A %s mail waits until %s: %s", due.mail.kind, until, error, exc_info=known)
+        told = until.isoformat(timespec="seconds")
+        log.warning("Mail %s (%s) waits until %s: %s", due.mail.id, due.mail.kind, told, error, exc_info=known)
         async with self.database.autocommit(EveryTenant()) as tx:
             await tx.outbox.put_off(due.mail.id, until)
 
     async def _give_up(self, due: Due, why: Exception) -> None:
-        log.error("A %s mail (%s) is given up: %s", due.mail.kind, due.mail.id, why)
+        log.error("Mail %s (%s) is given up: %s", due.mail.id, due.mail.kind, why)
         async with self.database.autocommit(EveryTenant()) as tx:
             # PostgreSQL cannot store NUL, which a server's answer may contain.
             await tx.outbox.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])

@@ -226,6 +226,17 @@ def test_pauses_grow_to_an_hour() -> None:
     assert pauses[-1] == timedelta(hours=1)
 
 
+async def test_the_log_names_a_mail_that_waits_and_until_when(
+    database: WholeDatabase, clock: MovableClock, mailer: MemoryMailer, caplog: pytest.LogCaptureFixture
+) -> None:
+    mail = await put_in(database, "email-changed")
+    mailer.closed = True
+    await relay_of(database, mailer, clock).deliver()
+    (record,) = caplog.records
+    until = (NOW + pause(1)).isoformat(timespec="seconds")
+    assert record.getMessage().startswith(f"Mail {mail.id} (email-changed) waits until {until}: ")
+
+
 async def test_after_days_without_luck_a_mail_is_given_up(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
