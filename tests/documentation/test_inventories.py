@@ -26,6 +26,14 @@ NETWORKS = {"asyncpg", "redis", "aiosmtplib", "httpx", "httpx2", "granian", "smt
 """Packages whose import makes a file one of the inventory's. ``hashlib`` also names files and shapes: it is no sign."""
 
 
+WITHOUT_TOKENS = {
+    *(f"console.{name}" for name in ("page", "file", "sign-out")),
+    *(f"account.{name}" for name in ("asset", "confirm", "invitation", "login", "register", "reset", "security")),
+    "account.social-start",
+}
+"""Operations outside the document that give no token: pages, files, and the ways to a provider and out."""
+
+
 def importing(packages: set[str]) -> Iterator[str]:
     for folder in LAYERS:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -81,11 +89,7 @@ def test_every_operation_that_answers_a_token_is_a_way_in() -> None:
     names = {handler.opt[RULES].operation for route in app.routes for handler in handlers_of(route)}
     by_id = {"".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", name)).lower(): name for name in names}
     answering = {by_id[operation.lower()] for operation in token_operations(app.openapi_schema.to_schema())}
-    beside_the_document = {name for name in names if name.startswith("console.")} - {
-        "console.page",
-        "console.file",
-        "console.sign-out",
-    }
+    beside_the_document = {name for name in names if name.startswith(("console.", "account."))} - WITHOUT_TOKENS
     assert answering | beside_the_document == listed, "docs/ways-in.md has to name each, with what guards it"
 
 
