@@ -12,6 +12,7 @@ from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
 from adapters.http.clashes import ServedTwice
+from adapters.http.docs.schemas import UnreadableType
 from adapters.http.entities.own_routes import methods_and_paths, own_router
 from adapters.http.handler_rules import NoPolicy
 from adapters.http.use_cases import UseCases
@@ -292,7 +293,7 @@ def routes_checked() -> Iterator[None]:
         yield
     except ServedTwice as error:
         raise EntitiesError(error.mistakes) from None
-    except (NoPolicy, ImproperlyConfiguredException) as error:
+    except (NoPolicy, UnreadableType, ImproperlyConfiguredException) as error:
         raise EntitiesError([_named_by_file(str(error))]) from None
     except EntitiesError:
         raise

@@ -68,6 +68,10 @@ _TENANT = {"type": "string", "format": "uuid", "description": "Only with `X-Tena
 _HAS_MORE = {"type": "boolean", "description": "Only with `include`: whether there are more than these."}
 
 
+class UnreadableType(Exception):
+    """A body or an answer of a handler whose type msgspec does not accept: the application does not start."""
+
+
 @dataclass
 class ExactSchema(Schema):
     """A JSON schema that goes into the document as it is."""
@@ -93,9 +97,17 @@ class ExactSchemas(OpenAPISchemaPlugin):
         signature = handler.parsed_fn_signature
         data = signature.parameters.get("data")
         specs = [spec.data_container for spec in (handler.responses or {}).values()]
-        for kind in (signature.return_type.annotation, *specs):
-            self._answers |= dict.fromkeys(part for part in _payloads(kind) if part not in self._rows)
-        self._forms |= dict.fromkeys(_payloads(data.annotation) if data else ())
+        answers = [
+            part
+            for kind in (signature.return_type.annotation, *specs)
+            for part in _payloads(kind)
+            if part not in self._rows
+        ]
+        forms = list(_payloads(data.annotation) if data else ())
+        for kind in (*answers, *forms, *_bare_structs(signature.return_type.annotation)):
+            _ensure_readable(handler, kind)
+        self._answers |= dict.fromkeys(answers)
+        self._forms |= dict.fromkeys(forms)
 
     def is_row(self, handler: HTTPRouteHandler) -> bool:
         """Whether a handler of a user's own answers with a single row that brings its version."""
@@ -148,6 +160,27 @@ def _payloads(kind: Any) -> Iterator[Any]:
     else:
         for part in get_args(kind):
             yield from _payloads(part)
+
+
+def _ensure_readable(handler: HTTPRouteHandler, kind: Any) -> None:
+    """Raises UnreadableType, where each request would be a 500, and the document: msgspec looks at a type late."""
+    try:
+        msgspec.json.Decoder(kind)
+    except TypeError as error:
+        remedy = (
+            ": bounds stand inside of `| None`, as in Annotated[str, Meta(…)] | None" if "None" in str(error) else ""
+        )
+        name = kind.__name__ if isinstance(kind, type) else kind
+        raise UnreadableType(f"{handler} takes or answers {name}: {error}{remedy}") from None
+
+
+def _bare_structs(kind: Any) -> Iterator[type[Struct]]:
+    """Structs outside of envelopes: there that of an entity is no row, but what it declares."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        yield kind
+    elif get_origin(kind) not in _ENVELOPES:
+        for part in get_args(kind):
+            yield from _bare_structs(part)
 
 
 def _references(schema: Json | list[Json]) -> list[str]:

@@ -116,7 +116,14 @@ from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath
 from litestar.types import Receive, Scope, Send
 from uuid import UUID
-from tenantry import ORDINARY, PUBLIC, rules
+from litestar.params import JSONBody
+from litestar import Response
+from msgspec import Meta, Struct
+from tenantry import ORDINARY, PUBLIC, DataResponse, EntityData, entity, rules
+from typing import Annotated
+
+class Form(Struct):
+    note: Annotated[str | None, Meta(max_length=5)] = None
 
 RULES = rules(policy=PUBLIC, limit=ORDINARY)
 ENTITIES = ()
@@ -204,6 +211,15 @@ def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_p
             "own is a WebSocket or ASGI handler, for which no policy is judged",
         ),
         ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
+        (
+            "@post('/own', opt=RULES)\nasync def own(data: JSONBody[Form]) -> None: ...",
+            r"wrong.py: ROUTES: own takes or answers Form: .*, as in Annotated\[str, Meta\(…\)\] \| None",
+        ),
+        ("@get('/own', opt=RULES)\nasync def own() -> Response[list[Form]]: ...", r"own takes or answers Form: "),
+        (
+            "@get('/own', opt=RULES)\nasync def own() -> EntityData[list[Form]]: ...",
+            r"own takes or answers list\S+Form\]: ",
+        ),
         ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
     ],
 )
