@@ -1,5 +1,6 @@
 """Use cases on adapters, and the application on those."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -286,6 +287,14 @@ def ensure_routes_served(services: Services, settings: Settings) -> list[str]:
         return methods_and_paths(own_router(services, routes))
 
 
+_UNPROVIDED = re.compile(r"Explicit dependency '(\w+)' for '(.+)' has no default value, or provided dependency\.")
+"""Litestar's words for an argument of a name that nothing has."""
+_PROVIDED = (
+    r"\2 takes \1, which nothing is called: the rows of an entity are called by its plural with underscores, such as"
+    " order_lines; the other names are caller, client, database and session."
+)
+
+
 @contextmanager
 def routes_checked() -> Iterator[None]:
     """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
@@ -293,7 +302,9 @@ def routes_checked() -> Iterator[None]:
         yield
     except ServedTwice as error:
         raise EntitiesError(error.mistakes) from None
-    except (NoPolicy, UnreadableType, ImproperlyConfiguredException) as error:
+    except ImproperlyConfiguredException as error:
+        raise EntitiesError([f"ROUTES: {_UNPROVIDED.sub(_PROVIDED, error.detail)}"]) from None
+    except (NoPolicy, UnreadableType) as error:
         raise EntitiesError([_named_by_file(str(error))]) from None
     except EntitiesError:
         raise

@@ -221,6 +221,10 @@ def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_p
             r"own takes or answers list\S+Form\]: ",
         ),
         ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
+        (
+            "@get('/own', opt=RULES)\nasync def own(goods: NamedDependency[str]) -> str: ...",
+            "- ROUTES: own takes goods, which nothing is called: the rows of an entity are called by its plural",
+        ),
     ],
 )
 def test_a_route_that_cannot_be_served_is_told(tmp_path: Path, code: str, said: str) -> None:
