@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from litestar import Response
 from litestar.connection import Request
-from litestar.exceptions import HTTPException
+from litestar.exceptions import HTTPException, LitestarException
 from msgspec import UNSET, Struct, UnsetType
 
 from adapters.http.request.body import ClientGone, TooSlow, ensure_json, too_large
@@ -184,6 +184,14 @@ def _as_error(request: Request[Any, Any, Any], error: Exception, operation: str,
         return _without_files()
     log.error("request failed", extra={"operation": operation, "request_id": request_id}, exc_info=error)
     return InternalError()
+
+
+def log_late(error: Exception, operation: str, request_id: str) -> None:
+    """Logs what failed when the status had been sent: in a stream, or in a background task after the whole answer."""
+    # Litestar raises one of its own from it, and servers log that one alone
+    cause = error.__cause__ if isinstance(error, LitestarException) and error.__cause__ else error
+    told = {"operation": operation, "request_id": request_id}
+    log.error("request failed after its answer began", extra=told, exc_info=cause)
 
 
 def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error:

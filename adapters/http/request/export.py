@@ -1,7 +1,6 @@
 """Responses in pieces, sent at the client's pace, and other work that ends with the client who asked for it."""
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPScope, Receive, Scope, Send
 
 from adapters.http.request.body import ClientGone
-from domain.scope import Client
 
 T = TypeVar("T")
 
@@ -22,8 +20,6 @@ PATIENCE = 60.0
 """Seconds that a client may be behind; its rows stand on a connection to the database."""
 SLOWEST = 16 * 1024
 """Bytes a second that a client takes at least, on average."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -72,25 +68,16 @@ async def _send(
     pieces: AsyncGenerator[bytes, None], response: ASGIStreamingResponse, pace: Pace, recipient: tuple[HTTPScope, Send]
 ) -> None:
     scope, send = recipient
-    client: Client | None = scope["state"].get("client")  # None outside the pipeline
     now = asyncio.get_running_loop().time
     piece = b"" if scope["method"] == "HEAD" else await anext(pieces, b"")
     await response.start_response(send)
-    try:
-        while piece:
-            begun = now()
-            async with asyncio.timeout(pace.left):
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            pace.waited(now() - begun, len(piece))
-            piece = await anext(pieces, b"")
-    except Exception as error:
-        # without the last chunk no client takes the part that it has for the whole
-        log.exception(
-            "answer broken off",
-            extra={"path": scope["path"], "request_id": client and client.request_id},
-            exc_info=error,
-        )
-        raise
+    # an error ends the answer without the last chunk: no client takes the part that it has for the whole
+    while piece:
+        begun = now()
+        async with asyncio.timeout(pace.left):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        pace.waited(now() - begun, len(piece))
+        piece = await anext(pieces, b"")
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 

@@ -16,7 +16,7 @@ from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 from adapters.http.request.bearer import bearer_key, bearer_token, repeated_header
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
 from adapters.http.request.client_address import Network, read_client
-from adapters.http.request.errors import ErrorResponse, as_error, timed_out
+from adapters.http.request.errors import ErrorResponse, as_error, log_late, timed_out
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.outgoing import Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
@@ -95,6 +95,7 @@ class Pipeline(ASGIMiddleware):
             # The status was sent before the answer broke off: the line of the log tells what became of it.
             if not isinstance(error, ClientGone):
                 http["state"].setdefault("refusal", InternalError.code)
+                log_late(error, rules.operation, http["state"]["client"].request_id)
             raise
         finally:
             if outgoing.status:  # nothing was answered to a client that left before
