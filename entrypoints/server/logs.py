@@ -31,8 +31,9 @@ def plain_lines() -> logging.Formatter:
 
 def _formatter(rendering: Sequence[Processor]) -> logging.Formatter:
     known: list[Processor] = [_from_record, ExtraAdder()]
+    # an error's traceback is told by ``rendering``: kept in the record, the standard library would add it once more
     return ProcessorFormatter(
-        foreign_pre_chain=known, processors=[ProcessorFormatter.remove_processors_meta, *rendering], keep_exc_info=True
+        foreign_pre_chain=known, processors=[ProcessorFormatter.remove_processors_meta, *rendering]
     )
 
 
