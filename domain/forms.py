@@ -110,7 +110,7 @@ def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError
         if errors := list(islice(_errors_within(name, kind, value), MOST_WITHIN)):
             return errors
         sentence, _, path = str(error).partition(" - at `$")
-        message = _choice_error(kind) if sentence.startswith("Invalid enum value") else _plain(sentence)
+        message = _choice_error(kind) if sentence.startswith("Invalid enum value") else in_json_words(sentence)
         return [FieldError(name + path.rstrip("`"), message)]
     return []
 
@@ -149,7 +149,8 @@ def _choice_error(kind: object) -> str:
     return next((error for part in get_args(kind) if (error := _choice_error(part))), "")
 
 
-def _plain(sentence: str) -> str:
+def in_json_words(sentence: str) -> str:
+    """A sentence of msgspec without Python's types, as "expected a whole number, got text"."""
     # Patterns were given ``\Z`` for ``$`` (registry.py): the message shows them as they were declared.
     text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z", "$"))
     return text[:1].lower() + text[1:]

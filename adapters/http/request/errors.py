@@ -36,6 +36,7 @@ from domain.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
+from domain.forms import in_json_words
 from domain.scope import Client
 
 STATUS = {
@@ -212,7 +213,7 @@ def _of_values(request: Request[Any, Any, Any], wrong: list[dict[str, str]]) -> 
     if is_form and any(place["message"].startswith("Unsupported type: ") for place in wrong):
         return _without_files()  # Litestar's words for a value, or a whole form, in the place of an UploadFile
     named = request.route_handler.opt[RULES].named
-    fields = [(place.get("key", ""), place["message"]) for place in wrong]
+    fields = [(place.get("key", ""), in_json_words(place["message"])) for place in wrong]
     return ValidationError(fields=[FieldError(named.get(key, key), message) for key, message in fields])
 
 
