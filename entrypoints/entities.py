@@ -108,9 +108,18 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def migration_folders(names: Sequence[str]) -> list[Path]:
-    """A folder ``migrations`` beside each file that is not of this package, in the order of ENTITIES."""
-    files = [Path(file) for name in names if (file := _module(name).__file__) and not _is_own(name)]
-    return list(dict.fromkeys(file.resolve().parent / "migrations" for file in files))
+    """A folder ``migrations`` beside each file that is not of this package, in the order of the setting.
+
+    New migrations go into the last: folders of files that have routes alone stand before those of entities.
+    """
+    modules = [module for name in names if not _is_own(name) and (module := _module(name)).__file__]
+    of_entities = dict.fromkeys(_folder_beside(module) for module in modules if hasattr(module, "ENTITIES"))
+    others = dict.fromkeys(folder for module in modules if (folder := _folder_beside(module)) not in of_entities)
+    return [*others, *of_entities]
+
+
+def _folder_beside(module: ModuleType) -> Path:
+    return Path(module.__file__ or "").resolve().parent / "migrations"
 
 
 def _is_own(name: str) -> bool:

@@ -7,7 +7,7 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from entrypoints.entities import EntitiesError, load_registry, load_routes
+from entrypoints.entities import EntitiesError, load_registry, load_routes, migration_folders
 from entrypoints.plugin import Service
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing import MEMORY
@@ -165,6 +165,16 @@ async def test_a_file_has_routes_alone(tmp_path: Path) -> None:
     app = await opened(str(file))
     assert (await app.call("GET", "/own")).text == "Product"
     await app.client.aclose()
+
+
+def test_migrations_are_written_beside_files_that_may_have_entities(tmp_path: Path) -> None:
+    names = [str(tmp_path / name) for name in ("first/books.py", "second/loans.py", "first/lending.py", "third/own.py")]
+    for name in names:
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text("ENTITIES = ()" if name.endswith(("books.py", "loans.py")) else ALONE)
+    folders = migration_folders(["tenantry.catalogue", *names])
+    assert [folder.parent.name for folder in folders] == ["third", "first", "second"]
+    assert [folder.parent.name for folder in migration_folders(["tenantry.catalogue", names[3]])] == ["third"]
 
 
 def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_path: Path) -> None:
