@@ -23,10 +23,10 @@ from adapters.postgres.migrations.pending import (
     applied_versions,
     ensure_consistent,
     file_before,
-    followed,
     heads_of,
     newest_of,
     numbers_of,
+    parents,
     pending,
     revision_of,
 )
@@ -175,7 +175,7 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
     ) or next(([first] for _, first in lines if revision_of(first) in applied), [])
     if not done:
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
-    before = followed(done[0].read_text("utf-8"))
+    before = parents(done[0].read_text("utf-8"))
     # a step back from a file that joins two lines would be one of two: it goes to the end of both
     target = before[0] if len(before) > 1 else f"-{len(done)}"
 
@@ -215,15 +215,17 @@ def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) 
     folder = folders[-1]
     before = heads_of([folder])
     # Our migrations are numbered, those of users have the time. Users' are a line of their own, which starts at the
-    # last of ours: later ones of ours do not come between them.
+    # last of ours: later ones of ours do not come between them. Those of other folders that are there come before, for
+    # a new table may refer to theirs.
     now = 0 if folder == VERSIONS else int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
     number = max(now, *(taken + 1 for taken in (0, *numbers_of(folder))))
     head: Any = before or "base"  # Alembic takes several, which advanced-alchemy passes on
+    first: Any = [*([] if before else heads_of([VERSIONS])), *heads_of(folders[1:-1])]
     return commands.revision(
         " ".join(message.split()),
         autogenerate=True,
         rev_id=f"{number:04}",
         version_path=str(folder),
         head=head,
-        depends_on=None if before else heads_of([VERSIONS])[0],
+        depends_on=first or None,
     )

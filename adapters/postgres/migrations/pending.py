@@ -18,6 +18,7 @@ VERSIONS = Path(__file__).parent / "versions"
 _REVISION = re.compile(r"^revision = ['\"](\w+)['\"]", re.MULTILINE)
 _OWN = re.compile(r"[0-9]{4}")
 _FOLLOWS = re.compile(r"^(?:down_revision|depends_on) = (\([^)]*\)|.*)", re.MULTILINE)
+_PARENTS = re.compile(r"^down_revision = (\([^)]*\)|.*)", re.MULTILINE)
 _NAMED = re.compile(r"['\"](\w+)['\"]")
 _NUMBER = re.compile(r"^[0-9]+")
 _VERSIONS = "SELECT version_num FROM alembic_version"
@@ -154,8 +155,13 @@ def revision_of(path: Path) -> str:
 
 
 def followed(text: str) -> list[str]:
-    """Revisions that a file follows: several where it joins lines."""
+    """Revisions that are applied before a file: those that it follows, and those of other folders that it needs."""
     return [name for names in _FOLLOWS.findall(text) for name in _NAMED.findall(names)]
+
+
+def parents(text: str) -> list[str]:
+    """Revisions of its own line that a file follows: two where it joins branches."""
+    return [name for names in _PARENTS.findall(text) for name in _NAMED.findall(names)]
 
 
 def newest_of(folder: Path) -> list[Path]:

@@ -2,12 +2,20 @@
 
 import re
 from pathlib import Path
+from typing import Annotated
+from uuid import UUID
 
 import pytest
+from msgspec import defstruct
 
 from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of, pending
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.catalogue import ENTITIES
+from domain.entities.declaration import entity, ref
+from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared
+from tests.conftest import NewDatabase
 
 TITLE: Fields = [("title", str)]
 SHELF: Fields = [("shelf", str | None, None)]
@@ -103,3 +111,23 @@ async def test_a_message_of_any_characters_makes_a_file_that_is_read(books: Book
     await books.apply(both)
     assert await downgrade(books.url, both, books.folders) == [written.path, written.after]
     assert await discard(books.url, books.folders) == [written.path, written.after]
+
+
+async def test_a_file_comes_after_those_of_other_folders_that_its_tables_refer_to(
+    books: Books, new_database: NewDatabase, tmp_path: Path
+) -> None:
+    """An entity of one folder may refer to one of another, whichever line Alembic would begin with."""
+    await books.migrate(declared(TITLE))
+    loan = entity("loans")(defstruct("Loan", [("book_id", Annotated[UUID, ref("books")])], kw_only=True))
+    both = build_registry([*ENTITIES, *BUILTIN_ENTITIES, declared(TITLE)["books"].struct, loan])
+    folders = [*books.folders, tmp_path / "loans" / "migrations"]
+    written = await write_migration(books.url, both, "loans", folders)
+    assert written is not None
+    await upgrade(books.url, both, folders)
+    fresh = await new_database()
+    await upgrade(fresh, both, folders)
+    for url in (books.url, fresh):
+        assert await pending(url, both, folders) == []
+    assert await downgrade(fresh, both, folders) == [written.path]
+    await upgrade(fresh, both, folders)
+    assert await pending(fresh, both, folders) == []
