@@ -11,7 +11,8 @@ from domain.identity.tokens import Session
 from domain.identity.users import AccountState
 
 # One text for three ways of asking: by the user's id ($1), the address's key ($2) or a session's id ($3); the other
-# two are null. coalesce() keeps it one lookup by primary key, whichever is given.
+# two are null. coalesce() keeps it one lookup by primary key, whichever is given. Roles are reached by way of the
+# memberships: the primary key of membership_roles begins with the tenant.
 ACCOUNT_STATE = """
 SELECT row_to_json(state) AS state, (
     SELECT row_to_json(o) FROM (
@@ -49,7 +50,8 @@ FROM (
         WHERE c.subject = ANY (ARRAY(
             SELECT unnest(ARRAY['user:' || u.id, 'grants:' || u.id])
             UNION ALL SELECT 'tenant:' || m.tenant_id FROM memberships m WHERE m.user_id = u.id
-            UNION ALL SELECT 'role:' || h.role_id FROM membership_roles h WHERE h.user_id = u.id
+            UNION ALL SELECT 'role:' || h.role_id FROM memberships m
+            JOIN membership_roles h ON h.tenant_id = m.tenant_id AND h.user_id = m.user_id WHERE m.user_id = u.id
             UNION ALL SELECT 'role:' || h.role_id FROM user_roles h WHERE h.user_id = u.id))
     ) AS token_versions, (
         SELECT row_to_json(o) FROM (

@@ -1,0 +1,73 @@
+"""Statements of identity read what they are asked for, however many members, roles and tenants there are beside it."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+import asyncpg
+import msgspec
+import pytest
+
+from adapters.postgres.identity.account_states import ACCOUNT_STATE
+from adapters.postgres.schema.row_security import EVERY, ROLE
+from tests.conftest import NewDatabase
+
+LARGE = UUID("00000000-0000-7000-8000-000000000101")
+SOMEBODY = UUID("01920000-0000-7000-8000-000000000001")
+MEMBERS, ROLES = 4_000, 400
+
+# each member holds three of the tenant's roles; five hundred other tenants have one member with one role each
+FILL = f"""
+INSERT INTO tenants (id, name, identifier, is_active, created_at, settings)
+SELECT CASE n WHEN 0 THEN '{LARGE}'::uuid ELSE gen_random_uuid() END, 'Example', 'example-' || n, true, now(), '{{}}'
+FROM generate_series(0, 500) n;
+INSERT INTO roles (id, tenant_id, name, description, permissions)
+SELECT gen_random_uuid(), t.id, 'Role ' || n, '', '{{read:products}}'
+FROM tenants t, generate_series(1, CASE t.id WHEN '{LARGE}' THEN {ROLES} ELSE 1 END) n;
+INSERT INTO users (id, email, email_key, full_name, email_confirmed, is_active, created_at, updated_at)
+SELECT ('01920000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, email, email, 'Person', true, true, now(), now()
+FROM generate_series(1, {MEMBERS}) n, LATERAL (SELECT 'user' || n || '@example.com' AS email) made;
+INSERT INTO memberships (tenant_id, user_id, is_default, joined_at) SELECT '{LARGE}', id, true, now() FROM users;
+INSERT INTO memberships (tenant_id, user_id, is_default, joined_at)
+SELECT t.id, u.id, false, now() FROM (SELECT id, row_number() OVER () AS n FROM tenants WHERE id <> '{LARGE}') t
+JOIN (SELECT id, row_number() OVER () AS n FROM users) u USING (n);
+INSERT INTO membership_roles (tenant_id, user_id, role_id)
+SELECT '{LARGE}', u.id, r.id FROM (SELECT id, row_number() OVER () AS n FROM users) u
+JOIN (SELECT id, row_number() OVER () AS n FROM roles WHERE tenant_id = '{LARGE}') r
+    ON r.n IN (1 + u.n % {ROLES}, 1 + (u.n + 1) % {ROLES}, 1 + (u.n + 2) % {ROLES});
+INSERT INTO membership_roles (tenant_id, user_id, role_id)
+SELECT m.tenant_id, m.user_id, r.id FROM memberships m JOIN roles r ON r.tenant_id = m.tenant_id
+WHERE m.tenant_id <> '{LARGE}';
+INSERT INTO revocation_counts (subject, count) SELECT 'user:' || id, 1 FROM users"""
+FEW = 100
+"""Blocks of 8 kB: more than a look-up takes, and fewer than any of the large tables has."""
+
+
+@pytest.fixture(scope="module")
+async def crowded(new_database: NewDatabase) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """A connection of the service to a database with a large tenant."""
+    url = await new_database()
+    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": EVERY})
+    await owner.execute(FILL)
+    await owner.execute("VACUUM ANALYZE")
+    await owner.close()
+    settings = {"role": ROLE, "tenantry.scope": EVERY, "jit": "off", "plan_cache_mode": "force_generic_plan"}
+    connection = await asyncpg.connect(url, server_settings=settings)
+    yield connection
+    await connection.close()
+
+
+async def blocks_read(connection: "asyncpg.Connection[asyncpg.Record]", asked: str, values: str) -> int:
+    """Blocks that the statement takes by the plan that PostgreSQL remembers for all values."""
+    async with connection.transaction():
+        await connection.execute(f"PREPARE asked AS {asked}")
+        text = await connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked ({values})")
+        await connection.execute("DEALLOCATE asked")
+    (explained,) = msgspec.json.decode(text)
+    return int(explained["Plan"]["Shared Hit Blocks"] + explained["Plan"]["Shared Read Blocks"])
+
+
+async def test_the_state_of_an_account_takes_what_belongs_to_it(
+    crowded: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    assert await blocks_read(crowded, ACCOUNT_STATE, f"'{SOMEBODY}', NULL, NULL") < FEW
+    assert await blocks_read(crowded, ACCOUNT_STATE, "NULL, 'user7@example.com', NULL") < FEW
