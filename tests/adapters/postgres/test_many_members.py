@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
+from adapters.postgres.identity.roles import HOLDERS
 from adapters.postgres.schema.row_security import EVERY, ROLE
+from domain.scope import SYSTEM_TENANT_ID
 from tests.conftest import NewDatabase
 
 LARGE = UUID("00000000-0000-7000-8000-000000000101")
@@ -71,3 +73,11 @@ async def test_the_state_of_an_account_takes_what_belongs_to_it(
 ) -> None:
     assert await blocks_read(crowded, ACCOUNT_STATE, f"'{SOMEBODY}', NULL, NULL") < FEW
     assert await blocks_read(crowded, ACCOUNT_STATE, "NULL, 'user7@example.com', NULL") < FEW
+
+
+async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.Connection[asyncpg.Record]") -> None:
+    pages = await crowded.fetchval(
+        "SELECT sum(relpages) FROM pg_class WHERE relname IN ('membership_roles', 'pk_membership_roles')"
+    )
+    assert await blocks_read(crowded, HOLDERS, f"'{LARGE}', false") < 2 * pages
+    assert await blocks_read(crowded, HOLDERS, f"'{SYSTEM_TENANT_ID}', true") < FEW
