@@ -94,16 +94,13 @@ class JoinRequestAdministration:
         return JoinRequestPage(items=items, total_count=total, page=page, page_size=size, total_pages=pages)
 
     async def _given(self, read: DomainTransaction, tenant_id: UUID) -> "_Given":
-        visible = [found.role for found in await read.roles.visible(tenant_id)]
-        roles = {role.id: role for role in visible}
-        domains = await read.domains.all(tenant_id)
-        by_domain = {
-            listed.domain.domain: [roles[role_id] for role_id in listed.domain.role_ids if role_id in roles]
-            for listed in domains
-        }
+        domains = {listed.domain.domain: listed.domain.role_ids for listed in await read.domains.all(tenant_id)}
+        role_ids = [role_id for ids in domains.values() for role_id in ids]
+        shown = await read.join_requests.roles(tenant_id, role_ids, MEMBER)
+        roles = {role.id: role for role in shown}
+        by_domain = {name: [roles[role_id] for role_id in ids if role_id in roles] for name, ids in domains.items()}
         # as for who approves: a role of the tenant goes before one of the system of the same name
-        visible.sort(key=lambda role: role.is_system)
-        return _Given(by_domain, roles_named([MEMBER], visible))
+        return _Given(by_domain, roles_named([MEMBER], shown))
 
     @retry_on_conflict
     async def approve(self, caller: Caller, user_id: UUID, form: ApprovalForm, client: Client) -> AdmittedMember:

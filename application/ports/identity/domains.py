@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from application.ports.identity.invitations import InvitationTransaction
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
+from domain.identity.users import Role
 
 
 class DnsUnavailable(Exception):
@@ -98,6 +99,10 @@ class JoinRequests(Protocol):
 
     async def end(self, tenant_id: UUID, user_id: UUID, status: JoinStatus, at: datetime, by: UUID | None) -> bool:
         """Ends a pending request; of parallel calls one gets True."""
+        ...
+
+    async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID], name: str) -> list[Role]:
+        """Roles that approvals give: of these ids, or of the name; the tenant's first. Nothing is locked."""
         ...
 
 

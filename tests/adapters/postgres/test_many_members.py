@@ -1,16 +1,23 @@
 """Statements of identity read what they are asked for, however many members, roles and tenants there are beside it."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 import msgspec
 import pytest
 
+from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
 from adapters.postgres.identity.roles import HOLDERS
 from adapters.postgres.schema.row_security import EVERY, ROLE
-from domain.scope import SYSTEM_TENANT_ID
+from application.identity.joining.join_requests import JoinRequestAdministration
+from domain.identity.domains import JoinRequest
+from domain.identity.users import MEMBER
+from domain.scope import SYSTEM_TENANT_ID, EveryTenant
+from tests.adapters.postgres.test_statements_of_a_login import Counted
+from tests.builders import NOW, caller, role, tenant, user
 from tests.conftest import NewDatabase
 
 LARGE = UUID("00000000-0000-7000-8000-000000000101")
@@ -81,3 +88,19 @@ async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.
     )
     assert await blocks_read(crowded, HOLDERS, f"'{LARGE}', false") < 2 * pages
     assert await blocks_read(crowded, HOLDERS, f"'{SYSTEM_TENANT_ID}', true") < FEW
+
+
+async def test_a_page_of_join_requests_counts_no_holders_of_roles(postgres: PostgresDatabase) -> None:
+    database, home = Counted(postgres), tenant()
+    ada = user()
+    async with postgres.transaction(EveryTenant()) as tx:
+        await tx.tenants.add(home)
+        await tx.roles.add(role(None, name=MEMBER))
+        await tx.users.add(ada)
+        request = JoinRequest(tenant_id=home.id, user_id=ada.id, domain="acme.example", created_at=NOW)
+        assert await tx.join_requests.add(request)
+    unused: Any = None
+    administration = JoinRequestAdministration(database, unused, unused, unused, unused)
+    page = await administration.page(caller(tenant_id=home.id), [])
+    assert [item.roles for item in page.items] == [(MEMBER,)]
+    assert not [query for query in database.sent if query.startswith("SELECT role_id, count")], database.sent

@@ -217,6 +217,21 @@ async def test_requests_wait_in_order_and_one_end_counts(database: WholeDatabase
         assert (await tx.join_requests.page(home.id, 1, 9))[1] == 1
 
 
+async def test_roles_of_approvals_are_those_of_ids_and_of_a_name(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
+    home, other = homes
+    own, named, more = role(home.id, name="Editor"), role(home.id, name="Member"), role(home.id)
+    system, foreign = role(None, name="Member 2"), role(other.id, name="Member")
+    async with database.transaction(EveryTenant()) as tx:
+        for each in (own, named, more, system, foreign):
+            await tx.roles.add(each)
+    async with database.read_only(EveryTenant()) as read:
+        asked = [system.id, own.id, foreign.id, new_id()]
+        assert await read.join_requests.roles(home.id, asked, "Member") == [own, named, system]
+        assert await read.join_requests.roles(home.id, [], "nobody's") == []
+
+
 class InterruptedDns(MemoryDnsRecords):
     """Ends the first look-up, as the end of the process or of the database would."""
 

@@ -1,5 +1,6 @@
 """Domains of tenants, and requests to join."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,6 +11,7 @@ from adapters.memory.store import Access, Store
 from application.ports.identity.domains import DomainUsage, ListedDomain, ListedJoinRequest
 from domain.errors import Conflict
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
+from domain.identity.users import Role
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,11 @@ class MemoryJoinRequests:
                 return False
             store.join_requests[_key(stored)] = replace(stored, status=status, ended_at=at, ended_by=by)
             return True
+
+    async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID], name: str) -> list[Role]:
+        seen = [role for role in self.access.read().roles.values() if role.tenant_id in (None, tenant_id)]
+        found = [role for role in seen if role.id in role_ids or role.name == name]
+        return sorted(found, key=lambda role: (role.is_system, role.name))
 
 
 def _key(request: JoinRequest) -> tuple[UUID, UUID]:

@@ -1,5 +1,6 @@
 """Domains of tenants, and requests to join."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -11,6 +12,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
 from application.ports.identity.domains import DomainUsage, ListedDomain, ListedJoinRequest
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
+from domain.identity.users import Role
 
 TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: ask whoever runs this service")}
 
@@ -63,6 +65,11 @@ WHERE tenant_id = $1 AND user_id = $2 FOR UPDATE"""
 _END_REQUEST = """
 UPDATE join_requests SET status = $3, ended_at = $4, ended_by = $5
 WHERE tenant_id = $1 AND user_id = $2 AND status = 'pending' RETURNING true"""
+
+_ROLES = """
+SELECT id, tenant_id, name, description, permissions
+FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND (id = ANY ($2) OR name = $3)
+ORDER BY tenant_id IS NULL, name"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,10 @@ class PostgresJoinRequests:
 
     async def end(self, tenant_id: UUID, user_id: UUID, status: JoinStatus, at: datetime, by: UUID | None) -> bool:
         return bool(await self.connection.fetchval(_END_REQUEST, tenant_id, user_id, status, at, by))
+
+    async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID], name: str) -> list[Role]:
+        rows = await self.connection.fetch(_ROLES, tenant_id, list(role_ids), name)
+        return [Role(**{**row, "permissions": tuple(row["permissions"])}) for row in rows]
 
 
 def _domain(row: asyncpg.Record) -> TenantDomain:
