@@ -224,6 +224,18 @@ def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
         raise ValidationError.on(field, message)
 
 
+def ensure_fits_beside(role: Role, beside: Iterable[Sequence[Role]], field: str) -> None:
+    """Raises ValidationError as ``ensure_fits_token`` does, for the role together with each of these sets of others."""
+    alone: dict[UUID, int] = {}
+    for others in beside:
+        for each in (role, *others):
+            if each.id not in alone:
+                alone[each.id] = grants_bytes(each.permissions, (each,))
+        # Together they take no more than one by one, which is added up quickly: there may be a set for each member.
+        if sum(alone[each.id] for each in (role, *others)) > GRANTS_BYTES:
+            ensure_fits_token((role, *others), field)
+
+
 def _permissions(roles: Iterable[Role]) -> list[str]:
     return [name for role in roles for name in role.permissions]
 

@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from hashlib import sha256
 from typing import Annotated, Literal
 from uuid import UUID, uuid5
@@ -80,6 +81,7 @@ SHIPPED_ROLES = {SUPER_ADMIN: (ALL_PERMISSIONS,), ADMIN: (ALL_PERMISSIONS,), MEM
 """The system roles that the first start makes, with their permissions."""
 
 
+@cache
 def shipped_role_id(name: str) -> UUID:
     """Id of a shipped role, the same in every installation."""
     return uuid5(SYSTEM_TENANT_ID, name)

@@ -19,6 +19,7 @@ from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.forms import documented, text_errors
 from domain.identity.administration import (
     RoleRights,
+    ensure_fits_beside,
     ensure_fits_token,
     ensure_keeps_name,
     ensure_may_change_role,
@@ -142,12 +143,12 @@ class RoleAdministration:
             if role.name != before.name:
                 # Whoever gives roles by their name would give what stands behind it.
                 ensure_may_grant(caller, before.permissions)
-            # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
-            for others in await tx.roles.held_beside(role_id):
-                ensure_fits_token((role, *others), "permissions")
-            await tx.roles.save(role)
-            # Tokens carry name and permissions: a description makes nobody's token stale.
+            # Tokens carry name and permissions: a description makes nobody's token stale, or larger.
             is_carried = (role.name, role.permissions) != (before.name, before.permissions)
+            if is_carried:
+                # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
+                ensure_fits_beside(role, await tx.roles.held_beside(role_id), "permissions")
+            await tx.roles.save(role)
             if is_carried:
                 published.update(await tx.token_versions.bump([subject]))
             await record(tx, "role.changed", caller, role_id, client, self.clock.now())
