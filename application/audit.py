@@ -1,13 +1,12 @@
 """Lines of the audit trail, written in the transaction of the act that they tell of."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from application.ports.database import AuditTrail
 from domain.identity.users import AccountState
-from domain.scope import SYSTEM_TENANT_ID, AuditEvent, Caller, Client, event
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, event
 
 
 class AuditedTransaction(Protocol):
@@ -29,7 +28,7 @@ async def record_on_member(
 ) -> None:
     """Adds what the caller did to somebody's account, in each tenant that is told."""
     tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
-    await _add_to_all(tx, tenants, event(action, caller.user_id, state.user.id, client, now))
+    await tx.audit.add_to_each(tenants, event(action, caller.user_id, state.user.id, client, now))
 
 
 async def record_by_mail(
@@ -37,12 +36,7 @@ async def record_by_mail(
 ) -> None:
     """Adds what the owner of an address did by a mail's link: in each tenant of the account, else in ``system``."""
     tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
-    await _add_to_all(tx, tenants, event(action, state.user.id, state.user.id, client, now))
-
-
-async def _add_to_all(tx: AuditedTransaction, tenants: Iterable[UUID], line: AuditEvent) -> None:
-    for tenant_id in sorted(tenants):
-        await tx.audit.add(tenant_id, line)
+    await tx.audit.add_to_each(tenants, event(action, state.user.id, state.user.id, client, now))
 
 
 async def record_own(

@@ -1,5 +1,6 @@
 """The audit trail, stored as rows of the entity ``audit-events``."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -20,6 +21,11 @@ class MemoryAuditTrail:
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None:
         async with self.access.write() as store:
             note(store, tenant_id, self.ids.new(), event)
+
+    async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent) -> None:
+        async with self.access.write() as store:
+            for tenant_id in sorted(set(tenants)):
+                note(store, tenant_id, self.ids.new(), event)
 
 
 def note(store: Store, tenant_id: UUID, row_id: UUID, event: AuditEvent) -> None:

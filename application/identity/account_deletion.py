@@ -44,8 +44,7 @@ class AccountDeletion:
             await tx.token_versions.end(subjects, now)
             # Each tenant learns that its member is gone.
             tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
-            for tenant_id in sorted(tenants):
-                await tx.audit.add(tenant_id, event("account.deleted", user_id, user_id, client, now))
+            await tx.audit.add_to_each(tenants, event("account.deleted", user_id, user_id, client, now))
         await self.cache.drop([profile_key(user_id)])
 
     async def _locked_state(self, tx: IdentityTransaction, caller: Caller) -> AccountState:

@@ -132,6 +132,6 @@ class EmailChangeRequests:
         await tx.outbox.add(own_notice(self.ids.new(), "email-changed", user, client, now))
         if linked and not await tx.social.of_user(user.id):
             await tx.outbox.add(own_notice(self.ids.new(), "identities-unlinked", changed, client, now))
-        for tenant_id in sorted({held.tenant_id for held in state.memberships} or {SYSTEM_TENANT_ID}):
-            # Each tenant learns that its member has another address.
-            await tx.audit.add(tenant_id, event("email.changed", user.id, user.id, client, now))
+        # Each tenant learns that its member has another address.
+        tenants = {held.tenant_id for held in state.memberships} or {SYSTEM_TENANT_ID}
+        await tx.audit.add_to_each(tenants, event("email.changed", user.id, user.id, client, now))

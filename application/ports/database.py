@@ -1,6 +1,6 @@
 """The database as a use case sees it, with the two records that any transaction may add: audit events and mails."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeVar
@@ -51,6 +51,10 @@ class AuditTrail(Protocol):
     """Lines that are added and never changed."""
 
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
+
+    async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent) -> None:
+        """Adds a line of its own to the trail of each of the tenants, which may be thousands."""
+        ...
 
 
 MailKind = Literal[

@@ -1,5 +1,6 @@
 """The audit trail: the service's role may add rows to it, and neither change nor delete them."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -12,6 +13,9 @@ from domain.scope import AuditEvent
 _ADD = """
 INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"""
+_ADD_TO_EACH = """
+INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
+SELECT tenant_id, id, $3, $4, $5, $6, $7, $8 FROM unnest($1::uuid[], $2::uuid[]) line (tenant_id, id)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +25,8 @@ class PostgresAuditTrail:
 
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None:
         await self.connection.execute(_ADD, tenant_id, self.ids.new(), *msgspec.structs.astuple(event))
+
+    async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent) -> None:
+        lines = {tenant_id: self.ids.new() for tenant_id in sorted(set(tenants))}
+        values = msgspec.structs.astuple(event)
+        await self.connection.execute(_ADD_TO_EACH, list(lines), list(lines.values()), *values)

@@ -47,7 +47,7 @@ class FactorResets:
             published.update(await tx.token_versions.bump([subject]))
             await tx.users.end_sessions(user_id, now)
             line = event("factor.reset", caller.user_id, user_id, client, now)
-            for tenant_id in caller.audited_tenants(membership.tenant_id for membership in state.memberships):
-                await tx.audit.add(tenant_id, line)
+            tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
+            await tx.audit.add_to_each(tenants, line)
             if removed:
                 await tx.outbox.add(notice(self.ids.new(), "factor-removed", state.user, now, client=client))
