@@ -49,7 +49,7 @@ UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = (
     SELECT m.tenant_id FROM memberships m JOIN tenants t ON t.id = m.tenant_id AND t.deleted_at IS NULL
     WHERE m.user_id = $1 ORDER BY m.joined_at, m.tenant_id LIMIT 1)"""
 _LOCK_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.admins:' || $1::uuid::text, 0))"
-_ADMINS = """
+ADMINS = """
 WITH admin AS (SELECT id FROM roles WHERE tenant_id IS NULL AND name = $2),
 holders AS (
     SELECT h.user_id FROM membership_roles h JOIN admin ON admin.id = h.role_id WHERE h.tenant_id = $1
@@ -111,7 +111,7 @@ class PostgresMemberships:
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
         # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
         await self.connection.execute(_LOCK_ADMINS, tenant_id)
-        return [row["id"] for row in await self.connection.fetch(_ADMINS, tenant_id, ADMIN)]
+        return [row["id"] for row in await self.connection.fetch(ADMINS, tenant_id, ADMIN)]
 
     async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
         await self.connection.execute(_LOCK_USER, user_id)

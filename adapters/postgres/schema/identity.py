@@ -142,7 +142,8 @@ class MembershipRoleRow(IdentityBase):
         ForeignKeyConstraint(
             ["tenant_id", "user_id"], ["memberships.tenant_id", "memberships.user_id"], ondelete="CASCADE"
         ),
-        Index("ix_membership_roles_role_id", "role_id"),
+        # with the tenant: Admin is held in each of them, and asked for in one
+        Index("ix_membership_roles_role", "role_id", "tenant_id"),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
+from adapters.postgres.identity.memberships import ADMINS
 from adapters.postgres.identity.roles import HOLDERS
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from application.identity.joining.join_requests import JoinRequestAdministration
@@ -22,7 +23,7 @@ from tests.conftest import NewDatabase
 
 LARGE = UUID("00000000-0000-7000-8000-000000000101")
 SOMEBODY = UUID("01920000-0000-7000-8000-000000000001")
-MEMBERS, ROLES = 4_000, 400
+MEMBERS, ROLES = 6_000, 400
 
 # each member holds three of the tenant's roles; five hundred other tenants have one member with one role each
 FILL = f"""
@@ -46,8 +47,12 @@ JOIN (SELECT id, row_number() OVER () AS n FROM roles WHERE tenant_id = '{LARGE}
 INSERT INTO membership_roles (tenant_id, user_id, role_id)
 SELECT m.tenant_id, m.user_id, r.id FROM memberships m JOIN roles r ON r.tenant_id = m.tenant_id
 WHERE m.tenant_id <> '{LARGE}';
+INSERT INTO roles (id, name, description, permissions) VALUES (gen_random_uuid(), 'Admin', '', '{{*}}');
+INSERT INTO membership_roles (tenant_id, user_id, role_id)
+SELECT m.tenant_id, m.user_id, r.id FROM memberships m JOIN roles r ON r.name = 'Admin'
+WHERE m.tenant_id <> '{LARGE}' OR m.user_id = '{SOMEBODY}';
 INSERT INTO revocation_counts (subject, count) SELECT 'user:' || id, 1 FROM users"""
-FEW = 100
+FEW = 150
 """Blocks of 8 kB: more than a look-up takes, and fewer than any of the large tables has."""
 
 
@@ -88,6 +93,14 @@ async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.
     )
     assert await blocks_read(crowded, HOLDERS, f"'{LARGE}', false") < 2 * pages
     assert await blocks_read(crowded, HOLDERS, f"'{SYSTEM_TENANT_ID}', true") < FEW
+
+
+async def test_admins_of_a_tenant_are_found_among_neither_its_members_nor_those_of_others(
+    crowded: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    assert await blocks_read(crowded, ADMINS, f"'{LARGE}', 'Admin'") < FEW / 3
+    small = await crowded.fetchval("SELECT id FROM tenants WHERE id <> $1 LIMIT 1", LARGE)
+    assert await blocks_read(crowded, ADMINS, f"'{small}', 'Admin'") < FEW / 3
 
 
 async def test_a_page_of_join_requests_counts_no_holders_of_roles(postgres: PostgresDatabase) -> None:
