@@ -29,10 +29,14 @@ _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
 _END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1"
 _UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
-_ROLES_IN_TENANTS = """
-SELECT h.user_id, t.identifier AS tenant, r.name AS role
-FROM membership_roles h JOIN tenants t ON t.id = h.tenant_id JOIN roles r ON r.id = h.role_id
-WHERE h.user_id = ANY ($1) AND t.deleted_at IS NULL ORDER BY t.identifier, r.name, h.user_id"""
+# By way of the memberships: the primary key of membership_roles begins with the tenant. OFFSET 0 keeps its first two
+# columns together: by the tenant alone, the roles of all its members would be read.
+ROLES_IN_TENANTS = """
+SELECT m.user_id, t.identifier AS tenant, r.name AS role
+FROM memberships m CROSS JOIN LATERAL (
+    SELECT role_id FROM membership_roles h WHERE h.tenant_id = m.tenant_id AND h.user_id = m.user_id OFFSET 0) h
+JOIN tenants t ON t.id = m.tenant_id JOIN roles r ON r.id = h.role_id
+WHERE m.user_id = ANY ($1) AND t.deleted_at IS NULL ORDER BY t.identifier, r.name, m.user_id"""
 _END_SESSIONS = "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at IS NULL"
 # Foreign keys delete the user's memberships, roles, sessions and links.
 _REMOVE = "DELETE FROM users WHERE id = $1"
@@ -73,7 +77,7 @@ class PostgresUsers:
         return await UserPageStatement(self.connection, listing).read()
 
     async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
-        return [HeldRole(**row) for row in await self.connection.fetch(_ROLES_IN_TENANTS, list(user_ids))]
+        return [HeldRole(**row) for row in await self.connection.fetch(ROLES_IN_TENANTS, list(user_ids))]
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
         await self.connection.execute(_END_SESSIONS, user_id, at)

@@ -12,6 +12,7 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
 from adapters.postgres.identity.memberships import ADMINS
 from adapters.postgres.identity.roles import HOLDERS
+from adapters.postgres.identity.users import ROLES_IN_TENANTS
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from application.identity.joining.join_requests import JoinRequestAdministration
 from domain.identity.domains import JoinRequest
@@ -85,6 +86,10 @@ async def test_the_state_of_an_account_takes_what_belongs_to_it(
 ) -> None:
     assert await blocks_read(crowded, ACCOUNT_STATE, f"'{SOMEBODY}', NULL, NULL") < FEW
     assert await blocks_read(crowded, ACCOUNT_STATE, "NULL, 'user7@example.com', NULL") < FEW
+
+
+async def test_roles_of_accounts_are_found_by_the_accounts(crowded: "asyncpg.Connection[asyncpg.Record]") -> None:
+    assert await blocks_read(crowded, ROLES_IN_TENANTS, f"ARRAY['{SOMEBODY}']::uuid[]") < FEW
 
 
 async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.Connection[asyncpg.Record]") -> None:
