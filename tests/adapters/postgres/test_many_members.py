@@ -10,6 +10,7 @@ import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.identity.account_states import ACCOUNT_STATE
+from adapters.postgres.identity.joining import domains, invitations
 from adapters.postgres.identity.memberships import ADMINS
 from adapters.postgres.identity.roles import HOLDERS
 from adapters.postgres.identity.users import ROLES_IN_TENANTS
@@ -24,9 +25,9 @@ from tests.conftest import NewDatabase
 
 LARGE = UUID("00000000-0000-7000-8000-000000000101")
 SOMEBODY = UUID("01920000-0000-7000-8000-000000000001")
-MEMBERS, ROLES = 6_000, 400
+MEMBERS, ROLES, WAITING = 6_000, 400, 2_000
 
-# each member holds three of the tenant's roles; five hundred other tenants have one member with one role each
+# each member holds three of the tenant's roles; five hundred other tenants have one member, who is its Admin
 FILL = f"""
 INSERT INTO tenants (id, name, identifier, is_active, created_at, settings)
 SELECT CASE n WHEN 0 THEN '{LARGE}'::uuid ELSE gen_random_uuid() END, 'Example', 'example-' || n, true, now(), '{{}}'
@@ -52,6 +53,13 @@ INSERT INTO roles (id, name, description, permissions) VALUES (gen_random_uuid()
 INSERT INTO membership_roles (tenant_id, user_id, role_id)
 SELECT m.tenant_id, m.user_id, r.id FROM memberships m JOIN roles r ON r.name = 'Admin'
 WHERE m.tenant_id <> '{LARGE}' OR m.user_id = '{SOMEBODY}';
+INSERT INTO invitations (tenant_id, id, email, email_key, role_ids, invited_by, created_at, expires_at, hash)
+SELECT '{LARGE}', gen_random_uuid(), n || '@a.example', n || '@a.example', ARRAY[r.id], '{SOMEBODY}',
+    now() - n * interval '1 second', now() + interval '1 day', n FROM generate_series(1, {WAITING}) n, roles r
+WHERE r.name = 'Admin';
+INSERT INTO join_requests (tenant_id, user_id, domain, created_at, status)
+SELECT '{LARGE}', id, 'example.com', now() - row_number() OVER () * interval '1 second', 'pending'
+FROM users LIMIT {WAITING};
 INSERT INTO revocation_counts (subject, count) SELECT 'user:' || id, 1 FROM users"""
 FEW = 150
 """Blocks of 8 kB: more than a look-up takes, and fewer than any of the large tables has."""
@@ -71,9 +79,13 @@ async def crowded(new_database: NewDatabase) -> AsyncIterator["asyncpg.Connectio
     await connection.close()
 
 
-async def blocks_read(connection: "asyncpg.Connection[asyncpg.Record]", asked: str, values: str) -> int:
-    """Blocks that the statement takes by the plan that PostgreSQL remembers for all values."""
+async def blocks_read(
+    connection: "asyncpg.Connection[asyncpg.Record]", asked: str, values: str, *, anew: bool = False
+) -> int:
+    """Blocks that the statement takes by the plan that PostgreSQL remembers for all values, or by one for these."""
     async with connection.transaction():
+        if anew:
+            await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
         await connection.execute(f"PREPARE asked AS {asked}")
         text = await connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked ({values})")
         await connection.execute("DEALLOCATE asked")
@@ -103,9 +115,16 @@ async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.
 async def test_admins_of_a_tenant_are_found_among_neither_its_members_nor_those_of_others(
     crowded: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
-    assert await blocks_read(crowded, ADMINS, f"'{LARGE}', 'Admin'") < FEW / 3
+    assert await blocks_read(crowded, ADMINS, f"'{LARGE}', 'Admin'", anew=True) < FEW / 3
     small = await crowded.fetchval("SELECT id FROM tenants WHERE id <> $1 LIMIT 1", LARGE)
-    assert await blocks_read(crowded, ADMINS, f"'{small}', 'Admin'") < FEW / 3
+    assert await blocks_read(crowded, ADMINS, f"'{small}', 'Admin'", anew=True) < FEW / 3
+
+
+@pytest.mark.parametrize(("page", "asked"), [(invitations.PAGE, "NULL, now(), 20, 1900"), (domains.PAGE, "20, 1900")])
+async def test_a_deep_page_looks_nothing_up_for_the_rows_before_it(
+    crowded: "asyncpg.Connection[asyncpg.Record]", page: str, asked: str
+) -> None:
+    assert await blocks_read(crowded, page, f"'{LARGE}', {asked}") < WAITING / 2
 
 
 async def test_a_page_of_join_requests_counts_no_holders_of_roles(postgres: PostgresDatabase) -> None:

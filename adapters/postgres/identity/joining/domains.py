@@ -54,10 +54,13 @@ RETURNING tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, c
 _ADD_REQUEST = """
 INSERT INTO join_requests (tenant_id, user_id, domain, created_at, status, ended_at, ended_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING true"""
-_PAGE = """
+# Accounts are looked up for the rows of the page, and not for those before it.
+PAGE = """
 SELECT j.tenant_id, j.user_id, j.domain, j.created_at, j.status, j.ended_at, j.ended_by, u.email, u.full_name
-FROM join_requests j JOIN users u ON u.id = j.user_id
-WHERE j.tenant_id = $1 AND j.status = 'pending' ORDER BY j.created_at, j.user_id LIMIT $2 OFFSET $3"""
+FROM (
+    SELECT tenant_id, user_id, domain, created_at, status, ended_at, ended_by FROM join_requests
+    WHERE tenant_id = $1 AND status = 'pending' ORDER BY created_at, user_id LIMIT $2 OFFSET $3) j
+JOIN users u ON u.id = j.user_id ORDER BY j.created_at, j.user_id"""
 _TOTAL = "SELECT count(*) FROM join_requests WHERE tenant_id = $1 AND status = 'pending'"
 _LOCK_REQUEST = """
 SELECT tenant_id, user_id, domain, created_at, status, ended_at, ended_by FROM join_requests
@@ -115,7 +118,7 @@ class PostgresJoinRequests:
         return bool(await self.connection.fetchval(_ADD_REQUEST, *astuple(request)))
 
     async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
-        rows = await self.connection.fetch(_PAGE, tenant_id, page_size, (page - 1) * page_size)
+        rows = await self.connection.fetch(PAGE, tenant_id, page_size, (page - 1) * page_size)
         total: int = await self.connection.fetchval(_TOTAL, tenant_id)
         return [ListedJoinRequest(_request(row), row["email"], row["full_name"]) for row in rows], total
 

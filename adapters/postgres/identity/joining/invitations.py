@@ -64,17 +64,22 @@ noted AS (
     INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
     SELECT tenant_id, line_id, actor_id, action, id, address, request_id, created_at FROM given JOIN made USING (id))
 SELECT count(*) FROM made"""
-_PAGE = """
+# Names of roles are looked up for the rows of the page, and not for those before it.
+PAGE = """
 SELECT tenant_id, id, email, email_key, role_ids, invited_by, created_at, expires_at, hash, status, ended_at,
     accepted_by, mailed_at, ARRAY(
         SELECT r.name FROM roles r
         WHERE r.id = ANY (i.role_ids) AND (r.tenant_id = i.tenant_id OR r.tenant_id IS NULL)
         ORDER BY r.name, r.id) AS roles
-FROM invitations i
-WHERE tenant_id = $1 AND (
-    $2::text[] IS NULL
-    OR CASE WHEN status = 'pending' AND expires_at <= $3 THEN 'expired' ELSE status END = ANY ($2))
-ORDER BY created_at DESC, id LIMIT $4 OFFSET $5"""
+FROM (
+    SELECT tenant_id, id, email, email_key, role_ids, invited_by, created_at, expires_at, hash, status, ended_at,
+        accepted_by, mailed_at
+    FROM invitations
+    WHERE tenant_id = $1 AND (
+        $2::text[] IS NULL
+        OR CASE WHEN status = 'pending' AND expires_at <= $3 THEN 'expired' ELSE status END = ANY ($2))
+    ORDER BY created_at DESC, id LIMIT $4 OFFSET $5) i
+ORDER BY created_at DESC, id"""
 _TOTAL = """
 SELECT count(*) FROM invitations
 WHERE tenant_id = $1 AND (
@@ -158,7 +163,7 @@ class PostgresInvitations:
     async def page(self, listing: InvitationListing, now: datetime) -> tuple[list[ListedInvitation], int]:
         chosen = (listing.tenant_id, sorted(listing.statuses) or None, now)
         skipped = (listing.page - 1) * listing.page_size
-        rows = await self.connection.fetch(_PAGE, *chosen, listing.page_size, skipped)
+        rows = await self.connection.fetch(PAGE, *chosen, listing.page_size, skipped)
         total: int = await self.connection.fetchval(_TOTAL, *chosen)
         return [ListedInvitation(_invitation(row), tuple(row["roles"])) for row in rows], total
 
