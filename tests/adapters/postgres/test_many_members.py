@@ -100,6 +100,17 @@ async def test_the_state_of_an_account_takes_what_belongs_to_it(
     assert await blocks_read(crowded, ACCOUNT_STATE, "NULL, 'user7@example.com', NULL") < FEW
 
 
+async def test_versions_are_not_compared_with_each_subject_of_an_account(
+    crowded: "asyncpg.Connection[asyncpg.Record]",
+) -> None:
+    async with crowded.transaction():
+        await crowded.execute(f"PREPARE asked AS {ACCOUNT_STATE}")
+        plan = await crowded.fetchval(f"EXPLAIN (FORMAT JSON) EXECUTE asked ('{SOMEBODY}', NULL, NULL)")
+        await crowded.execute("DEALLOCATE asked")
+    assert "subject = " in plan
+    assert "= ANY" not in plan
+
+
 async def test_roles_of_accounts_are_found_by_the_accounts(crowded: "asyncpg.Connection[asyncpg.Record]") -> None:
     assert await blocks_read(crowded, ROLES_IN_TENANTS, f"ARRAY['{SOMEBODY}']::uuid[]") < FEW
 
