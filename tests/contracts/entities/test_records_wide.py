@@ -138,6 +138,18 @@ async def test_a_page_is_filtered_by_many_fields_and_sorted(database: WholeDatab
     assert len(await found(database, search=mark)) == 3
 
 
+async def test_a_page_is_filtered_by_more_relations_than_a_statement_joins(database: WholeDatabase) -> None:
+    far = await add(database, *({"code": f"far {n} {new_id().hex}"} for n in range(RELATIONS)))
+    near = await add(database, *({LINKS[0]: row_id, TEXTS[0]: f"near {n}"} for n, row_id in enumerate(far)))
+    (row_id,) = await add(database, dict(zip(LINKS, near, strict=True)))
+    await add(database, {**dict(zip(LINKS, near, strict=True)), LINKS[-1]: near[0]})
+    asked = {f"way_{n}.{TEXTS[0]}": f"near {n}" for n in range(RELATIONS)}
+    asked |= {f"way_{n}.way_0.code.startsWith": f"far {n}" for n in range(RELATIONS)}
+    assert [row["id"] for row in await found(database, **asked)] == [str(row_id)]
+    assert await found(database, **asked, page="2") == []
+    assert await found(database, **{**asked, "way_6.way_0.code.startsWith": "far 5"}) == []
+
+
 async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeDatabase) -> None:
     (row_id,) = await add(database, {})
     async with database.transaction(HERE) as tx:
