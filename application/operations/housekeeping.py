@@ -1,6 +1,6 @@
 """Housekeeping: removes data past its retention, so that no table grows for ever, and tends the tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -30,6 +30,8 @@ DAY = timedelta(days=1)
 AT_ONCE = 500
 """Most rows of one statement."""
 
+EVERY_RULE = tuple(RetentionRule)
+
 
 @dataclass(frozen=True)
 class Housekeeping:
@@ -40,13 +42,17 @@ class Housekeeping:
     kept: Mapping[DatedRecords, timedelta] = field(default_factory=dict)
     """How long records are kept; those that are not named, for ever."""
 
-    async def sweep(self, now: datetime) -> Mapping[RetentionRule, int] | None:
-        """Removes some rows of each rule and returns how many; None while another process is at it.
+    async def sweep(
+        self, now: datetime, among: Collection[RetentionRule] = EVERY_RULE
+    ) -> Mapping[RetentionRule, int] | None:
+        """Removes some rows of each rule ``among`` these, and returns how many; None while another process is at it.
 
         ``now`` is the same for all sweeps of a cleaning, which would not end where rows fall due all the time.
         """
         swept: dict[RetentionRule, int] = {}
         for rule, before in forgotten_before(now, self.lifetimes).items():
+            if rule not in among:
+                continue
             # One transaction per rule, so that locks are held for one statement only.
             async with self.database.transaction(EveryTenant()) as tx:
                 if not await tx.retention.claim():

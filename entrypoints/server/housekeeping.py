@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from application.operations.housekeeping import Housekeeping
+from application.operations.housekeeping import EVERY_RULE, Housekeeping
 from domain.errors import ServiceUnavailable
 from domain.retention import DatedRecords
 
@@ -46,10 +46,13 @@ async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
     """Sweeps until nothing is left; None when another process is at it."""
     gone: Counter[str] = Counter()
-    now = housekeeping.clock.now()
-    while swept := await housekeeping.sweep(now):
-        gone.update({what.value: number for what, number in swept.items()})
-        await pause(BETWEEN)
+    now, among = housekeeping.clock.now(), EVERY_RULE
+    # What is left of one rule may be much, and the others have nothing then: they are asked once more at the end.
+    while (swept := await housekeeping.sweep(now, among)) or (swept is not None and among is not EVERY_RULE):
+        among = tuple(swept) or EVERY_RULE
+        if swept:
+            gone.update({what.value: number for what, number in swept.items()})
+            await pause(BETWEEN)
     if swept is not None:
         for records in DatedRecords:
             gone += await _forget(housekeeping, records, now, pause)

@@ -1,18 +1,22 @@
 """Housekeeping removes only data that no rule of the service can ask for."""
 
 import asyncio
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from adapters.memory.database import MemoryDatabase
 from application.identity.login.forms import RefreshForm
 from application.identity.service_accounts.forms import ServiceAccountForm
+from application.operations.housekeeping import AT_ONCE
 from application.ports.entities.records import Act, NewRow
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
 from domain.retention import LONGEST_TOKEN, DatedRecords, RetentionRule
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import EveryTenant, OneTenant, Scope
 from entrypoints.server.housekeeping import RETENTION_SETTINGS, clean, keep_clean
 from entrypoints.settings.settings import SettingsError, read_settings
 from tests.application.in_memory_service import HERE, InMemoryService, open_service
@@ -40,6 +44,31 @@ async def test_a_clean_house_stays_as_it_is(service: InMemoryService) -> None:
     await service.holder()
     await service.login()
     assert await swept(service) == {}
+
+
+class CountedDatabase:
+    """The database of a service in memory, with the number of transactions that were asked for."""
+
+    def __init__(self, database: Any) -> None:
+        self.database = database
+        self.begun = 0
+
+    def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Any]:
+        self.begun += 1
+        opened: AbstractAsyncContextManager[Any] = self.database.transaction(scope)
+        return opened
+
+
+async def test_much_of_one_kind_asks_for_the_others_at_the_beginning_and_the_end(service: InMemoryService) -> None:
+    now, rounds = service.clock.now(), 4
+    async with service.adapters.database.transaction(EveryTenant()) as tx:
+        for number in range(rounds * AT_ONCE):
+            assert await tx.used_nonces.consume(str(number), now, now)
+    service.clock.move(2 * DAY)
+    counted: Any = CountedDatabase(service.adapters.database)
+    gone = await clean(replace(service.services.housekeeping, database=counted), no_pause)
+    assert gone == {RetentionRule.USED_NONCES.value: rounds * AT_ONCE}
+    assert counted.begun <= 2 * len(RetentionRule) + rounds
 
 
 async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(service: InMemoryService) -> None:
