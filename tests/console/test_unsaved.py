@@ -1,5 +1,6 @@
 """Every form asks before somebody leaves it with unsaved changes, and lets them go once it is saved."""
 
+import re
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -99,3 +100,70 @@ async def test_a_person_who_is_removed_is_left_without_a_question(visitor: Visit
     await page.get_by_role("button", name="Remove").click()
     await page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
+
+
+@pytest.mark.parametrize("how", ["Escape", "the cross"])
+async def test_a_dialog_asks_before_it_takes_what_was_typed(visitor: Visitor, how: str) -> None:
+    page = visitor.page
+    await visitor.enter("people")
+    adding = page.get_by_role("button", name="Add member")
+    dialog = page.get_by_role("dialog", name="Add member")
+    name = dialog.get_by_label("Name")
+
+    async def close() -> None:
+        if how == "Escape":
+            await page.keyboard.press("Escape")
+        else:
+            await dialog.get_by_role("button", name="Close").click()
+
+    await adding.click()
+    await name.fill("Ada")
+    await name.fill("")
+    await close()
+    await expect(dialog).to_have_count(0)
+    await adding.click()
+    await name.fill("Ada")
+    # after some of them without a click between, browsers ask no page whether a dialog may close
+    for _ in range(3):
+        await close()
+        await expect(leaving(page)).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(leaving(page)).to_have_count(0)
+        await expect(name).to_have_value("Ada")
+    await close()
+    await leaving(page).get_by_role("button", name="Leave").click()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(adding).to_be_focused()
+
+
+async def test_a_dialog_with_a_ticked_box_asks_and_one_that_is_saved_does_not(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("keys")
+    await page.get_by_role("button", name="Add service account").click()
+    dialog = page.get_by_role("dialog", name="Add service account")
+    await dialog.get_by_text("Reader", exact=True).click()
+    await page.keyboard.press("Escape")
+    await leaving(page).get_by_role("button", name="Cancel").click()
+    await expect(dialog.get_by_label("Reader", exact=True)).to_be_checked()
+    await dialog.get_by_label("Name").fill("Robot")
+    await dialog.get_by_role("button", name="Add service account").click()
+    await expect(page.get_by_role("heading", name="Robot", level=1)).to_be_visible()
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_the_change_of_many_rows_asks_once_something_is_chosen(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products")
+    await page.get_by_label(re.compile("^Select Lamp")).first.check()
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Edit 1 row")
+    await dialog.get_by_label("Field").select_option("categoryId")
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    await dialog.get_by_label("Field").select_option("categoryId")
+    await dialog.get_by_role("combobox", name="Category").click()
+    await dialog.get_by_role("option", name="Category 21").click()
+    await page.keyboard.press("Escape")
+    await leaving(page).get_by_role("button", name="Cancel").click()
+    await expect(dialog.get_by_role("link", name="Category 21")).to_be_visible()

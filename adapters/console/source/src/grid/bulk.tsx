@@ -125,8 +125,8 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   const [field, setField] = useState<Field | undefined>(fields[0]);
   const [value, setValue] = useState<unknown>(field ? emptyOf(field) : null);
   const [problem, setProblem] = useState("");
-  const [isTouched, setTouched] = useState(false);
-  useUnsaved(isTouched);
+  const isChanged = field !== undefined && value !== emptyOf(field);
+  useUnsaved(isChanged);
   async function save(event: Event): Promise<void> {
     event.preventDefault();
     if (!field) return;
@@ -146,8 +146,8 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   }
   if (!field) return null;
   return (
-    <Dialog title={t("bulk.title", { count: rows.length })} onClose={onClose}>
-      <form class="section" onSubmit={save} onInput={() => setTouched(true)}>
+    <Dialog title={t("bulk.title", { count: rows.length })} onClose={onClose} isChanged={() => isChanged}>
+      <form class="section" onSubmit={save}>
         {problem && (
           <p class="summary" role="alert">
             {problem}

@@ -1,4 +1,4 @@
-// Native <dialog>: the browser keeps the focus inside, closes on Escape and gives the focus back.
+// Native <dialog>: the browser keeps the focus inside. Escape and the cross close it, and ask where something is lost.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
@@ -14,20 +14,46 @@ interface Props {
   wide?: boolean;
   /** Shows what is shown once: neither a click beside the dialog nor Escape closes it. */
   keeps?: boolean;
+  /** Whether something is typed or chosen that is lost when the dialog closes. */
+  isChanged?: () => boolean;
 }
 
-export function Dialog({ title, onClose, children, actions, side, wide, keeps }: Props) {
+export function Dialog({ title, onClose, children, actions, side, wide, keeps, isChanged }: Props) {
   const box = useRef<HTMLDialogElement>(null);
   const isPressedBeside = useRef(false);
   const isTouched = useRef(false);
+  const isAsking = useRef(false);
   const id = useId();
   useEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
     return () => {
+      // what was saved meanwhile is not asked about any more
+      if (isAsking.current) question.peek()?.answer(false);
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
     };
   }, []);
+  async function dismiss(): Promise<void> {
+    if (isChanged?.()) {
+      isAsking.current = true;
+      const isGiven = await ask(t("leave.title"), t("leave.text"), t("leave.yes"));
+      isAsking.current = false;
+      if (!isGiven) return;
+    }
+    box.current?.close();
+  }
+  /** Before the browser: it asks no page about an Escape after some others without a click between. */
+  function leave(event: KeyboardEvent): void {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.preventDefault();
+    if (!keeps) void dismiss();
+  }
+  /** The gesture back of a telephone; the event of an input of a file is another one. */
+  function cancel(event: Event): void {
+    if (event.target !== box.current) return;
+    event.preventDefault();
+    if (!keeps) void dismiss();
+  }
   /** Closes by a click beside the box. One that began inside, to select a text, is none, and nothing typed is lost. */
   function beside(event: Event): void {
     const isBeside = isPressedBeside.current && event.target === box.current;
@@ -40,7 +66,8 @@ export function Dialog({ title, onClose, children, actions, side, wide, keeps }:
       aria-labelledby={id}
       class={`${side ? "drawer" : "box"} ${wide ? "wide" : ""}`}
       onClose={onClose}
-      onCancel={(event) => keeps && event.preventDefault()}
+      onCancel={cancel}
+      onKeyDown={leave}
       onInput={() => (isTouched.current = true)}
       onPointerDown={(event) => (isPressedBeside.current = event.target === box.current)}
       onClick={beside}
@@ -48,7 +75,7 @@ export function Dialog({ title, onClose, children, actions, side, wide, keeps }:
       <div class="dialog">
         <header>
           <h2 id={id}>{title}</h2>
-          <button type="button" class="plain square" aria-label={t("close")} onClick={() => box.current?.close()}>
+          <button type="button" class="plain square" aria-label={t("close")} onClick={() => void dismiss()}>
             <Icon name="x" />
           </button>
         </header>

@@ -1,6 +1,7 @@
 // A form in a dialog: sent once at a time, errors at their fields, closed once it is stored.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
+import { useChanges } from "./changes";
 import { Dialog } from "./Dialog";
 import { type Sending, Summary, useSending } from "./Fields";
 import { useUnsaved } from "./unsaved";
@@ -19,8 +20,10 @@ interface Props<T> {
 
 export function FormDialog<T>({ title, submit, onClose, send, done, isReady = true, children }: Props<T>) {
   const sending = useSending();
-  const [isTouched, setTouched] = useState(false);
-  const stored = useUnsaved(isTouched);
+  const form = useRef<HTMLFormElement>(null);
+  const { isChanged, watching } = useChanges(form);
+  const [isDirty, setDirty] = useState(false);
+  const stored = useUnsaved(isDirty);
   function run(event: Event): void {
     event.preventDefault();
     void sending.run(async () => {
@@ -31,8 +34,16 @@ export function FormDialog<T>({ title, submit, onClose, send, done, isReady = tr
     });
   }
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form class="section" onSubmit={run} onInput={() => setTouched(true)} noValidate aria-busy={sending.isBusy}>
+    <Dialog title={title} onClose={onClose} isChanged={isChanged}>
+      <form
+        ref={form}
+        class="section"
+        onSubmit={run}
+        onInput={() => setDirty(isChanged())}
+        {...watching}
+        noValidate
+        aria-busy={sending.isBusy}
+      >
         <Summary sending={sending} />
         {children(sending)}
         <button type="submit" class="primary" disabled={sending.isBusy || !isReady}>
