@@ -1,6 +1,7 @@
 """Imports and exports that run while somebody leaves, closes or stops them, and what they say at their end."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -116,6 +117,95 @@ async def test_an_export_ends_by_its_button_and_with_its_dialog(visitor: Visitor
     await open_dialog()
     async with page.expect_download():
         await start.click()
+
+
+async def select(page: Page, count: int) -> None:
+    boxes = page.get_by_label(re.compile("^Select Lamp"))
+    for place in range(count):
+        await boxes.nth(place).check()
+
+
+async def test_rows_that_are_deleted_together_are_stopped_by_a_button(visitor: Visitor) -> None:
+    page, began = visitor.page, asyncio.Event()
+
+    async def never(route: Route) -> None:
+        began.set()
+
+    await page.route("**/api/products/batch/delete", never)
+    await visitor.enter("rows/products")
+    await select(page, 2)
+    await page.get_by_role("button", name="Delete", exact=True).click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await began.wait()
+    region = page.get_by_role("region", name="Selected rows")
+    await expect(region).to_contain_text("0 of 2 rows done")
+    assert await violations(visitor) == []
+    await page.get_by_role("link", name="Home").click()
+    await page.get_by_role("dialog", name="Stop").get_by_role("button", name="Cancel").click()
+    async with page.expect_event("requestfailed"):
+        await region.get_by_role("button", name="Cancel").click()
+    await visitor.said("Stopped.")
+    await expect(region).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("button", "path", "told"),
+    [("Restore", "**/restore", "1 row restored."), ("Delete for good", "**permanent=true", "1 row deleted for good.")],
+)
+async def test_deleted_rows_are_done_one_by_one_until_a_button_stops_it(
+    visitor: Visitor, button: str, path: str, told: str
+) -> None:
+    page, asked, hangs, app = visitor.page, list[str](), asyncio.Event(), visitor.service.app
+    listed = await app.call("GET", "/api/products?pageSize=3", as_whom="acme")
+    ids = [row["id"] for row in listed.json()["data"]["items"]]
+    await app.call("POST", "/api/products/batch/delete", as_whom="acme", json={"ids": ids})
+    role = {"name": "Purger", "permissions": ["read:products", "delete:products", "purge:products"]}
+    await app.call("POST", "/api/roles", as_whom="root in acme", json=role)
+    await app.make_user("acme", "purger@acme.example", ["Purger"])
+
+    async def hang(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 1:
+            await route.continue_()
+        else:
+            hangs.set()
+
+    await page.route(path, hang)
+    await visitor.enter("rows/products?includeDeleted=true", email="purger@acme.example")
+    await select(page, 3)
+    await page.get_by_role("button", name=button).click()
+    if button != "Restore":
+        await page.get_by_role("dialog").get_by_role("button", name=button).click()
+    await hangs.wait()
+    region = page.get_by_role("region", name="Selected rows")
+    await expect(region).to_contain_text("1 of 3 rows done")
+    await region.get_by_role("button", name="Cancel").click()
+    await visitor.said("Stopped.")
+    await visitor.said(told)
+    await expect(page.get_by_text("2 rows", exact=True)).to_be_visible()
+    assert len(asked) == 2
+
+
+async def test_a_change_of_many_rows_is_sent_once_and_stopped_by_a_button(visitor: Visitor) -> None:
+    page, asked = visitor.page, list[str]()
+
+    async def never(route: Route) -> None:
+        asked.append(route.request.url)
+
+    await page.route("**/api/products/batch", never)
+    await visitor.enter("rows/products")
+    await select(page, 2)
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Edit 2 rows")
+    send = dialog.get_by_role("button", name="Change 2 rows")
+    async with page.expect_request("**/api/products/batch"):
+        await send.click()
+    await expect(send).to_be_disabled()
+    async with page.expect_event("requestfailed"):
+        await dialog.get_by_role("button", name="Cancel").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("Stopped.")
+    await expect(send).to_be_enabled()
+    assert len(asked) == 1
 
 
 async def test_a_report_counts_rows_with_errors_and_rows_that_are_there_already(visitor: Visitor) -> None:

@@ -1,13 +1,13 @@
 // What is done to selected rows together: change one field, delete, restore, delete for good.
 import { useState } from "preact/hooks";
-import { ApiError, call } from "../api/api";
+import { ApiError, call, isStopped } from "../api/api";
 import type { Entity, Field, Row } from "../api/meta";
 import { Input } from "../forms/inputs";
 import { emptyOf, sentValue } from "../forms/values";
 import { ask, Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
 import { errorText, failed, toast } from "../parts/Toast";
-import { useUnsaved } from "../parts/unsaved";
+import { useRunning, useUnsaved } from "../parts/unsaved";
 import { t } from "../words/words";
 import { titleOf } from "./cells";
 import type { Selection } from "./selection";
@@ -19,48 +19,77 @@ interface Props {
   done: () => void;
 }
 
+/** What is done to the selected rows until it is done or stopped; it says how many are done as it goes on. */
+type Work = (signal: AbortSignal, finish: (done: number) => void) => Promise<unknown>;
+
+type Done = "delete.done" | "deleted.restored" | "deleted.purged";
+
 export function Bulk({ entity, selection, deleted, done }: Props) {
   const [isEditing, setEditing] = useState(false);
+  const [finished, setFinished] = useState(0);
+  const [all, setAll] = useState(0);
+  const { isBusy, begin, end, stop } = useRunning("bulk.leave.title", "bulk.leave");
   const rows = [...selection.ids.value.values()];
   const count = rows.length;
+  if (isBusy) return <Running finished={finished} all={all} stop={stop} />;
   if (!count) return null;
   const path = `/api/${entity.plural}`;
 
-  async function each(
-    work: (row: Row) => Promise<unknown>,
-    text: "deleted.restored" | "deleted.purged",
-  ): Promise<void> {
-    let finished = 0;
+  async function run(work: Work, text: Done): Promise<void> {
+    const signal = begin();
+    let last = 0;
+    const finish = (rowsDone: number) => {
+      last = rowsDone;
+      setFinished(last);
+    };
+    finish(0);
+    setAll(count);
     try {
-      for (const row of rows) {
-        await work(row);
-        finished += 1;
-      }
+      await work(signal, finish);
     } catch (error) {
-      failed(error);
+      isStopped(error) ? toast(t("bulk.stopped")) : failed(error);
     }
-    if (finished) toast(t(text, { count: finished }));
+    if (last) toast(t(text, { count: last }));
+    end();
+    // a request for all of them that was refused changed nothing
+    if (!last && !signal.aborted) return;
     selection.clear();
     done();
   }
 
+  const each =
+    (work: (row: Row, signal: AbortSignal) => Promise<unknown>): Work =>
+    async (signal, finish) => {
+      for (const [index, row] of rows.entries()) {
+        await work(row, signal);
+        finish(index + 1);
+      }
+    };
+
   async function remove(): Promise<void> {
     const text = entity.has.softDelete ? t("delete.soft") : t("delete.hard");
     if (!(await ask(t("delete.title", { count }), text, t("delete")))) return;
-    try {
-      await call("POST", `${path}/batch/delete`, { json: { ids: rows.map((row) => row.id) } });
-      toast(t("delete.done", { count }));
-      selection.clear();
-      done();
-    } catch (error) {
-      failed(error);
-    }
+    const json = { ids: rows.map((row) => row.id) };
+    await run(async (signal, finish) => {
+      await call("POST", `${path}/batch/delete`, { json, signal });
+      finish(count);
+    }, "delete.done");
   }
 
   async function purge(): Promise<void> {
     if (!(await ask(t("purge.title", { count }), t("purge.text"), t("purge")))) return;
-    await each((row) => call("DELETE", `${path}/${row.id}`, { query: { permanent: "true" } }), "deleted.purged");
+    const query = { permanent: "true" };
+    await run(
+      each((row, signal) => call("DELETE", `${path}/${row.id}`, { query, signal })),
+      "deleted.purged",
+    );
   }
+
+  const restore = () =>
+    run(
+      each((row, signal) => call("POST", `${path}/${row.id}/restore`, { signal })),
+      "deleted.restored",
+    );
 
   return (
     <div class="selected" role="region" aria-label={t("selected.region")}>
@@ -79,10 +108,7 @@ export function Bulk({ entity, selection, deleted, done }: Props) {
         </button>
       )}
       {deleted && entity.may.delete && (
-        <button
-          type="button"
-          onClick={() => void each((row) => call("POST", `${path}/${row.id}/restore`), "deleted.restored")}
-        >
+        <button type="button" onClick={() => void restore()}>
           <Icon name="undo-2" />
           {t("restore")}
         </button>
@@ -112,6 +138,22 @@ export function Bulk({ entity, selection, deleted, done }: Props) {
   );
 }
 
+interface RunningProps {
+  finished: number;
+  all: number;
+  stop: () => void;
+}
+
+const Running = ({ finished, all, stop }: RunningProps) => (
+  <div class="selected" role="region" aria-label={t("selected.region")}>
+    <strong role="status">{t("bulk.busy", { finished, count: all })}</strong>
+    <span class="space" />
+    <button type="button" onClick={stop}>
+      {t("cancel")}
+    </button>
+  </div>
+);
+
 interface EditProps {
   entity: Entity;
   rows: Row[];
@@ -126,28 +168,33 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   const [value, setValue] = useState<unknown>(field ? emptyOf(field) : null);
   const [problem, setProblem] = useState("");
   const isChanged = field !== undefined && value !== emptyOf(field);
-  useUnsaved(isChanged);
+  const stored = useUnsaved(isChanged);
+  const { isBusy, begin, end, stop } = useRunning("bulk.leave.title", "bulk.leave");
   async function save(event: Event): Promise<void> {
     event.preventDefault();
-    if (!field) return;
+    if (!field || isBusy) return;
+    const signal = begin();
+    setProblem("");
     const items = rows.map((row) => ({
       id: row.id,
       version: Number(row.version),
       [field.name]: sentValue(field, value),
     }));
     try {
-      await call("PUT", `/api/${entity.plural}/batch`, { json: { items } });
+      await call("PUT", `/api/${entity.plural}/batch`, { json: { items }, signal });
       toast(t("bulk.done", { count: rows.length }));
+      stored();
       done();
     } catch (error) {
       const fields = error instanceof ApiError ? error.fields.map((wrong) => `${wrong.field}: ${wrong.message}`) : [];
-      setProblem(fields.slice(0, 3).join("; ") || errorText(error));
+      setProblem(isStopped(error) ? t("bulk.stopped") : fields.slice(0, 3).join("; ") || errorText(error));
     }
+    end();
   }
   if (!field) return null;
   return (
     <Dialog title={t("bulk.title", { count: rows.length })} onClose={onClose} isChanged={() => isChanged}>
-      <form class="section" onSubmit={save}>
+      <form class="section" onSubmit={save} aria-busy={isBusy}>
         {problem && (
           <p class="summary" role="alert">
             {problem}
@@ -171,9 +218,16 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
           </select>
         </label>
         <Input key={field.name} field={field} value={value} change={setValue} />
-        <button type="submit" class="primary">
-          {t("bulk.save", { count: rows.length })}
-        </button>
+        <div class="row">
+          <button type="submit" class="primary" disabled={isBusy}>
+            {t("bulk.save", { count: rows.length })}
+          </button>
+          {isBusy && (
+            <button type="button" onClick={stop}>
+              {t("cancel")}
+            </button>
+          )}
+        </div>
       </form>
     </Dialog>
   );
