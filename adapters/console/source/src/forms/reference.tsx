@@ -4,6 +4,7 @@ import { call } from "../api/api";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { failed } from "../parts/Toast";
+import { Unseen } from "../parts/Unseen";
 import { href } from "../session/routes";
 import { t } from "../words/words";
 
@@ -22,7 +23,10 @@ const SHOWN = 20;
 export function Reference(props: Props) {
   const target = props.field.target ? entityOf(props.field.target) : undefined;
   const id = useId();
+  // what is typed into a field that was empty stays an input
+  const given = useRef(props.value);
   const { value, change, label } = props;
+  if (!target && value && value === given.current) return <Kept {...props} value={value} />;
   if (!target)
     return (
       <>
@@ -36,6 +40,7 @@ export function Reference(props: Props) {
           aria-invalid={props.isInvalid || undefined}
           onInput={(event) => change(event.currentTarget.value || null)}
         />
+        <span class="hint small">{t("reference.id")}</span>
       </>
     );
   if (value) return <Chosen {...props} target={target} value={value} />;
@@ -58,6 +63,29 @@ export function useRowNames(target: Entity | undefined, ids: string[]): Readonly
   return names;
 }
 
+/** A row that the reader may not see: it stays what it is until they take it away. */
+const Kept = ({ label, value, change, disabled }: Props & { value: string }) => (
+  <>
+    <span class="label-like">{label}</span>
+    <div class="chosen">
+      <Unseen id={value} />
+      {!disabled && <Away label={label} change={change} />}
+    </div>
+    <span class="hint small">{t("reference.unseen")}</span>
+  </>
+);
+
+const Away = ({ label, change }: Pick<Props, "label" | "change">) => (
+  <button
+    type="button"
+    class="plain square"
+    aria-label={t("reference.change", { name: label })}
+    onClick={() => change(null)}
+  >
+    <Icon name="x" />
+  </button>
+);
+
 function Chosen({ target, label, value, change, disabled }: Props & { target: Entity; value: string }) {
   const name = useRowNames(target, [value]).get(value) ?? value.slice(0, 13);
   return (
@@ -67,16 +95,7 @@ function Chosen({ target, label, value, change, disabled }: Props & { target: En
         <a href={href("rows", target.plural, value)}>
           <bdi>{name}</bdi>
         </a>
-        {!disabled && (
-          <button
-            type="button"
-            class="plain square"
-            aria-label={t("reference.change", { name: label })}
-            onClick={() => change(null)}
-          >
-            <Icon name="x" />
-          </button>
-        )}
+        {!disabled && <Away label={label} change={change} />}
       </div>
     </>
   );

@@ -207,11 +207,7 @@ function pinnedOffsets(widths: number[], pinned: number, hasSelection: boolean):
 }
 
 /** The first cell is a link to its row: nothing within it may be another link. */
-const unlinked = (field: Field): Field => ({
-  ...field,
-  kind: field.kind === "reference" ? "text" : field.kind,
-  widget: null,
-});
+const unlinked = (field: Field): Field => ({ ...field, relation: undefined, widget: null });
 
 const Spacer = ({ rows, size, columns }: { rows: number; size: number; columns: number }) =>
   rows > 0 ? (

@@ -1,7 +1,9 @@
 // A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
 import type { ComponentChildren } from "preact";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
+import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
+import { Unseen } from "../parts/Unseen";
 import { PersonName, TenantName } from "../screens/names";
 import { href } from "../session/routes";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
@@ -108,8 +110,9 @@ export function Value({
       return <time dateTime={text}>{date(text)}</time>;
     case "choice":
       return <bdi class="badge">{text}</bdi>;
-    case "uuid":
     case "reference":
+      return <Reference field={field} id={text} isWhole={isWhole} />;
+    case "uuid":
       return <code title={text}>{isWhole ? text : text.slice(0, 13)}</code>;
     case "texts":
     case "uuids":
@@ -117,6 +120,14 @@ export function Value({
     default:
       return <Text field={field} text={text} isWhole={isWhole} />;
   }
+}
+
+/** A row by its id. What is shown as a whole is of one row: there its name is read, and cells have it beside them. */
+function Reference({ field, id, isWhole }: { field: Field; id: string; isWhole?: boolean }) {
+  const target = field.target ? entityOf(field.target) : undefined;
+  const name = useRowNames(isWhole ? target : undefined, [id]).get(id);
+  if (!target) return <Unseen id={id} />;
+  return name ? <bdi title={id}>{name}</bdi> : <code title={id}>{isWhole ? id : id.slice(0, 13)}</code>;
 }
 
 const Words = ({ words }: { words: string[] }) => (

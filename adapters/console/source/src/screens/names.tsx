@@ -1,6 +1,7 @@
 // Names of people behind ids, each read once; an id stays an id for those who may not read users.
 import { signal } from "@preact/signals";
 import { call } from "../api/api";
+import { Unseen } from "../parts/Unseen";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
 import { t } from "../words/words";
@@ -30,6 +31,7 @@ export function PersonName({ id, tabIndex }: { id: string | null; tabIndex?: num
   if (!id) return <span class="muted">{t("nobody")}</span>;
   const name = personName(id);
   if (id === profile.value?.id) return <bdi>{name}</bdi>;
+  if (!may("read:users")) return <Unseen id={id} />;
   if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
   return (
     <a href={href("people", id)} tabIndex={tabIndex}>
