@@ -146,7 +146,7 @@ async def test_what_happened_last_fits_a_telephone(visitor: Visitor) -> None:
     page = visitor.page
     await page.set_viewport_size(NARROW)
     await visitor.enter()
-    table = page.locator(".table-box", has=page.get_by_text("login.succeeded").first)
+    table = page.locator(".table-box", has=page.get_by_text("Signed in").first)
     await expect(table).to_be_visible()
     assert await table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
 

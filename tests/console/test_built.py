@@ -10,6 +10,7 @@ import pytest
 
 from adapters import console
 from adapters.http.request.errors import NAMES, STATUS, code_in
+from domain.audit import AUDIT_ACTIONS
 
 CONSOLE = Path(__file__).resolve().parents[2] / "adapters" / "console"
 SOURCE, BUILT = CONSOLE / "source", CONSOLE / "built"
@@ -112,6 +113,12 @@ def test_every_code_that_the_api_can_answer_has_words(language: str) -> None:
     spoken = {key.removeprefix("error.") for key in texts(language) if re.fullmatch(r"error\.[A-Z_]+", key)}
     assert spoken == answered
     assert unreachable.isdisjoint(answered)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_every_action_of_the_audit_trail_has_words(language: str) -> None:
+    spoken = {key.removeprefix("event.") for key in texts(language) if key.startswith("event.")}
+    assert spoken == set(AUDIT_ACTIONS)
 
 
 def test_licences_of_what_is_built_in_come_along() -> None:

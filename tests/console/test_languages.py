@@ -1,5 +1,7 @@
 """The console in German: what the API refuses is told in German too, and nothing of it in English."""
 
+import re
+
 import pytest
 from playwright.async_api import FilePayload, Route, expect
 
@@ -165,3 +167,33 @@ async def test_a_column_that_no_field_has_is_named(visitor: Visitor) -> None:
     await page.locator("input[type=file]").set_input_files([file])
     await page.get_by_role("button", name="Prüfen").click()
     await expect(page.get_by_role("alert")).to_have_text("Die Anfrage ist ungültig. colour: ist unbekannt")
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", ("Signed in", "Settings changed: timezone", "Refused: roles.create")),
+        ("de", ("Angemeldet", "Einstellungen geändert: timezone", "Verweigert: roles.create")),
+    ],
+)
+async def test_events_are_told_in_words_and_filtered_by_their_codes(
+    visitor: Visitor, language: str, words: tuple[str, ...]
+) -> None:
+    page, app = visitor.page, visitor.service.app
+    await visitor.service.renew_tokens()
+    await app.call("PUT", "/api/tenants/current/settings", as_whom="acme", json={"timezone": "Asia/Tokyo"})
+    await app.make_role("acme", "Looker", ["read:roles"])
+    await app.make_user("acme", "looker@acme.example", ["Looker"])
+    await app.login("looker", "looker@acme.example")
+    body = {"name": "Mine", "permissions": []}
+    assert (await app.call("POST", "/api/roles", as_whom="looker", json=body)).status_code == 403
+    await visitor.enter("account")
+    await page.evaluate(f"localStorage.setItem('tenantry.language', '{language}')")
+    for path in ("", "audit"):
+        await visitor.open(path)
+        for name in words:
+            await expect(page.get_by_role("main").get_by_text(name, exact=True).first).to_be_visible()
+        await expect(page.get_by_role("main")).not_to_contain_text("login.succeeded")
+    await page.get_by_role("link", name=words[1]).first.click()
+    await expect(page).to_have_title(re.compile(f"^{words[1]} · "))
+    await expect(page.get_by_role("definition").get_by_text("settings.changed:timezone")).to_be_visible()

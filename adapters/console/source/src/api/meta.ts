@@ -1,6 +1,7 @@
 // What GET /api/entities says: the entities and areas that the caller may use. The console shows nothing else.
 
 import { computed, signal } from "@preact/signals";
+import { eventText } from "../words/events";
 import { call } from "./api";
 import type { EntityDescription, EntityList, EntityRights, FieldDescription, RelationDescription } from "./types";
 
@@ -65,9 +66,13 @@ export const entityOf = (plural: string): Entity | undefined => byPlural.value.g
 export const mayArea = (name: string): boolean => meta.value?.areas.includes(name) ?? false;
 export const choicesOf = (field: Field): string[] => field.rules.choices ?? [];
 
+/** The entity of the audit trail, whose rows are known by actions. */
+export const TRAIL = "audit-events";
+
 /** The text by which a row is known: its display field, else the beginning of its id. */
 export function rowLabel(entity: Entity | undefined, row: Row | null | undefined): string {
   if (!row) return "";
   const shown = entity?.display ? row[entity.display] : undefined;
-  return shown === undefined || shown === null || shown === "" ? row.id.slice(0, 8) : String(shown);
+  if (shown === undefined || shown === null || shown === "") return row.id.slice(0, 8);
+  return entity?.plural === TRAIL ? eventText(String(shown)) : String(shown);
 }

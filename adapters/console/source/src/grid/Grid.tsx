@@ -2,7 +2,7 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Entity, Field, Row } from "../api/meta";
-import { rowLabel } from "../api/meta";
+import { rowLabel, TRAIL } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice } from "../parts/States";
 import { reasonText, say } from "../parts/Toast";
@@ -31,7 +31,7 @@ interface Props {
 }
 
 export function linkOf(entity: Entity, row: Row): string {
-  return entity.plural === "audit-events" ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
+  return entity.plural === TRAIL ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
 }
 
 export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) {

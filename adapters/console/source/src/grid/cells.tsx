@@ -1,10 +1,10 @@
 // A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
 import type { ComponentChildren } from "preact";
-import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
+import { type Entity, entityOf, type Field, type Row, rowLabel, TRAIL } from "../api/meta";
 import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
 import { Unseen } from "../parts/Unseen";
-import { PersonName, TenantName } from "../screens/names";
+import { EventName, PersonName, TenantName } from "../screens/names";
 import { href } from "../session/routes";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
 
@@ -53,7 +53,7 @@ export function titleOf(field: Field): string {
 
 /** Entities of the service, which the console names in its own language. */
 const OWN = new Map<string, Key>([
-  ["audit-events", "audit"],
+  [TRAIL, "audit"],
   ["applications", "applications"],
 ]);
 
@@ -63,8 +63,12 @@ export function entityTitle(entity: Entity | undefined): string {
   return own ? t(own) : (entity?.title ?? "");
 }
 
-export function Cell({ field, row }: { entity: Entity; field: Field; row: Row }) {
+/** Whether the field of a row holds an action of the audit trail. */
+export const isAction = (entity: Entity, field: Field) => entity.plural === TRAIL && field.name === "action";
+
+export function Cell({ entity, field, row }: { entity: Entity; field: Field; row: Row }) {
   const value = row[field.name];
+  if (isAction(entity, field) && typeof value === "string") return <EventName action={value} />;
   if (field.kind === "reference" && field.relation && value) {
     const related = row[field.relation] as Row | null | undefined;
     const target = field.target ? entityOf(field.target) : undefined;

@@ -11,7 +11,7 @@ import { href } from "../session/routes";
 import { may, profile } from "../session/session";
 import { ago, exactTime, number, t } from "../words/words";
 import { endsSoon } from "./identity";
-import { PersonName } from "./names";
+import { EventName, PersonName } from "./names";
 
 const MOST_TILES = 24;
 
@@ -144,9 +144,6 @@ function Care() {
   );
 }
 
-/** An action that goes on in the next line behind its points, and not in the middle of a word. */
-const parts = (action: string) => action.split(/(?<=[.:-])/).flatMap((part) => [<wbr key={part} />, part]);
-
 function Latest() {
   const loaded = useLoaded<Row[]>(async () => {
     const query = { pageSize: "8", count: "none", sort: "occurredAt:desc" };
@@ -170,7 +167,9 @@ function Latest() {
                 cell: (event) => (
                   <span class="row">
                     <Icon name="activity" class="muted" />
-                    <code class="action">{parts(String(event.action))}</code>
+                    <span class="action">
+                      <EventName action={String(event.action)} />
+                    </span>
                   </span>
                 ),
               },

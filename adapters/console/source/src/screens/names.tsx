@@ -1,9 +1,10 @@
-// Names of people behind ids, each read once; an id stays an id for those who may not read users.
+// Names of people behind ids, each read once; an id stays an id for those who may not read users. Names of events.
 import { signal } from "@preact/signals";
 import { call } from "../api/api";
 import { Unseen } from "../parts/Unseen";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
+import { eventText } from "../words/events";
 import { t } from "../words/words";
 
 const names = signal<ReadonlyMap<string, string>>(new Map());
@@ -63,3 +64,15 @@ export function TenantName({ id }: { id: string }) {
   const name = tenants.value?.get(id);
   return name ? <bdi title={id}>{name}</bdi> : <code title={id}>{id.slice(0, 13)}</code>;
 }
+
+/** An action of the audit trail in words; its code, by which one filters, is told beside them or when asked. */
+export const EventName = ({ action, isWhole }: { action: string; isWhole?: boolean }) => (
+  <>
+    <bdi title={action}>{eventText(action)}</bdi>
+    {isWhole && (
+      <p>
+        <code>{action}</code>
+      </p>
+    )}
+  </>
+);

@@ -1,10 +1,10 @@
 // A row: its form, its related rows and its history in tabs; deleting, restoring, deleting for good.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
-import { type Entity, entityOf, type Relation, type Row, rowLabel } from "../api/meta";
+import { type Entity, entityOf, type Relation, type Row, rowLabel, TRAIL } from "../api/meta";
 import { Form } from "../forms/Form";
 import { ApiDrawer } from "../grid/ApiDrawer";
-import { entityTitle, titleOf, Value } from "../grid/cells";
+import { entityTitle, isAction, titleOf, Value } from "../grid/cells";
 import { Grid } from "../grid/Grid";
 import { Pages } from "../grid/pages";
 import { readView, type View } from "../grid/view";
@@ -16,7 +16,7 @@ import { failed, toast } from "../parts/Toast";
 import { go, gone, href, query } from "../session/routes";
 import { t } from "../words/words";
 import { History } from "./history";
-import { PersonName } from "./names";
+import { EventName, PersonName } from "./names";
 import { sortedBy } from "./rows";
 
 interface Loaded {
@@ -32,7 +32,7 @@ export function RowScreen({ plural, id }: { plural: string; id: string }) {
   return <OldRow entity={entity} id={id} />;
 }
 
-const listOf = (entity: Entity) => (entity.plural === "audit-events" ? href("audit") : href("rows", entity.plural));
+const listOf = (entity: Entity) => (entity.plural === TRAIL ? href("audit") : href("rows", entity.plural));
 
 function Back({ entity }: { entity: Entity }) {
   return (
@@ -153,6 +153,8 @@ function Facts({ entity, row }: { entity: Entity; row: Row }) {
             <dd>
               {/(By|actorId)$/.test(field.name) && row[field.name] ? (
                 <PersonName id={String(row[field.name])} />
+              ) : isAction(entity, field) ? (
+                <EventName action={String(row[field.name])} isWhole />
               ) : (
                 <Value field={field} value={row[field.name]} isWhole />
               )}
