@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import ViewportSize, expect
 
 from tests.console.conftest import Visitor
+from tests.console.test_accessibility import violations
 from tests.console.test_nothing_lost import made
 from tests.http.app import PASSWORD
 
@@ -50,3 +51,58 @@ async def test_no_content_widens_a_page(visitor: Visitor, name: str) -> None:
     box = await page.get_by_role("dialog").bounding_box()
     assert box is not None
     assert 0 <= box["x"] <= 360 - box["width"]
+
+
+SCROLLING = """() => [...document.querySelectorAll("main *")]
+  .filter(box => getComputedStyle(box).overflowX === "auto" && box.scrollWidth > box.clientWidth)
+  .map(box => box.className)"""
+
+
+async def administered(visitor: Visitor) -> str:
+    """A member, an invitation, a domain and a service account with a key, all with long names; returns the account."""
+    app = visitor.service.app
+    body = {
+        "email": f"{'e' * 60}@acme.example",
+        "password": PASSWORD,
+        "fullName": "Ada" + " Lovelace" * 9,
+        "roles": ["Reader"],
+    }
+    answers = [
+        await app.call("POST", "/api/users", as_whom="root in acme", json=body),
+        await app.call("POST", "/api/roles", as_whom="acme", json={"name": "r" * 50, "permissions": []}),
+    ]
+    invitation = {"email": f"{'i' * 60}@new.example", "roles": ["Reader", "r" * 50]}
+    domain = {"domain": f"{'d' * 60}.example", "mode": "request"}
+    account = {"name": "Robot" + " of the shop" * 4, "roles": ["Reader", "r" * 50]}
+    for path, json in (
+        ("/api/invitations", invitation),
+        ("/api/tenants/current/domains", domain),
+        ("/api/service-accounts", account),
+    ):
+        answers.append(await app.call("POST", path, as_whom="acme", json=json))
+    account_id: str = answers[-1].json()["data"]["id"]
+    key = {"name": "Key" + " of a door" * 4, "permissions": ["read:products"]}
+    answers.append(await app.call("POST", f"/api/service-accounts/{account_id}/keys", as_whom="acme", json=key))
+    assert [answer.status_code for answer in answers] == [201] * len(answers)
+    return account_id
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_no_list_of_the_administration_scrolls_sideways(visitor: Visitor, language: str) -> None:
+    page = visitor.page
+    account = await administered(visitor)
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.open()
+    await page.evaluate("language => localStorage.setItem('tenantry.language', language)", language)
+    await visitor.enter()
+    for path in ("people", "people?tab=invitations", "keys", f"keys/{account}", "settings"):
+        await visitor.open(path)
+        await expect(page.locator("table tbody tr").first).to_be_visible()
+        await expect(page.locator(".loading")).to_have_count(0)
+        assert await page.evaluate(WIDER) <= 0, path
+        assert await page.evaluate(SCROLLING) == [], path
+    assert await violations(visitor) == []
+    # it is still a table to those who listen
+    await visitor.open("keys")
+    role = "Rollen" if language == "de" else "Roles"
+    assert f'columnheader "{role}"' in await page.get_by_role("table").aria_snapshot()

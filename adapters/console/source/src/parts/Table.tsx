@@ -20,14 +20,18 @@ interface TableProps<T> {
   columns: Column<T>[];
   id?: (row: T) => string;
   hasHead?: boolean;
+  /** Numbers to compare: they stay below each other on a telephone, too. */
+  isNumbers?: boolean;
 }
 
-export function Table<T extends object>({ rows, columns, id, hasHead = true }: TableProps<T>) {
+/** A table; on a telephone each row stands by itself, and each cell behind the title of its column. */
+export function Table<T extends object>({ rows, columns, id, hasHead = true, isNumbers }: TableProps<T>) {
   const key = id ?? ((row: T) => (row as { id: string }).id);
+  const isStacked = hasHead && !isNumbers;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens the box scrolls, and is reached by keys
     <div class="table-box" tabIndex={0}>
-      <table class="plain">
+      <table class={isStacked ? "plain stacked" : "plain"}>
         {hasHead && (
           <thead>
             <tr>
@@ -48,8 +52,8 @@ export function Table<T extends object>({ rows, columns, id, hasHead = true }: T
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td class={column.class} key={column.title}>
-                    {column.cell(row)}
+                  <td class={column.class} data-title={column.isUnseen ? undefined : column.title} key={column.title}>
+                    <div>{column.cell(row)}</div>
                   </td>
                 ),
               )}
