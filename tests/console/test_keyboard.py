@@ -177,3 +177,24 @@ async def test_the_focus_is_seen_and_not_covered(visitor: Visitor, size: Viewpor
             if focused is None:
                 break
             assert focused[1:] == [True, True], (path, focused)
+
+
+async def test_a_question_and_a_form_in_a_dialog_give_the_focus_back(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"][0]
+    await visitor.enter(f"rows/products/{row['id']}")
+    delete = page.get_by_role("button", name="Delete", exact=True)
+    await delete.focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("dialog").get_by_role("button", name="Cancel").focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(delete).to_be_focused()
+    await visitor.go("roles")
+    add = page.get_by_role("button", name="Add role")
+    await add.focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("dialog").get_by_label("Name").fill("Packer")
+    await page.keyboard.press("Enter")
+    await visitor.said("Saved.")
+    await expect(add).to_be_focused()

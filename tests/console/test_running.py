@@ -80,10 +80,37 @@ async def test_an_import_that_was_stopped_too_late_stores_nothing_twice(visitor:
     await arrived.wait()
     await page.get_by_role("button", name="Cancel").click()
     await expect(page.get_by_role("alert")).to_contain_text("the same import again stores none of them twice")
+    await expect(page.get_by_role("button", name="Import 2 rows")).to_be_focused()
     await page.unroute("**/api/products/import", lose)
     await page.get_by_role("button", name="Import 2 rows").click()
     await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
+    # its button rests now
+    await expect(page.get_by_role("heading", level=1)).to_be_focused()
     assert await stored(visitor, "LATE") == 2
+
+
+async def test_a_check_by_keys_gives_the_focus_back(visitor: Visitor) -> None:
+    page, began = visitor.page, asyncio.Event()
+
+    async def never(route: Route) -> None:
+        began.set()
+
+    await page.route("**/api/products/import", never)
+    await visitor.enter("rows/products/import")
+    await choose(page, rows_of("KEYS"))
+    check = page.get_by_role("button", name=CHECK)
+    await check.focus()
+    await page.keyboard.press("Enter")
+    await began.wait()
+    cancel = page.get_by_role("button", name="Cancel")
+    await cancel.focus()
+    await page.keyboard.press("Enter")
+    await expect(cancel).to_have_count(0)
+    await expect(check).to_be_focused()
+    await page.unroute("**/api/products/import", never)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="2 rows would be imported")).to_be_visible()
+    await expect(check).to_be_focused()
 
 
 async def test_an_export_ends_by_its_button_and_with_its_dialog(visitor: Visitor) -> None:
@@ -105,7 +132,7 @@ async def test_an_export_ends_by_its_button_and_with_its_dialog(visitor: Visitor
     await start.click()
     async with page.expect_event("requestfailed"):
         await dialog.get_by_role("button", name="Cancel").click()
-    await expect(start).to_be_enabled()
+    await expect(start).to_be_focused()
     await expect(dialog.get_by_role("alert")).to_have_count(0)
     async with page.expect_request("**/api/products/export?*"):
         await start.click()
@@ -183,6 +210,7 @@ async def test_deleted_rows_are_done_one_by_one_until_a_button_stops_it(
     await visitor.said("Stopped.")
     await visitor.said(told)
     await expect(page.get_by_text("2 rows", exact=True)).to_be_visible()
+    await expect(page.get_by_role("grid")).to_be_focused()
     assert len(asked) == 2
 
 
@@ -204,7 +232,7 @@ async def test_a_change_of_many_rows_is_sent_once_and_stopped_by_a_button(visito
     async with page.expect_event("requestfailed"):
         await dialog.get_by_role("button", name="Cancel").click()
     await expect(dialog.get_by_role("alert")).to_contain_text("Stopped.")
-    await expect(send).to_be_enabled()
+    await expect(send).to_be_focused()
     assert len(asked) == 1
 
 

@@ -23,14 +23,32 @@ export function useUnsaved(isDirty: boolean, title: Key = "leave.title", text: K
   return () => settle.current();
 }
 
-/** A request that takes long: it stops by a button, and with the screen, which asks before. */
+/** The focus goes back to the button that something began with; where that is gone, to what the screen is about. */
+function focusAgain(button: HTMLElement): void {
+  button.focus();
+  if (document.activeElement === button && button !== document.body) return;
+  const [grid, heading] = ["main [role=grid]", "main h1"].map((what) => document.querySelector<HTMLElement>(what));
+  (grid ?? heading)?.focus({ preventScroll: true });
+}
+
+/** A request that takes long: it stops by a button, and with the screen, which asks before. The buttons for it come and
+ * go, or rest meanwhile, and the focus would be lost with them. */
 export function useRunning(title: Key, text: Key) {
   const [isBusy, setBusy] = useState(false);
   const running = useRef<AbortController | null>(null);
+  const began = useRef<HTMLElement | null>(null);
   const stop = () => running.current?.abort();
   useUnsaved(isBusy, title, text);
   useEffect(() => stop, []);
+  useEffect(() => {
+    const button = began.current;
+    if (isBusy || !button) return;
+    began.current = null;
+    // whoever went on to something else stays there
+    if (document.activeElement === document.body) focusAgain(button);
+  }, [isBusy]);
   function begin(): AbortSignal {
+    began.current = document.activeElement instanceof HTMLElement ? document.activeElement : null;
     setBusy(true);
     running.current = new AbortController();
     return running.current.signal;
