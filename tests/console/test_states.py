@@ -147,3 +147,20 @@ async def test_a_console_that_is_opened_without_the_service_comes_back_with_it(v
     await page.unroute("**/console/session/refresh")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
+
+
+async def test_nothing_new_is_offered_among_deleted_rows(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    (lamp,) = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"]
+    new = page.get_by_role("main").get_by_role("link", name="New", exact=True)
+    await visitor.enter("rows/products")
+    await expect(new).to_be_visible()
+    await visitor.go(f"rows/products/{lamp['id']}?tab=reviews")
+    await expect(new).to_be_visible()
+    assert (await app.call("DELETE", f"/api/products/{lamp['id']}", as_whom="acme")).status_code == 204
+    review = {"productId": lamp["id"], "rating": 5, "author": "Ada"}
+    assert (await app.call("POST", "/api/reviews", as_whom="acme", json=review)).status_code == 400
+    for path in ("rows/products?includeDeleted=true", f"rows/products/{lamp['id']}?tab=reviews"):
+        await visitor.open(path)
+        await expect(page.get_by_role("main").get_by_text("Deleted", exact=False).first).to_be_visible()
+        await expect(new).to_have_count(0)

@@ -244,7 +244,7 @@ function Related({ relation, row }: { relation: Relation; row: Row }) {
         <a class="button" href={`${href("rows", entity.plural)}?${new URLSearchParams({ [relation.by]: row.id })}`}>
           {t("related.all")}
         </a>
-        {entity.may.create && (
+        {entity.may.create && row.isDeleted !== true && (
           <a class="button" href={add}>
             <Icon name="plus" />
             {t("row.new")}

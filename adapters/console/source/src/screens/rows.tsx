@@ -69,7 +69,7 @@ function Rows({ entity }: { entity: Entity }) {
           {t("api")}
         </button>
         <MoreMenu entity={entity} view={view} change={change} show={show} />
-        {entity.may.create && (
+        {entity.may.create && !view.deleted && (
           <a class="button primary" href={`${base}/new`}>
             <Icon name="plus" />
             {t("row.new")}
