@@ -6,7 +6,7 @@ from playwright.async_api import ViewportSize, expect
 from tests.console.conftest import Visitor
 from tests.console.test_accessibility import violations
 from tests.console.test_nothing_lost import made
-from tests.http.app import PASSWORD
+from tests.http.app import ADMIN, PASSWORD
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -106,3 +106,36 @@ async def test_no_list_of_the_administration_scrolls_sideways(visitor: Visitor, 
     await visitor.open("keys")
     role = "Rollen" if language == "de" else "Roles"
     assert f'columnheader "{role}"' in await page.get_by_role("table").aria_snapshot()
+
+
+async def test_the_service_is_administered_on_a_telephone(visitor: Visitor) -> None:
+    page = visitor.page
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.enter(email=ADMIN)
+    for path in ("tenants", "system"):
+        await visitor.open(path)
+        await expect(page.locator("table tbody tr").first).to_be_visible()
+        await expect(page.locator(".loading")).to_have_count(0)
+        assert await page.evaluate(WIDER) <= 0, path
+        assert await page.evaluate(SCROLLING) == [], path
+
+
+async def test_permissions_stay_in_sight_while_the_roles_scroll_on_a_telephone(visitor: Visitor) -> None:
+    page = visitor.page
+    made = await visitor.service.app.call(
+        "POST", "/api/roles", as_whom="acme", json={"name": "Last", "permissions": []}
+    )
+    assert made.status_code == 201, made.text
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.enter("roles")
+    row = page.get_by_role("row", name="delete:products")
+    await row.get_by_role("checkbox").last.scroll_into_view_if_needed()
+    name = await row.get_by_role("rowheader").bounding_box()
+    assert name is not None
+    assert 0 <= name["x"] <= 360 - name["width"]
+    # a box that gets the focus is not behind the name
+    first = row.get_by_role("checkbox", name="Last: delete:products")
+    await first.focus()
+    box = await first.bounding_box()
+    assert box is not None
+    assert box["x"] >= name["x"] + name["width"]

@@ -64,7 +64,7 @@ async def test_home_tells_how_many_rows_are_new(visitor: Visitor) -> None:
     navigation, main = page.get_by_role("navigation"), page.get_by_role("main")
     await expect(navigation).to_be_visible()
     # of 250 products the newest hundred are read, and of the categories all
-    await expect(main.get_by_role("link", name="Products")).to_contain_text("100 new since")
+    await expect(main.get_by_role("link", name="Products")).to_contain_text("100 new, the first")
     await expect(main.get_by_role("link", name="Categories")).to_contain_text(f"{len(categories)} new in 14 days")
     await expect(main.get_by_role("link", name="Members")).to_contain_text("new in 14 days")
 

@@ -126,7 +126,7 @@ function PlotTable({ bars, series, label }: Props) {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys
     <div class="import-errors" tabIndex={0} role="region" aria-label={label}>
       <Table
-        isNumbers
+        isStacked={false}
         rows={[...bars].reverse()}
         id={(bar) => String(bar.to)}
         columns={[{ title: t("plot.until"), cell: (bar) => time(new Date(bar.to).toISOString()) }, ...columns]}

@@ -20,14 +20,13 @@ interface TableProps<T> {
   columns: Column<T>[];
   id?: (row: T) => string;
   hasHead?: boolean;
-  /** Numbers to compare: they stay below each other on a telephone, too. */
-  isNumbers?: boolean;
+  /** On a telephone each row stands by itself, and each cell behind the title of its column. */
+  isStacked?: boolean;
 }
 
-/** A table; on a telephone each row stands by itself, and each cell behind the title of its column. */
-export function Table<T extends object>({ rows, columns, id, hasHead = true, isNumbers }: TableProps<T>) {
+export function Table<T extends object>({ rows, columns, id, hasHead = true, isStacked = hasHead }: TableProps<T>) {
   const key = id ?? ((row: T) => (row as { id: string }).id);
-  const isStacked = hasHead && !isNumbers;
+  const titleOf = ({ title, isUnseen }: Column<T>) => (isStacked && hasHead && !isUnseen ? title : undefined);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: on narrow screens the box scrolls, and is reached by keys
     <div class="table-box" tabIndex={0}>
@@ -52,8 +51,8 @@ export function Table<T extends object>({ rows, columns, id, hasHead = true, isN
                     {column.cell(row)}
                   </th>
                 ) : (
-                  <td class={column.class} data-title={column.isUnseen ? undefined : column.title} key={column.title}>
-                    <div>{column.cell(row)}</div>
+                  <td class={column.class} data-title={titleOf(column)} key={column.title}>
+                    {isStacked ? <div>{column.cell(row)}</div> : column.cell(row)}
                   </td>
                 ),
               )}

@@ -104,6 +104,7 @@ function Keys({ keys }: { keys: KeyItem[] }) {
       <Table
         rows={keys}
         hasHead={false}
+        isStacked
         columns={[
           { title: "id", cell: (key) => <code>{key.id}</code> },
           { title: "algorithm", cell: (key) => key.algorithm },
@@ -132,6 +133,7 @@ function Settings({ settings }: { settings: SettingItem[] }) {
         rows={shown}
         id={(setting) => setting.name}
         hasHead={false}
+        isStacked
         columns={[
           { title: "name", cell: (setting) => <code>{setting.name}</code> },
           {
