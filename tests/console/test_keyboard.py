@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import FileChooser, FilePayload, Locator, ViewportSize, expect
 
 from tests.console.conftest import HOSTILE, NARROW, WIDE, Visitor
+from tests.console.test_accessibility import violations
 from tests.http.app import PASSWORD
 from tests.waiting import HUNG_AFTER
 
@@ -198,3 +199,62 @@ async def test_a_question_and_a_form_in_a_dialog_give_the_focus_back(visitor: Vi
     await page.keyboard.press("Enter")
     await visitor.said("Saved.")
     await expect(add).to_be_focused()
+
+
+async def enter_on(wanted: Locator) -> None:
+    await wanted.focus()
+    await wanted.page.keyboard.press("Enter")
+
+
+async def test_a_reference_is_chosen_and_changed_without_a_mouse(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"][0]
+    await visitor.enter(f"rows/products/{row['id']}")
+    await enter_on(page.get_by_role("button", name="Remove Category"))
+    field = page.get_by_role("combobox", name="Category")
+    await expect(field).to_be_focused()
+    await page.keyboard.type("Category 05")
+    await expect(page.get_by_role("listbox").get_by_role("option")).to_have_text(["Category 05"])
+    await page.keyboard.press("Enter")
+    chosen = page.get_by_role("group", name="Category")
+    await expect(chosen).to_be_focused()
+    await expect(chosen).to_have_text("Category 05")
+    assert await violations(visitor) == []
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_label("Released at")).to_be_focused()
+
+
+async def test_what_goes_away_gives_the_focus_to_its_neighbour(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    for number in range(2):
+        body = {"email": f"invited{number}@new.example", "roles": ["Reader"]}
+        assert (await app.call("POST", "/api/invitations", as_whom="acme", json=body)).status_code == 201
+    await visitor.enter("rows/products?status=live&price.gte=3")
+    await enter_on(page.get_by_role("button", name=re.compile("filter Status")))
+    await expect(page.get_by_role("button", name=re.compile("filter Price"))).to_be_focused()
+    await page.get_by_role("checkbox", name="Select Lamp 249").check()
+    await enter_on(page.get_by_role("button", name="Clear the selection"))
+    await expect(page.get_by_role("grid")).to_be_focused()
+    await visitor.go("people?tab=invitations")
+    await enter_on(page.get_by_role("button", name="Revoke").first)
+    await enter_on(page.get_by_role("dialog").get_by_role("button", name="Revoke"))
+    # the invitation and the question are gone
+    await visitor.said("Saved.")
+    await expect(page.get_by_role("row")).to_have_count(2)
+    await expect(page.get_by_role("button", name="Send again")).to_be_focused()
+    await enter_on(page.locator(".toast").get_by_role("button", name="Close"))
+    await expect(page.locator(".toast")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Send again")).to_be_focused()
+
+
+async def test_a_click_beside_everything_leaves_the_focus_there(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products")
+    await page.get_by_role("searchbox").focus()
+    await page.get_by_role("heading", level=1).click()
+    await page.get_by_role("button", name="Reload").click()
+    await page.locator("p.foot").click()
+    await expect(page.locator("p.foot")).to_have_text("250 rows")
+    assert await page.evaluate("document.activeElement === document.body")

@@ -1,5 +1,5 @@
 // A reference to a row of another entity: its name, and a search that shows 20 rows at a time.
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call } from "../api/api";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
@@ -18,6 +18,9 @@ interface Props {
   disabled?: boolean;
 }
 
+/** As one of its looks has it; the id is of what takes the focus. */
+type Shared = Props & { id: string };
+
 const SHOWN = 20;
 
 export function Reference(props: Props) {
@@ -25,8 +28,19 @@ export function Reference(props: Props) {
   const id = useId();
   // what is typed into a field that was empty stays an input
   const given = useRef(props.value);
-  const { value, change, label } = props;
-  if (!target && value && value === given.current) return <Kept {...props} value={value} />;
+  const moved = useRef(false);
+  const { value, label } = props;
+  const change = (next: string | null) => {
+    moved.current = true;
+    props.change(next);
+  };
+  // the field looks another way now: the focus stays with it
+  useLayoutEffect(() => {
+    if (moved.current) document.getElementById(id)?.focus();
+    moved.current = false;
+  }, [value]);
+  const shared = { ...props, id, change };
+  if (!target && value && value === given.current) return <Kept {...shared} value={value} />;
   if (!target)
     return (
       <>
@@ -38,13 +52,13 @@ export function Reference(props: Props) {
           disabled={props.disabled}
           aria-describedby={props.describedBy}
           aria-invalid={props.isInvalid || undefined}
-          onInput={(event) => change(event.currentTarget.value || null)}
+          onInput={(event) => props.change(event.currentTarget.value || null)}
         />
         <span class="hint small">{t("reference.id")}</span>
       </>
     );
-  if (value) return <Chosen {...props} target={target} value={value} />;
-  return <Picker {...props} target={target} />;
+  if (value) return <Chosen {...shared} target={target} value={value} />;
+  return <Picker {...shared} target={target} />;
 }
 
 const namePart = (target: Entity): Record<string, string> => (target.display ? { fields: target.display } : {});
@@ -64,10 +78,10 @@ export function useRowNames(target: Entity | undefined, ids: string[]): Readonly
 }
 
 /** A row that the reader may not see: it stays what it is until they take it away. */
-const Kept = ({ label, value, change, disabled }: Props & { value: string }) => (
+const Kept = ({ id, label, value, change, disabled }: Shared & { value: string }) => (
   <>
     <span class="label-like">{label}</span>
-    <div class="chosen">
+    <div class="chosen" id={id} tabIndex={-1} role="group" aria-label={label}>
       <Unseen id={value} />
       {!disabled && <Away label={label} change={change} />}
     </div>
@@ -86,12 +100,12 @@ const Away = ({ label, change }: Pick<Props, "label" | "change">) => (
   </button>
 );
 
-function Chosen({ target, label, value, change, disabled }: Props & { target: Entity; value: string }) {
+function Chosen({ id, target, label, value, change, disabled }: Shared & { target: Entity; value: string }) {
   const name = useRowNames(target, [value]).get(value) ?? value.slice(0, 13);
   return (
     <>
       <span class="label-like">{label}</span>
-      <div class="chosen">
+      <div class="chosen" id={id} tabIndex={-1} role="group" aria-label={label}>
         <a href={href("rows", target.plural, value)}>
           <bdi>{name}</bdi>
         </a>
@@ -111,8 +125,7 @@ function findQuery(target: Entity, text: string): Record<string, string> {
   return query;
 }
 
-function Picker({ target, label, change, describedBy, isInvalid, disabled }: Props & { target: Entity }) {
-  const id = useId();
+function Picker({ id, target, label, change, describedBy, isInvalid, disabled }: Shared & { target: Entity }) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
   const [found, setFound] = useState<{ text: string; rows: Row[] } | null>(null);

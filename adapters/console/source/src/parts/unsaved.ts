@@ -1,8 +1,9 @@
 // Changes that are not saved: before somebody leaves them, they are asked.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { unsaved } from "../session/routes";
 import { type Key, t } from "../words/words";
 import { ask } from "./Dialog";
+import { focusScreen } from "./focus";
 
 /** Asks before somebody leaves the screen, or the page, as long as a form is dirty. The function that is returned says
  * that it is stored, for those who then go on at once. */
@@ -27,8 +28,7 @@ export function useUnsaved(isDirty: boolean, title: Key = "leave.title", text: K
 function focusAgain(button: HTMLElement): void {
   button.focus();
   if (document.activeElement === button && button !== document.body) return;
-  const [grid, heading] = ["main [role=grid]", "main h1"].map((what) => document.querySelector<HTMLElement>(what));
-  (grid ?? heading)?.focus({ preventScroll: true });
+  focusScreen();
 }
 
 /** A request that takes long: it stops by a button, and with the screen, which asks before. The buttons for it come and
@@ -40,7 +40,8 @@ export function useRunning(title: Key, text: Key) {
   const stop = () => running.current?.abort();
   useUnsaved(isBusy, title, text);
   useEffect(() => stop, []);
-  useEffect(() => {
+  // at once: what is left without the focus is given to a neighbour otherwise
+  useLayoutEffect(() => {
     const button = began.current;
     if (isBusy || !button) return;
     began.current = null;
