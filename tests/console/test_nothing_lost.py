@@ -310,3 +310,22 @@ async def test_a_permission_that_somebody_else_gave_meanwhile_stays(visitor: Vis
     roles = (await app.call("GET", "/api/roles", as_whom="acme")).json()["items"]
     (stored,) = [listed for listed in roles if listed["id"] == role]
     assert sorted(stored["permissions"]) == ["read:categories", "read:products", "update:products"]
+
+
+TYPED_AT_ONCE = """new MutationObserver(() => {
+  const field = document.querySelector('textarea[name=description]')
+  if (!field || window.typed) return
+  window.typed = true
+  field.value = 'typed at once'
+  field.dispatchEvent(new Event('input', {bubbles: true}))
+}).observe(document, {childList: true, subtree: true})"""
+
+
+async def test_what_is_typed_as_soon_as_a_form_is_there_is_kept(visitor: Visitor) -> None:
+    page = visitor.page
+    row_id = await made(visitor.service.app, "/api/categories", name="Typed")
+    await visitor.enter()
+    await page.add_init_script(TYPED_AT_ONCE)
+    await visitor.open(f"rows/categories/{row_id}")
+    await expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
+    await expect(page.get_by_label("Description")).to_have_value("typed at once")

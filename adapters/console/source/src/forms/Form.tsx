@@ -36,7 +36,11 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   const isDirty = Object.keys(changes).length > 0;
   const mayWrite = row ? entity.may.update && !row.isDeleted : entity.may.create;
 
+  const shown = useRef(start);
   useEffect(() => {
+    // effects come after the first look, and somebody may type before them
+    if (shown.current === start) return;
+    shown.current = start;
     // what was typed while the form was saved is kept
     const before = sent.current;
     sent.current = null;

@@ -87,6 +87,7 @@ export function Dialog({ title, onClose, children, actions, side, wide, keeps, i
 }
 
 interface Question {
+  id: number;
   title: string;
   text: string;
   yes: string;
@@ -95,15 +96,20 @@ interface Question {
 }
 
 const question = signal<Question | null>(null);
+let last = 0;
 
 /** Asks before something that cannot be taken back. */
 export function ask(title: string, text: string, yes: string, isDanger = true): Promise<boolean> {
+  // of two at the same time the later one is shown
+  question.peek()?.answer(false);
   return new Promise((resolve) => {
+    const id = ++last;
     const answer = (value: boolean) => {
-      question.value = null;
+      // a dialog that closes tells it a moment later, when another question may be there
+      if (question.peek()?.id === id) question.value = null;
       resolve(value);
     };
-    question.value = { title, text, yes, isDanger, answer };
+    question.value = { id, title, text, yes, isDanger, answer };
   });
 }
 
@@ -112,6 +118,7 @@ export function Questions() {
   if (!asked) return null;
   return (
     <Dialog
+      key={asked.id}
       title={asked.title}
       onClose={() => asked.answer(false)}
       actions={
