@@ -92,3 +92,17 @@ async def test_a_choice_between_two_values_names_the_rows_that_one_may_see(visit
         await expect(theirs.locator(locked(page, other["id"]))).to_be_visible()
     else:
         await expect(theirs).to_have_text("Category 03")
+
+
+async def test_a_reference_in_the_first_column_is_named_and_leads_to_its_row(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    (row,) = (await app.call("GET", "/api/products?sku=LAMP-008", as_whom="acme")).json()["data"]["items"]
+    listed = await app.call("GET", "/api/categories?name=Category%2003", as_whom="acme")
+    body = {"categoryId": listed.json()["data"]["items"][0]["id"]}
+    assert (await app.call("PATCH", f"/api/products/{row['id']}", as_whom="acme", json=body)).status_code == 200
+    await visitor.enter("rows/products?sku=LAMP-008&~columns=categoryId,sku,createdBy")
+    link = page.get_by_role("gridcell").get_by_role("link", name="Category 03")
+    await expect(link).to_have_attribute("href", f"/console/rows/products/{row['id']}")
+    await visitor.go("rows/products?sku=LAMP-008&~columns=createdBy,categoryId")
+    await expect(page.get_by_role("gridcell").locator("a a")).to_have_count(0)
+    await expect(page.get_by_role("gridcell").get_by_role("link").first).to_have_text("Somebody Else")

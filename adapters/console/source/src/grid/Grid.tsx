@@ -206,9 +206,6 @@ function pinnedOffsets(widths: number[], pinned: number, hasSelection: boolean):
   });
 }
 
-/** The first cell is a link to its row: nothing within it may be another link. */
-const unlinked = (field: Field): Field => ({ ...field, relation: undefined, widget: null });
-
 const Spacer = ({ rows, size, columns }: { rows: number; size: number; columns: number }) =>
   rows > 0 ? (
     <tr class="spacer" aria-hidden="true">
@@ -302,7 +299,7 @@ function BodyRow({ index, row, entity, columns, pinned, selection, active, onAct
               {row[field.name] === null || row[field.name] === undefined || row[field.name] === "" ? (
                 <span class="muted">{row.id.slice(0, 8)}</span>
               ) : (
-                <Cell entity={entity} field={unlinked(field)} row={row} />
+                <Cell entity={entity} field={field} row={row} isPlain />
               )}
             </a>
           ) : (

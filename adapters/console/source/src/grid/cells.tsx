@@ -66,12 +66,21 @@ export function entityTitle(entity: Entity | undefined): string {
 /** Whether the field of a row holds an action of the audit trail. */
 export const isAction = (entity: Entity, field: Field) => entity.plural === TRAIL && field.name === "action";
 
-export function Cell({ entity, field, row }: { entity: Entity; field: Field; row: Row }) {
+interface CellProps {
+  entity: Entity;
+  field: Field;
+  row: Row;
+  /** Without links: the first cell is one itself, to its row. */
+  isPlain?: boolean;
+}
+
+export function Cell({ entity, field, row, isPlain }: CellProps) {
   const value = row[field.name];
   if (isAction(entity, field) && typeof value === "string") return <EventName action={value} />;
   if (field.kind === "reference" && field.relation && value) {
     const related = row[field.relation] as Row | null | undefined;
     const target = field.target ? entityOf(field.target) : undefined;
+    if (related && target && isPlain) return <bdi>{rowLabel(target, related)}</bdi>;
     if (related && target)
       return (
         <a href={href("rows", target.plural, related.id)} tabIndex={-1}>
@@ -80,8 +89,9 @@ export function Cell({ entity, field, row }: { entity: Entity; field: Field; row
       );
   }
   if (field.kind === "tenant" && typeof value === "string") return <TenantName id={value} />;
-  if (PEOPLE.test(field.name) && typeof value === "string") return <PersonName id={value} tabIndex={-1} />;
-  return <Value field={field} value={value} />;
+  if (PEOPLE.test(field.name) && typeof value === "string")
+    return <PersonName id={value} tabIndex={-1} isPlain={isPlain} />;
+  return <Value field={isPlain ? { ...field, widget: null } : field} value={value} />;
 }
 
 export function Value({

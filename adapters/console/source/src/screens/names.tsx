@@ -28,10 +28,17 @@ export function personName(id: string): string | undefined {
   return names.value.get(id);
 }
 
-export function PersonName({ id, tabIndex }: { id: string | null; tabIndex?: number }) {
+interface PersonProps {
+  id: string | null;
+  tabIndex?: number;
+  /** Without a link to the person. */
+  isPlain?: boolean;
+}
+
+export function PersonName({ id, tabIndex, isPlain }: PersonProps) {
   if (!id) return <span class="muted">{t("nobody")}</span>;
   const name = personName(id);
-  if (id === profile.value?.id) return <bdi>{name}</bdi>;
+  if (name && (isPlain || id === profile.value?.id)) return <bdi>{name}</bdi>;
   if (!may("read:users")) return <Unseen id={id} />;
   if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
   return (
