@@ -197,3 +197,12 @@ async def test_events_are_told_in_words_and_filtered_by_their_codes(
     await page.get_by_role("link", name=words[1]).first.click()
     await expect(page).to_have_title(re.compile(f"^{words[1]} · "))
     await expect(page.get_by_role("definition").get_by_text("settings.changed:timezone")).to_be_visible()
+
+
+async def test_lists_of_the_service_are_called_by_their_names_in_german(visitor: Visitor) -> None:
+    page = visitor.page
+    await in_german(visitor, "audit")
+    await expect(page.get_by_role("grid", name="Protokoll")).to_be_visible()
+    await page.get_by_role("button", name="Mehr").click()
+    await page.get_by_role("button", name="Exportieren").click()
+    await expect(page.get_by_role("dialog", name="Protokoll exportieren")).to_be_visible()

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { isStopped, send, whole } from "../api/api";
 import type { Entity } from "../api/meta";
+import { entityTitle } from "../grid/cells";
 import { filterName } from "../grid/filters";
 import { apiQuery, askedColumns, type View } from "../grid/view";
 import { Dialog } from "../parts/Dialog";
@@ -42,7 +43,7 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
   }
 
   return (
-    <Dialog title={t("export.title", { name: entity.title })} onClose={onClose}>
+    <Dialog title={t("export.title", { name: entityTitle(entity) })} onClose={onClose}>
       <form class="section" onSubmit={run} aria-busy={isBusy}>
         {problem && (
           <p class="summary" role="alert">

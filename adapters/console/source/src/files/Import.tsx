@@ -4,7 +4,7 @@ import { ApiError, call, isPassing, isStopped } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
 import { Once } from "../api/once";
 import type { Imported } from "../api/types";
-import { titleOf } from "../grid/cells";
+import { entityTitle, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Failure } from "../parts/States";
 import { Title } from "../parts/Title";
@@ -90,10 +90,10 @@ function Import({ entity }: { entity: Entity }) {
     <>
       <a class="crumb row" href={href("rows", entity.plural)}>
         <Icon name="arrow-left" />
-        <bdi>{entity.title}</bdi>
+        <bdi>{entityTitle(entity)}</bdi>
       </a>
       <div class="head">
-        <Title name={t("import")}>{t("import.title", { name: entity.title })}</Title>
+        <Title name={t("import")}>{t("import.title", { name: entityTitle(entity) })}</Title>
       </div>
       <FilePicker file={file} choose={setFile} isFixed={isBusy} />
       {file && (

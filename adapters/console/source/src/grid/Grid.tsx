@@ -9,7 +9,7 @@ import { reasonText, say } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
-import { Cell, isNumber, titleOf, widthOf } from "./cells";
+import { Cell, entityTitle, isNumber, titleOf, widthOf } from "./cells";
 import { filterName } from "./filters";
 import { BOXES, HEADERS, useKeys } from "./keys";
 import type { Pages } from "./pages";
@@ -114,7 +114,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
         <table
           role="grid"
           tabIndex={0}
-          aria-label={entity.title}
+          aria-label={entityTitle(entity)}
           aria-busy={pages.total.value === null || undefined}
           aria-rowcount={span + 1}
           aria-colcount={columns.length + (selection ? 1 : 0)}
