@@ -23,7 +23,7 @@ from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, USUAL_LIMITS, Searches, SearchLimits
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
 from adapters.postgres.own_queries.sessions import OwnQueries
-from adapters.postgres.schema.row_security import EVERY, ROLE
+from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.load import PoolLoad
 from application.ports.runtime import Ids
@@ -50,6 +50,10 @@ class Patience:
     lock: float = 10.0
     mend: float = 5.0
     ready: float = 5.0
+
+
+_READINESS = "readiness"
+"""No scope, so that the look does not wait for requests of one: its statements read no tenant's rows."""
 
 
 @dataclass
@@ -141,7 +145,7 @@ class PostgresDatabase:
 
     async def is_ready(self) -> bool:
         try:
-            async with self.lent(EVERY) as connection:
+            async with self.lent(_READINESS, stays=False) as connection:
                 # a balancer asks every few seconds: looks at a server that is silent would take all connections
                 await connection.fetchval("SELECT 1", timeout=self.patience.ready)
                 self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)

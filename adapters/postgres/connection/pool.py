@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.connection.shares import TenantShares, largest_share
+from adapters.postgres.connection.shares import ScopeShares, largest_share
 from adapters.postgres.connection.waiting import Given, Waiter, WaitingRequests
 from application.ports.load import PoolLoad
 from domain.errors import ServiceUnavailable
@@ -45,7 +45,7 @@ class TenantPool:
     ``patience`` is in seconds, for a free connection and for a new one; ``mended_within`` is the time in which one that
     was cut off in the middle of a statement has to be of use again.
 
-    ``shares`` says how many of the connections a tenant may hold, which whoever takes one looks at first.
+    ``shares`` says how many of the connections a scope may hold, which whoever takes one looks at first.
     ``pool`` is used by nobody else, so that acquiring from it never waits for a place. ``_held`` counts what is
     acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is back,
     ``_lent_at`` the time of the last such loan. ``_resting`` stands in the order of its return.
@@ -55,7 +55,7 @@ class TenantPool:
     patience: float
     mended_within: float
     rests: float = RESTS
-    shares: TenantShares = field(init=False)
+    shares: ScopeShares = field(init=False)
     _held: int = 0
     _resting: list[tuple[ServiceConnection, float]] = field(default_factory=list)
     _lent: Counter[str] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class TenantPool:
     _is_closing: bool = False
 
     def __post_init__(self) -> None:
-        self.shares = TenantShares(largest_share(self.pool.get_max_size()))
+        self.shares = ScopeShares(largest_share(self.pool.get_max_size()))
 
     async def take(self, state: str, seconds: float, *, stays: bool) -> ServiceConnection:
         """Raises TimeoutError after these ``seconds`` without a free connection, or what connecting raised.

@@ -10,13 +10,13 @@ import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.postgres.connection.pool import RESTS, SOON
+from adapters.postgres.connection.pool import RESTS
 from adapters.postgres.connection.waiting import PASSED_OVER, PoolBusy, WaitingRequests
 from adapters.postgres.database import Patience, PostgresDatabase
 from application.ports.load import PoolLoad
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.scope import OneTenant, Scope
 from tests.adapters.postgres.proxy import CuttingProxy
 from tests.builders import new_id
 from tests.waiting import HUNG_AFTER, until
@@ -119,25 +119,20 @@ async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_mad
     assert len(set(await asyncio.gather(*(backend(two_connections, scope) for scope in asked)))) <= 2
 
 
-async def test_nobody_waits_for_ever(postgres: PostgresDatabase, database_url: str, registry: Registry) -> None:
-    database = PostgresDatabase(database_url, registry, CountingIds(), connections=1)
-    await database.open()
-    done: list[Scope] = []
+async def test_nobody_waits_for_ever() -> None:
+    """Requests of another scope that come again and again pass a request over so often, and no more."""
+    waiting, served = WaitingRequests(), list[str]()
 
-    async def work(scope: Scope) -> None:
-        await shown(database, scope)
-        done.append(scope)
+    async def wait(state: str) -> None:
+        await waiting.wait(state, HUNG_AFTER, stays=True, takes_any=True, unwanted=lambda *_: None)
+        served.append(state)
 
-    # of all tenants: requests of one tenant would wait for each other before they wait for a connection
-    every = EveryTenant()
-    async with asyncio.TaskGroup() as tasks, database.read_only(every):
-        await asyncio.sleep(2 * SOON)  # from now on nobody hopes that the connection comes back at once
-        scopes: list[Scope] = [OTHER, *[every] * 3 * PASSED_OVER]
-        for scope in scopes:
-            tasks.create_task(work(scope))
-        await asyncio.sleep(0)  # all of them wait now
-    await database.close()
-    assert done.index(OTHER) == PASSED_OVER
+    tasks = [asyncio.create_task(wait(state)) for state in ("other", *["one"] * 3 * PASSED_OVER)]
+    await asyncio.sleep(0)  # all of them wait now
+    while waiter := waiting.next_for("one", hoped_for=lambda _: True):
+        waiter.given.set_result(None)
+    await asyncio.gather(*tasks)
+    assert served.index("other") == PASSED_OVER
 
 
 async def test_none_is_lost_when_those_who_wait_give_up(two_connections: PostgresDatabase) -> None:

@@ -1,4 +1,4 @@
-"""A tenant that holds its connections for long leaves some to the others, and its requests wait for each other."""
+"""A scope that holds its connections for long leaves some to the others, and its requests wait for each other."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,16 +7,15 @@ from contextlib import AsyncExitStack
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.postgres.connection.shares import TenantShares, largest_share
+from adapters.postgres.connection.shares import ScopeShares, largest_share
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.schema.row_security import EVERY
 from domain.entities.declaration import Registry
-from domain.scope import EveryTenant, OneTenant
+from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import new_id
 from tests.waiting import HUNG_AFTER
 
-ONE, OTHER = OneTenant(new_id()), OneTenant(new_id())
+ONE, OTHER, EVERY = OneTenant(new_id()), OneTenant(new_id()), EveryTenant()
 SHARE = 3
 """Connections of a tenant where the database has four."""
 
@@ -31,14 +30,14 @@ async def four_connections(
     await database.close()
 
 
-async def answer(database: PostgresDatabase, scope: OneTenant) -> int:
+async def answer(database: PostgresDatabase, scope: Scope) -> int:
     async with database.read_only(scope) as read:
         return int(await read.connection.fetchval("SELECT 1"))
 
 
-async def hold(database: PostgresDatabase, stack: AsyncExitStack) -> None:
-    """Takes as many connections as the tenant may have, by sessions of each kind."""
-    for lent in (database.read_only(ONE), database.autocommit(ONE), database.transaction(ONE)):
+async def hold(database: PostgresDatabase, stack: AsyncExitStack, scope: Scope = ONE) -> None:
+    """Takes as many connections as the scope may have, by sessions of each kind."""
+    for lent in (database.read_only(scope), database.autocommit(scope), database.transaction(scope)):
         await stack.enter_async_context(lent)
 
 
@@ -47,14 +46,16 @@ def test_a_quarter_stays_for_others(connections: int, share: int) -> None:
     assert largest_share(connections) == share
 
 
-async def test_a_tenant_with_its_share_stops_no_other(four_connections: PostgresDatabase) -> None:
+@pytest.mark.parametrize(("greedy", "other"), [(ONE, OTHER), (ONE, EVERY), (EVERY, ONE)])
+async def test_a_scope_with_its_share_stops_no_other(
+    four_connections: PostgresDatabase, greedy: Scope, other: Scope
+) -> None:
     async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
-        await hold(four_connections, stack)
-        waiting = asyncio.create_task(answer(four_connections, ONE))
+        await hold(four_connections, stack, greedy)
+        waiting = asyncio.create_task(answer(four_connections, greedy))
         await asyncio.sleep(0)
-        assert await answer(four_connections, OTHER) == 1
-        async with four_connections.read_only(EveryTenant()):
-            pass
+        assert await answer(four_connections, other) == 1
+        assert await four_connections.is_ready()
         assert not waiting.done()
         assert four_connections.load().waiting == 1
         await stack.aclose()
@@ -63,7 +64,7 @@ async def test_a_tenant_with_its_share_stops_no_other(four_connections: Postgres
 
 
 async def test_a_request_that_waits_too_long_for_its_turn_is_told_so() -> None:
-    shares = TenantShares(1)
+    shares = ScopeShares(1)
     assert shares.is_taken("one")
     with pytest.raises(PoolBusy):
         await shares.turn("one", 0.0)
@@ -92,7 +93,7 @@ async def test_requests_that_give_up_and_fail_leave_no_place_taken(four_connecti
 
 
 async def test_places_are_handed_on_in_the_order_in_which_they_were_asked_for() -> None:
-    shares, served = TenantShares(1), list[int]()
+    shares, served = ScopeShares(1), list[int]()
 
     async def served_as(number: int) -> None:
         await shares.turn("one read only", HUNG_AFTER)
@@ -102,8 +103,6 @@ async def test_places_are_handed_on_in_the_order_in_which_they_were_asked_for() 
     assert shares.is_taken("one")
     assert not shares.is_taken("one read only")
     assert shares.is_taken("other")
-    assert shares.is_taken(EVERY)
-    assert shares.is_taken(EVERY)
     tasks = [asyncio.create_task(served_as(number)) for number in range(3)]
     await asyncio.sleep(0)
     assert shares.number() == 3
