@@ -120,7 +120,8 @@ class TenantPool:
         self._is_closing = True
         if self._sweeping is not None:
             self._sweeping.cancel()
-        self._waiting.refuse_all(lambda: ServiceUnavailable(CLOSING))
+        for waiting in (self._waiting, self.shares):
+            waiting.refuse_all(lambda: ServiceUnavailable(CLOSING))
         while self._resting:
             self._begin(self._release(self._resting.pop()[0]))
         await self.pool.close()

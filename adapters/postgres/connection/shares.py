@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adapters.postgres.connection.waiting import PoolBusy
@@ -67,6 +68,12 @@ class ScopeShares:
         held = self._held.pop(scope)
         if held > 1:
             self._held[scope] = held - 1
+
+    def refuse_all(self, error: Callable[[], Exception]) -> None:
+        for row in self._waiting.values():
+            for turn in row:
+                if not turn.done():
+                    turn.set_exception(error())
 
     def number(self) -> int:
         """Requests that wait for their turn."""

@@ -11,6 +11,7 @@ from adapters.postgres.connection.shares import ScopeShares, largest_share
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.database import PostgresDatabase
 from domain.entities.declaration import Registry
+from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import new_id
 from tests.waiting import HUNG_AFTER
@@ -61,6 +62,19 @@ async def test_a_scope_with_its_share_stops_no_other(
         await stack.aclose()
         assert await waiting == 1
     assert four_connections.load().waiting == 0
+
+
+async def test_who_waits_for_a_turn_is_refused_when_the_database_is_closed(four_connections: PostgresDatabase) -> None:
+    async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
+        await hold(four_connections, stack)
+        waiting = asyncio.create_task(answer(four_connections, ONE))
+        await asyncio.sleep(0)
+        closing = asyncio.create_task(four_connections.close())
+        with pytest.raises(ServiceUnavailable, match="is being closed"):
+            await waiting
+        assert not closing.done()
+        await stack.aclose()
+        await closing
 
 
 async def test_a_request_that_waits_too_long_for_its_turn_is_told_so() -> None:
