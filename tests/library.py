@@ -70,6 +70,7 @@ class Pick(Struct, rename="camel", kw_only=True):
     """Rows of a tenant whose rule asks for a row that all tenants share."""
 
     genre_id: Annotated[UUID, ref("genres", on_delete="restrict")]
+    after_id: Annotated[UUID | None, ref("genres", on_delete="restrict")] = None
 
     async def check_stored(self, _before: "Pick | None", rows: OtherRows) -> AsyncIterator[FieldError]:
         await rows.get(Genre, self.genre_id)

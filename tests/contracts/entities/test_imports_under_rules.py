@@ -5,6 +5,7 @@ import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from adapters.memory.upkeep import MemoryUpkeep
 from adapters.postgres.database import PostgresDatabase
 from adapters.sheets.processes import ProcessSheets
 from application.entities.transfers.imports import FileImport
-from application.entities.writing import IdempotencyKey, Write, WriteOutcome
+from application.entities.writing import IdempotencyKey, TransactionRows, Write, WriteOutcome
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import Registry
@@ -25,10 +26,15 @@ from domain.entities.query.query import Path, Query, SortKey
 from domain.entities.sheets import MOST_ASKED_ROWS, BrokenRow, ImportOptions, Report, RowError
 from domain.errors import FieldError, PayloadTooLarge, ValidationError
 from tests.contracts.entities.test_writing import ADA, HERE, THERE, Desk, asking
-from tests.library import Condition, Loan, Pick, Seat
-from tests.waiting import HUNG_AFTER
+from tests.databases import SOMEBODY_WAITS
+from tests.library import Condition, Genre, Loan, Pick, Seat
+from tests.waiting import HUNG_AFTER, until
 
 UPSERT = ImportOptions(mode="upsert")
+TURNS_OF_WHO_WAITS = """
+SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted
+AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
 
 
 @dataclass(frozen=True)
@@ -195,6 +201,23 @@ async def test_imports_at_once_let_in_no_more_than_the_rule_allows(
     assert sum(report.imported for report in reports[:3]) == sum(report.imported for report in reports[3:]) == 12
     async with asking(imports.desk) as rows:
         assert (await rows.count(Pick), await rows.count(Loan)) == (12, 12)
+
+
+async def test_turns_for_rows_in_several_columns_are_taken_in_one_order(
+    postgres_library: PostgresDatabase, library_registry: Registry
+) -> None:
+    imports = Imports(Desk(postgres_library, library_registry))
+    first, second = [(await imports.desk.create("genres", name=name)).id for name in "GH"]
+    taken: list[int] = []
+    for genre, after in ((first, second), (second, first)):
+        async with postgres_library.transaction(HERE) as tx:
+            await TransactionRows(tx.records, library_registry).get(Genre, after)
+            importing = asyncio.create_task(imports.report("picks", ["genreId,afterId", f"{genre},{after}"]))
+            await until(partial(tx.connection.fetchval, SOMEBODY_WAITS))
+            taken.append(await tx.connection.fetchval(TURNS_OF_WHO_WAITS))
+        assert (await importing).imported == 1
+    # whichever comes first is taken, whatever its column: two imports do not wait for each other
+    assert sorted(taken) == [0, 1]
 
 
 async def test_a_file_of_more_rows_than_are_written_one_by_one_is_refused(imports: Imports) -> None:

@@ -40,7 +40,7 @@ async def test_of_many_at_once_below_a_shared_row_no_more_come_in_than_a_rule_al
 async def test_batches_over_shared_rows_in_any_order_do_not_wait_for_each_other(desk: Desk) -> None:
     genres = [await desk.create("genres", name=f"G {number}") for number in range(6)]
     write, model = Write(caller=ADA, scope=HERE), desk.registry["picks"]
-    forth = [{"genre_id": genre.id} for genre in genres]
+    forth = [{"genre_id": genre.id, "after_id": None} for genre in genres]
     made = [desk.batches.create(write, model, values) for values in (forth, forth[::-1])]
     results = await asyncio.gather(*made)
     assert [len(result.answer) for result in results] == [6, 6]
@@ -52,7 +52,9 @@ async def test_a_tenant_that_holds_a_shared_row_stops_no_other(
     desk = Desk(postgres_library, library_registry)
     genre = await desk.create("genres", name="G")
     async with postgres_library.transaction(HERE) as tx:
-        await tx.records.add(library_registry["picks"], [NewRow(new_id(), {"genre_id": genre.id})], ACT)
+        await tx.records.add(
+            library_registry["picks"], [NewRow(new_id(), {"genre_id": genre.id, "after_id": None})], ACT
+        )
         await TransactionRows(tx.records, library_registry).get(Genre, genre.id)
         async with asyncio.timeout(WITHIN):
             await desk.create("picks", THERE, genre_id=genre.id)

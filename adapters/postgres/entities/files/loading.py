@@ -91,9 +91,10 @@ class Load:
         """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
         if self.loading.rule is None or self.tenant is None:
             return
+        ids: set[UUID] = set()
         for name in shared_fields(self.registry, self.model):
-            found = await self._fetch(statements.find_referred(self.model, name))
-            await take_turns(self.connection, self.tenant, [row["id"] for row in found])
+            ids.update(row["id"] for row in await self._fetch(statements.find_referred(self.model, name)))
+        await take_turns(self.connection, self.tenant, ids)
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}
