@@ -104,7 +104,7 @@ print(struct.__module__, struct.__name__)
 
 def test_a_file_that_has_just_changed_is_read_anew(tmp_path: Path) -> None:
     """Its size and its time are those of before, by which Python would take what it had compiled."""
-    file = tmp_path / "shop.py"
+    file = tmp_path / "just_changed.py"  # a name that no other test imports
     for kind in ("str", "int"):
         file.write_text(f"KIND = '{kind}'\n")
         os.utime(file, (1_700_000_000, 1_700_000_000))
