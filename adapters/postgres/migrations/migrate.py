@@ -218,7 +218,9 @@ def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) 
     # last of ours: later ones of ours do not come between them. Those of other folders that are there come before, for
     # a new table may refer to theirs.
     now = 0 if folder == VERSIONS else int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
-    number = max(now, *(taken + 1 for taken in (0, *numbers_of(folder))))
+    # of no folder a revision twice: two may be written in one second
+    beside = folders[:1] if folder == VERSIONS else folders[1:]
+    number = max(now, *(taken + 1 for each in beside for taken in (0, *numbers_of(each))))
     head: Any = before or "base"  # Alembic takes several, which advanced-alchemy passes on
     first: Any = [*([] if before else heads_of([VERSIONS])), *heads_of(folders[1:-1])]
     return commands.revision(

@@ -7,5 +7,5 @@ down_revision = "0078"
 
 
 def upgrade() -> None:
-    op.create_index("ix_membership_roles_role", "membership_roles", ["role_id", "tenant_id"])
-    op.drop_index("ix_membership_roles_role_id", "membership_roles")
+    op.create_index("ix_membership_roles_role", "membership_roles", ["role_id", "tenant_id"], if_not_exists=True)
+    op.drop_index("ix_membership_roles_role_id", "membership_roles", if_exists=True)
