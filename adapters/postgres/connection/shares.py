@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from adapters.postgres.connection.waiting import PoolBusy
 
 
+class ScopeBusy(PoolBusy):
+    """Raised where a scope has its share of the connections in use: the database, and its pool, may be well."""
+
+
 def largest_share(connections: int) -> int:
     """Connections that one scope may hold of so many: a quarter stays for others, if there are four."""
     return connections - connections // 4
@@ -35,7 +39,7 @@ class ScopeShares:
         return True
 
     async def turn(self, state: str, seconds: float) -> None:
-        """Waits for a place that another request of the scope gives back. Raises PoolBusy."""
+        """Waits for a place that another request of the scope gives back. Raises ScopeBusy."""
         scope, loop = _scope(state), asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         row = self._waiting.setdefault(scope, deque())
@@ -87,4 +91,4 @@ def _scope(state: str) -> str:
 
 def _give_up(turn: "asyncio.Future[None]") -> None:
     if not turn.done():
-        turn.set_exception(PoolBusy())
+        turn.set_exception(ScopeBusy())

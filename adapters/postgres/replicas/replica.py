@@ -10,6 +10,7 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.shares import ScopeBusy
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.replicas.positions import PrimaryLog
 from application.ports.replicas import Position
@@ -101,8 +102,10 @@ class Replica:
                 self._reads.add(timeout)
                 yield
             self.answered += 1
-        except ServiceUnavailable:
-            self._rests_until = asyncio.get_running_loop().time() + RESTS
+        except ServiceUnavailable as error:
+            # a tenant that waits for its own slow reads says nothing against the server
+            if not isinstance(error.__cause__, ScopeBusy):
+                self._rests_until = asyncio.get_running_loop().time() + RESTS
             raise
         finally:
             self._reads.discard(timeout)
