@@ -173,7 +173,7 @@ async def test_nothing_of_an_import_changes_while_it_runs(visitor: Visitor) -> N
         ("empty.csv", b"", "The file is empty"),
         ("blank.csv", b"\n\n", "The file is empty"),
         ("empty.xlsx", b"", "The file is empty"),
-        ("picture.csv", b"\x89PNG\r\n\x1a\n\x00\xff", "bytes that are no utf-8"),
+        ("picture.csv", b"\x89PNG\r\n\x1a\n\x00\xff", "begins as another format does"),
     ],
 )
 async def test_a_file_without_rows_says_so(visitor: Visitor, name: str, content: bytes, reason: str) -> None:
