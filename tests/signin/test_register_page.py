@@ -1,14 +1,16 @@
 """/account/register in a browser, and the link to it where people make no accounts by themselves."""
 
+import asyncio
+
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from domain.scope import EveryTenant
 from tests.console.conftest import Visitor
 from tests.http.app import open_test_app
 from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
-from tests.signin.journeys import exchanged, open_page, sign_in, told
+from tests.signin.journeys import asked, exchanged, open_page, sign_in, told
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -44,6 +46,27 @@ async def test_an_account_is_made_and_confirmed_and_signs_in(visitor: Visitor) -
     await page.wait_for_url("**/account/login**")  # the page before has fields of the same names
     await sign_in(visitor, "ada@example.com", NEW)
     assert claims_of((await exchanged(visitor))["token"])["email"] == "ada@example.com"
+
+
+@pytest.mark.parametrize("path", ["register", "login"])
+async def test_the_page_does_not_take_the_focus_from_whoever_was_faster_than_its_script(
+    visitor: Visitor, path: str
+) -> None:
+    page, typed = visitor.page, asyncio.Event()
+
+    async def late(route: Route) -> None:
+        await typed.wait()
+        await route.continue_()
+
+    await page.route(f"**/account-{path}.js*", late)
+    await page.goto(f"{visitor.home}/account/{path}{asked()}", wait_until="commit")
+    field = page.get_by_label("Password", exact=True)
+    await field.click()
+    typed.set()
+    await page.wait_for_load_state()
+    # a module that is imported again is the one that runs: this waits for its end
+    await page.evaluate(f"import(document.querySelector('script[src*=account-{path}]').src)")
+    await expect(field).to_be_focused()
 
 
 async def test_a_taken_address_is_told(visitor: Visitor) -> None:

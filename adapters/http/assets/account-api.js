@@ -95,6 +95,11 @@ export function on(id, act, refused = (said) => tell(told(said), true)) {
   });
 }
 
+/** Puts the focus into the first field of a page, unless somebody was faster than this script. */
+export function begin(field) {
+  if (document.activeElement === document.body && field.offsetParent) field.focus();
+}
+
 /** Shows one of the sections and puts the focus into it. */
 export function step(shown, sections) {
   for (const id of sections) byId(id).hidden = id !== shown;

@@ -1,4 +1,4 @@
-import { at, byId, call, draw, hasPasskeys, hideEmpty, hush, main, makePasskey, on, paint, session } from "./account-api.js";
+import { at, begin, byId, call, draw, hasPasskeys, hideEmpty, hush, main, makePasskey, on, paint, session } from "./account-api.js";
 import { showPasskey, step, tell, told } from "./account-api.js";
 import { finish, signIn, way } from "./account-ways.js";
 import { t } from "./account-words.js";
@@ -152,5 +152,5 @@ if (asked.outcome) {
   if (outcome.data) entered(outcome.data);
   else refused(outcome);
 } else {
-  byId("email").focus();
+  begin(byId("email"));
 }

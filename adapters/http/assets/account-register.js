@@ -1,4 +1,4 @@
-import { at, byId, call, hideEmpty, main, on, paint, tell } from "./account-api.js";
+import { at, begin, byId, call, hideEmpty, main, on, paint, tell } from "./account-api.js";
 import { finish, signIn } from "./account-ways.js";
 import { t } from "./account-words.js";
 
@@ -22,4 +22,4 @@ on("register-form", async () => {
 
 paint();
 hideEmpty();
-byId("name").offsetParent && byId("name").focus();
+begin(byId("name"));
