@@ -168,7 +168,7 @@ class Load:
         return written
 
     async def _write_judged(self, rule: RowRule, key: str | None = None) -> int:
-        """Stores rows as above, and has the rule evaluated on each before the next one is written."""
+        """Stores or skips each row by itself, in the order of the file, and evaluates the rule before the next one."""
         written: list[int] = []
         updates: list[int] = []
         broken: list[RowError] = []
