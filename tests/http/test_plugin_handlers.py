@@ -10,9 +10,11 @@ from litestar.di import NamedDependency, Provide
 from litestar.enums import RequestEncodingType
 from litestar.exceptions import HTTPException
 from litestar.params import Body, FromPath, FromQuery, HeaderParameter, QueryParameter
+from litestar.response import File
 from litestar.routes import HTTPRoute
 
 from adapters.http.app import HttpSettings, build_app
+from adapters.http.docs.served import finished
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, RULES, rules
 from entrypoints.testing import client_of
 from tests.http.app import TestApp
@@ -230,3 +232,22 @@ async def test_a_form_without_the_file_of_an_own_handler_is_told(app: TestApp, p
     assert [answer.status_code for answer in refused] == [400, 400, 400]
     missing = [{"field": "data", "message": "is required"}]
     assert [answer.json()["error"]["details"] for answer in refused] == [missing] * 3
+
+
+@get("/own/report", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def report() -> File:
+    return File(__file__)
+
+
+@get("/own/picture", media_type="image/png", opt=rules(policy=ANY_TOKEN, limit=ORDINARY))
+async def picture() -> File:
+    return File(__file__)
+
+
+@pytest.mark.parametrize(
+    ("path", "media_type"), [("/own/report", "application/octet-stream"), ("/own/picture", "image/png")]
+)
+def test_a_file_has_its_media_type_in_the_document(app: TestApp, path: str, media_type: str) -> None:
+    application = build_app(app.services, HttpSettings(routes=(report, picture)))
+    described = finished(application.openapi_schema.to_schema())["paths"][path]["get"]
+    assert [*described["responses"]["200"]["content"]] == [media_type]
