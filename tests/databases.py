@@ -35,7 +35,8 @@ def renamed(url: str, name: str) -> str:
 async def create_database(server: str, name: str, template: str | None = None, options: str | None = None) -> str:
     """``options`` are encoding and locale, which only a copy of ``template0`` may have otherwise.
 
-    Commits do not wait for the disk: no test stops this server, and each of many thousands would wait for 2 ms.
+    Commits do not wait for the disk, as each of many thousands would for 2 ms: nothing that they wrote is lost unless
+    the server is killed, which is done to servers of a test's own alone.
     """
     source = f'TEMPLATE "{named(template)}"' if template else f"TEMPLATE template0 {options}" if options else ""
     await _run(server, f'CREATE DATABASE "{name}" {source}', f'ALTER DATABASE "{name}" SET synchronous_commit = off')

@@ -28,6 +28,8 @@ async def primary(folder: Path, registry: Registry) -> AsyncIterator[PostgresSer
     server = PostgresServer(folder / "primary", "primary").make().start()
     assert await upgrade(await create_database(server.url, "migrated"), registry) == []
     await create_database(server.url, "tenantry", server.url_of("migrated"))
+    # Tests kill this server: a commit that was answered is on its disk, and on that of a synchronous standby.
+    await server.run("ALTER DATABASE tenantry RESET synchronous_commit")
     yield server
     server.stop()
 
