@@ -26,13 +26,19 @@ async def open_page(visitor: Visitor, path: str = "login", query: str | None = N
 async def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     await visitor.page.get_by_label("E-mail").fill(email)
     await visitor.page.get_by_label("Password").fill(password)
-    await visitor.page.keyboard.press("Enter")
+    await send(visitor)
 
 
 async def sign_in_in_german(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.service.let_time_pass()
     await visitor.page.get_by_label("E-Mail").fill(email)
     await visitor.page.get_by_label("Passwort").fill(password)
+    await send(visitor)
+
+
+async def send(visitor: Visitor) -> None:
+    """Enter in the field typed in last, once the script has enabled the form's button: before, nothing is sent."""
+    await expect(visitor.page.locator("#password-form button:not([type])")).to_be_enabled()
     await visitor.page.keyboard.press("Enter")
 
 
