@@ -11,6 +11,7 @@ import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
+from adapters.postgres.entities.reading.page_bounds import has_long_rows
 from adapters.postgres.entities.writing.turns import shared_fields, take_turns
 from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, PostgresWriting, as_declared
 from adapters.postgres.statements.compiled import CompiledStatement
@@ -27,6 +28,8 @@ MOST_ROUNDS = 3
 """How often rows are looked for that other writers made during an upsert."""
 CHECKED_TOGETHER = 500
 """Rows whose rules are checked without a break for the event loop."""
+LONG_CHECKED_TOGETHER = 4
+"""The same where a row may have megabytes: all of them are in the process at once, as they are and as they would be."""
 
 
 class _Refused(Exception):
@@ -224,7 +227,8 @@ class Load:
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
         # A cursor joins file and rows once; a statement for each part would do so for every part of a large file.
         cursor = await prepared.cursor(*statement.arguments(self._values()), timeout=PATIENCE)
-        while found := await cursor.fetch(CHECKED_TOGETHER, timeout=PATIENCE):
+        together = LONG_CHECKED_TOGETHER if has_long_rows(self.model) else CHECKED_TOGETHER
+        while found := await cursor.fetch(together, timeout=PATIENCE):
             broken = list(self._broken(found))
             await self._leave_out([error.row for error in broken], broken)
 

@@ -24,15 +24,25 @@ _MEASURED = (Kind.TEXT, Kind.TEXTS, Kind.UUIDS)
 
 def sizes_of(model: EntityModel, rows: FromClause, fields: Collection[str]) -> Iterator[Value]:
     """Bytes of the texts and lists among these fields of ``rows`` that the declaration does not keep short."""
-    # most entities have none, and their pages cost nothing more
+    for field in _long_fields(model, fields):
+        column = rows.c[field.name]
+        text = column if field.kind is Kind.TEXT else sa.cast(column, sa.Text())
+        yield func.coalesce(func.octet_length(text), constant(0))
+
+
+def has_long_rows(model: EntityModel) -> bool:
+    """Whether the declaration leaves open how long a row's texts and lists are."""
+    return any(True for _ in _long_fields(model, model.names))
+
+
+def _long_fields(model: EntityModel, fields: Collection[str]) -> Iterator[FieldModel]:
+    """Fields whose texts and lists are measured; most entities have none, and their pages cost nothing more."""
     measured = [field for field in model.fields if field.name in fields and field.kind in _MEASURED]
     bytes_of = {field.name: _most_bytes(model, field) for field in measured}
     bounded = sum(most for most in bytes_of.values() if most is not None) * MAX_PAGE_SIZE
     for field in measured:
         if bytes_of[field.name] is None or bounded > LARGEST_PAGE_BYTES / 2:
-            column = rows.c[field.name]
-            text = column if field.kind is Kind.TEXT else sa.cast(column, sa.Text())
-            yield func.coalesce(func.octet_length(text), constant(0))
+            yield field
 
 
 def within_bound(value: Value, place: Value, sizes: Sequence[Value], *, every: bool = False) -> Value:
