@@ -19,6 +19,7 @@ from adapters.postgres.connection.outages import Outages
 from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, nothing, synchronized
 from adapters.postgres.connection.poolers import Pooler, TransactionConnection
 from adapters.postgres.connection.search_indexes import searches_found
+from adapters.postgres.connection.shares import share_of
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, USUAL_LIMITS, Searches, SearchLimits
 from adapters.postgres.migrations.pending import VERSIONS, pending_on
@@ -210,10 +211,11 @@ class PostgresDatabase:
 class _Lent:
     """A connection while it is entered; the driver's errors leave it as errors of the domain."""
 
-    __slots__ = ("_connection", "_outages", "_phase", "_pool", "_state", "_stays")
+    __slots__ = ("_connection", "_outages", "_phase", "_pool", "_share", "_state", "_stays")
 
     def __init__(self, pool: TenantPool, outages: Outages, state: str, *, stays: bool) -> None:
         self._pool, self._outages, self._state, self._stays = pool, outages, state, stays
+        self._share = share_of(state)
 
     async def __aenter__(self) -> ServiceConnection:
         self._phase = self._outages.phase
@@ -227,14 +229,14 @@ class _Lent:
 
     async def _taken(self) -> ServiceConnection:
         pool, state, seconds = self._pool, self._state, self._pool.patience
-        if not pool.shares.is_taken(state):
+        if not pool.shares.is_taken(self._share):
             began = asyncio.get_running_loop().time()
-            await pool.shares.turn(state, seconds)
+            await pool.shares.turn(self._share, seconds)
             seconds = max(0.0, began + seconds - asyncio.get_running_loop().time())
         try:
             return await pool.take(state, seconds, stays=self._stays)
         except BaseException:
-            pool.shares.give_back(state)
+            pool.shares.give_back(self._share)
             raise
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
@@ -246,7 +248,7 @@ class _Lent:
         is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
         lost = self._lost if is_slow else nothing
         # The place before the connection: whoever has waited for the place may then wait for the connection.
-        self._pool.shares.give_back(self._state)
+        self._pool.shares.give_back(self._share)
         self._pool.give(self._connection, self._state, stays=self._stays, cut_off=lost if is_cut_off else None)
         if error is None:
             self._outages.worked(self._phase)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from datetime import datetime, timedelta
 from typing import Literal, Protocol, TypeVar
 from uuid import UUID
@@ -13,6 +14,12 @@ from domain.scope import AuditEvent, Scope
 Transaction_co = TypeVar("Transaction_co", covariant=True)
 """The parts of the database that a use case needs; each module of ports names its own."""
 Found = TypeVar("Found")
+
+ASKED_BY: ContextVar[UUID | None] = ContextVar("asked_by", default=None)
+"""Tenant of the caller whose request is carried out, or the caller without one; None for strangers and the service.
+
+Work on all tenants, such as administration, takes connections of this tenant's share.
+"""
 
 
 class Database(Protocol[Transaction_co]):

@@ -26,6 +26,7 @@ from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
+from application.ports.database import ASKED_BY
 from application.ports.runtime import Clock
 from application.throttle import AboutAccount, Renewal, Throttle, counted_for
 from domain.errors import (
@@ -146,6 +147,8 @@ class Pipeline(ASGIMiddleware):
         if wrong_host := self._wrong_host(headers):
             raise wrong_host
         refusal = await self._identify(rules, scope, headers)
+        caller: Caller | None = scope["auth"]
+        ASKED_BY.set(None if caller is None else caller.tenant_id or caller.user_id)
         if isinstance(rules.limit, Limit):
             await self._admit(rules.limit, rules, scope, outgoing, refusal)
         if refusal is not None:

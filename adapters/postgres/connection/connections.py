@@ -122,9 +122,9 @@ def session_key(scope: Scope, *, read_only: bool = False) -> str:
 
 def scope_text(scope: Scope) -> str:
     """The scope as text of a statement, which is safe there: a tenant's id is a UUID and nothing else."""
-    return _id_text(scope.id) if isinstance(scope, OneTenant) else EVERY
+    return id_text(scope.id) if isinstance(scope, OneTenant) else EVERY
 
 
 @lru_cache(4096)
-def _id_text(tenant_id: UUID) -> str:
+def id_text(tenant_id: UUID) -> str:
     return str(UUID(bytes=tenant_id.bytes))

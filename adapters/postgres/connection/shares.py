@@ -5,7 +5,10 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from adapters.postgres.connection.connections import id_text
 from adapters.postgres.connection.waiting import PoolBusy
+from adapters.postgres.schema.row_security import EVERY
+from application.ports.database import ASKED_BY
 
 
 class ScopeBusy(PoolBusy):
@@ -22,25 +25,24 @@ class ScopeShares:
     """Counts the connections of each scope, and lets its requests beyond ``most`` wait for each other.
 
     Without it a tenant whose statements wait for a lock, or read for seconds, would hold all connections of a process,
-    and the others would wait for that tenant. Work on all tenants, such as logins and administration, is one scope.
+    and the others would wait for that tenant. ``share_of`` names the scope of a session.
     """
 
     most: int
     _held: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, deque["asyncio.Future[None]"]] = field(default_factory=dict)
 
-    def is_taken(self, state: str) -> bool:
-        """Takes a place for the scope of this session state; False where it has to wait for its turn."""
-        scope = _scope(state)
+    def is_taken(self, scope: str) -> bool:
+        """Takes a place for the scope; False where it has to wait for its turn."""
         held = self._held.get(scope, 0)
         if held >= self.most:
             return False
         self._held[scope] = held + 1
         return True
 
-    async def turn(self, state: str, seconds: float) -> None:
+    async def turn(self, scope: str, seconds: float) -> None:
         """Waits for a place that another request of the scope gives back. Raises ScopeBusy."""
-        scope, loop = _scope(state), asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         row = self._waiting.setdefault(scope, deque())
         row.append(turn)
@@ -49,7 +51,7 @@ class ScopeShares:
             await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.give_back(state)  # it came in the moment in which the request was cancelled
+                self.give_back(scope)  # it came in the moment in which the request was cancelled
             elif turn in row:
                 row.remove(turn)
             raise
@@ -60,9 +62,8 @@ class ScopeShares:
             # The error knows this frame, and the future knows the error: a circle that memory would keep for a while.
             del turn, patience
 
-    def give_back(self, state: str) -> None:
+    def give_back(self, scope: str) -> None:
         """Hands the place to the request of the scope that has waited longest, if there is one."""
-        scope = _scope(state)
         row = self._waiting.get(scope)
         while row:
             turn = row.popleft()
@@ -84,9 +85,14 @@ class ScopeShares:
         return sum(map(len, self._waiting.values()))
 
 
-def _scope(state: str) -> str:
-    """The scope in a session state, as ``session_key`` makes it, whatever the mode."""
-    return state.partition(" ")[0]
+def share_of(state: str) -> str:
+    """The scope in a session state, as ``session_key`` makes it, whatever the mode.
+
+    Work on all tenants is that of the caller's tenant, where there is a caller: logins do not wait for administration.
+    """
+    scope = state.partition(" ")[0]
+    asked_by = ASKED_BY.get() if scope == EVERY else None
+    return scope if asked_by is None else id_text(asked_by)
 
 
 def _give_up(turn: "asyncio.Future[None]") -> None:

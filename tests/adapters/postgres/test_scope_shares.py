@@ -10,6 +10,7 @@ from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.shares import ScopeShares, largest_share
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.database import PostgresDatabase
+from application.ports.database import ASKED_BY
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant, Scope
@@ -64,6 +65,22 @@ async def test_a_scope_with_its_share_stops_no_other(
     assert four_connections.load().waiting == 0
 
 
+async def test_administration_of_a_tenant_takes_its_share_and_stops_no_login(
+    four_connections: PostgresDatabase,
+) -> None:
+    async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
+        asked = ASKED_BY.set(ONE.id)
+        await hold(four_connections, stack, EVERY)
+        administration = asyncio.create_task(answer(four_connections, EVERY))
+        ASKED_BY.reset(asked)
+        rows = asyncio.create_task(answer(four_connections, ONE))
+        await asyncio.sleep(0)
+        assert await answer(four_connections, EVERY) == 1
+        assert four_connections.load().waiting == 2
+        await stack.aclose()
+        assert (await administration, await rows) == (1, 1)
+
+
 async def test_who_waits_for_a_turn_is_refused_when_the_database_is_closed(four_connections: PostgresDatabase) -> None:
     async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
         await hold(four_connections, stack)
@@ -110,12 +127,12 @@ async def test_places_are_handed_on_in_the_order_in_which_they_were_asked_for() 
     shares, served = ScopeShares(1), list[int]()
 
     async def served_as(number: int) -> None:
-        await shares.turn("one read only", HUNG_AFTER)
+        await shares.turn("one", HUNG_AFTER)
         served.append(number)
         shares.give_back("one")
 
     assert shares.is_taken("one")
-    assert not shares.is_taken("one read only")
+    assert not shares.is_taken("one")
     assert shares.is_taken("other")
     tasks = [asyncio.create_task(served_as(number)) for number in range(3)]
     await asyncio.sleep(0)
