@@ -12,13 +12,18 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession, async_sessionmaker, create_async_engine
 from sqlalchemy.orm import ORMExecuteState, Session, UOWTransaction, with_loader_criteria
 from sqlalchemy.orm.session import SessionTransaction
 from sqlalchemy.pool import ConnectionPoolEntry, PoolResetState
+from sqlalchemy.util import await_only
 
+from adapters.postgres.connection.connections import scope_text
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.poolers import settings_text
+from adapters.postgres.connection.shares import ScopeShares, largest_share
+from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
 from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
 from adapters.postgres.schema.schema import metadata_for
@@ -54,6 +59,7 @@ class OwnQueries:
     ) -> None:
         self.registry, self.ids = registry, ids
         self._connect, self._patience = connect, patience
+        self._shares = ScopeShares(largest_share(CONNECTIONS))
         self._as_before = _FORGET + settings_text(settings, "SET")
 
     @asynccontextmanager
@@ -62,8 +68,12 @@ class OwnQueries:
 
         Errors of SQLAlchemy and advanced-alchemy leave it as they are: see ``domain_error``.
         """
-        async with self._sessions(info={"scope": scope, "own_queries": self}) as session:
-            yield session
+        share = SessionShare(self._shares, scope_text(scope), self._patience)
+        try:
+            async with self._sessions(info={"scope": scope, "own_queries": self, "share": share}) as session:
+                yield session
+        finally:
+            share.end()
 
     @property
     def errors(self) -> Sequence[type[Exception]]:
@@ -120,8 +130,48 @@ class OwnQueries:
         )
 
 
+class SessionShare:
+    """Place of a session in its tenant's share of the connections, taken with a connection and given back with it."""
+
+    def __init__(self, shares: ScopeShares, tenant: str, patience: float) -> None:
+        self._shares, self._tenant, self._patience = shares, tenant, patience
+        self._is_held = self._has_ended = False
+
+    def take(self) -> None:
+        """Waits for the place in a greenlet of SQLAlchemy's. Raises SQLAlchemy's TimeoutError."""
+        # SQLAlchemy refuses the statement of a session that has ended, but asks for its engine first.
+        if self._is_held or self._has_ended:
+            return
+        if not self._shares.is_taken(self._tenant):
+            try:
+                await_only(self._shares.turn(self._tenant, self._patience))
+            except PoolBusy as busy:
+                raise PoolTimeoutError("The tenant has its share of the connections in use.") from busy
+        self._is_held = True
+
+    def give_back(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._shares.give_back(self._tenant)
+
+    def end(self) -> None:
+        self.give_back()
+        self._has_ended = True
+
+
 class TenantSession(Session):
     """Session inside of an AsyncSession: ``info["scope"]`` is the tenant that it shows."""
+
+    def get_bind(self, *args: Any, **options: Any) -> sa.Engine | sa.Connection:
+        # Asked for before each statement: it is the last place before a connection leaves the pool.
+        self.info["share"].take()
+        return super().get_bind(*args, **options)
+
+
+@event.listens_for(TenantSession, "after_transaction_end")
+def _give_back(session: Session, transaction: SessionTransaction) -> None:
+    if transaction.parent is None:  # no savepoint: the connection is in the pool again
+        session.info["share"].give_back()
 
 
 @event.listens_for(TenantSession, "after_begin")

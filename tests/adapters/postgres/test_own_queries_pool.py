@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import InvalidRequestError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.own_queries.sessions import CONNECTIONS, OwnQueries
@@ -15,7 +16,7 @@ from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
-from tests.adapters.postgres.test_own_queries import HERE, meaning
+from tests.adapters.postgres.test_own_queries import HERE, THERE, meaning
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
     impatient: OwnQueries, postgres: PostgresDatabase, registry: Registry
 ) -> None:
     async with AsyncExitStack() as busy:
-        for _ in range(CONNECTIONS):
-            session = await busy.enter_async_context(impatient.session(HERE))
+        for tenant in (HERE, THERE) * (CONNECTIONS // 2) + (HERE,):
+            session = await busy.enter_async_context(impatient.session(tenant))
             await session.execute(sa.text("SELECT 1"))
         assert isinstance(await meaning(ask(impatient)), ServiceUnavailable)
     await ask(impatient)
@@ -46,6 +47,35 @@ async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
     with pytest.raises(ServiceUnavailable):
         await ask(own)
     await own.close()
+
+
+async def test_a_tenant_with_its_share_of_connections_stops_no_other(impatient: OwnQueries) -> None:
+    async with AsyncExitStack() as busy:
+        held = [await busy.enter_async_context(impatient.session(HERE)) for _ in range(CONNECTIONS)]
+        for session in held[1:]:
+            await session.execute(sa.text("SELECT 1"))
+        # one more of the tenant is refused; a statement within a transaction, and another tenant's, are not
+        with pytest.raises(PoolTimeoutError, match="share"):
+            await held[0].execute(sa.text("SELECT 1"))
+        await held[1].execute(sa.text("SELECT 1"))
+        async with impatient.session(THERE) as other:
+            await other.execute(sa.text("SELECT 1"))
+        # a transaction that ends gives its place to the next; a savepoint does not
+        async with held[1].begin_nested():
+            pass
+        with pytest.raises(PoolTimeoutError, match="share"):
+            await held[0].execute(sa.text("SELECT 1"))
+        await held[1].commit()
+        await held[0].execute(sa.text("SELECT 1"))
+    for _ in range(2 * CONNECTIONS):
+        await ask(impatient)
+
+
+async def test_a_session_that_is_asked_for_its_engine_keeps_no_place(impatient: OwnQueries) -> None:
+    for _ in range(2 * CONNECTIONS):
+        async with impatient.session(HERE) as session:
+            session.get_bind()
+    await ask(impatient)
 
 
 async def test_the_pool_is_opened_by_the_first_session(postgres: PostgresDatabase, registry: Registry) -> None:
