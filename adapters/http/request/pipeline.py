@@ -1,7 +1,7 @@
 """The one middleware, behind the router: token, limits, permission and headers, judged from the handler's rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from time import perf_counter
@@ -18,7 +18,7 @@ from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_jso
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, log_late, timed_out
 from adapters.http.request.hosts import AllowedHosts
-from adapters.http.request.outgoing import Outgoing
+from adapters.http.request.outgoing import LargeAnswers, Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
 from application.entities.cross_tenant_access import CrossTenantAccess
@@ -73,6 +73,7 @@ class Pipeline(ASGIMiddleware):
     is_https: bool = False
     below: bytes = b""
     recent: timedelta = REAUTHENTICATED
+    large: LargeAnswers = field(default_factory=LargeAnswers)
     scopes = (ScopeType.HTTP,)
 
     def __deepcopy__(self, _: object) -> "Pipeline":
@@ -83,15 +84,12 @@ class Pipeline(ASGIMiddleware):
         started = perf_counter()
         http, rules = cast(HTTPScope, scope), cast(Rules, scope["route_handler"].opt[RULES])
         outgoing = self._begin(http, receive, send)
-        outgoing.rules = rules
+        outgoing.rules, outgoing.large = rules, self.large
         try:
             if rules.allow:
                 await _answer_options(rules, outgoing)
             elif await self._is_let_in(rules, http, outgoing):
-                await next_app(http, outgoing.body, outgoing)
-                # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
-                if outgoing.status == 429 and outgoing.counted:
-                    await self.throttle.take_back(outgoing.counted)
+                await self._carry_out(rules, http, outgoing, next_app)
         except Exception as error:
             # The status was sent before the answer broke off: the line of the log tells what became of it.
             if not isinstance(error, ClientGone):
@@ -99,10 +97,20 @@ class Pipeline(ASGIMiddleware):
                 log_late(error, rules.operation, http["state"]["client"].request_id)
             raise
         finally:
+            outgoing.end()
             if outgoing.status:  # nothing was answered to a client that left before
                 self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
             await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
+
+    async def _carry_out(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing, next_app: ASGIApp) -> None:
+        await next_app(scope, outgoing.body, outgoing)
+        if (refusal := outgoing.refusal) is not None:
+            outgoing.refusal = None
+            await _answer_error(refusal, rules, scope, outgoing)
+        # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
+        if outgoing.status == 429 and outgoing.counted:
+            await self.throttle.take_back(outgoing.counted)
 
     async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""
@@ -133,10 +141,7 @@ class Pipeline(ASGIMiddleware):
         except TooSlow:
             await timed_out().respond(scope, outgoing.body, outgoing)
         except Exception as error:  # noqa: BLE001  # nothing may leave as a broken connection
-            request_id = scope["state"]["client"].request_id
-            told = as_error(Request(scope), error, rules.operation, request_id)
-            answer = ErrorResponse(told, rules.area, rules.operation, request_id)
-            await answer.respond(scope, outgoing.body, outgoing)
+            await _answer_error(error, rules, scope, outgoing)
         else:
             return True
         return False
@@ -248,6 +253,13 @@ class Pipeline(ASGIMiddleware):
         is_key = scope["state"].get("renewal") is not None
         told = (client.request_id, client.address, user_id, operation, is_key, scope["state"].get("refusal"))
         self.log(AccessLine(scope["method"], without_keys(path), status, took, *told))
+
+
+async def _answer_error(error: Exception, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> None:
+    request_id = scope["state"]["client"].request_id
+    told = as_error(Request(scope), error, rules.operation, request_id)
+    answer = ErrorResponse(told, rules.area, rules.operation, request_id)
+    await answer.respond(scope, outgoing.body, outgoing)
 
 
 async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
