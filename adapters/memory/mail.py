@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.store import Access, OutboxMail, Store
-from application.ports.database import Due, GivenUp, Mail
+from application.ports.database import AWAITED, Due, GivenUp, Mail
 from application.ports.mail_delivery import MailBacklog, MailServerUnavailable, Message
 
 
@@ -23,7 +23,7 @@ class MemoryOutbox:
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
         async with self.access.write() as store:
             waiting = [mail for mail in store.outbox.values() if mail.given_up_at is None and mail.due_at <= now]
-            due = sorted(waiting, key=lambda mail: (mail.due_at, mail.number))[:most]
+            due = sorted(waiting, key=lambda each: (each.mail.kind not in AWAITED, each.due_at, each.number))[:most]
             # Due again after ``held``, unless ``done`` or ``put_off`` comes first.
             taken = [replace(mail, due_at=now + held, tries=mail.tries + 1) for mail in due]
             store.outbox.update({mail.mail.id: mail for mail in taken})

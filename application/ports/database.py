@@ -89,6 +89,9 @@ MailKind = Literal[
     "domain-lost",
 ]
 
+AWAITED: frozenset[MailKind] = frozenset({"confirmation", "reset", "email-change"})
+"""Mails that somebody waits for at this moment: they go before notices and invitations, however many those are."""
+
 
 class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
@@ -142,7 +145,10 @@ class Outbox(Protocol):
         ...
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
-        """Takes the mails that are due, the longest first; each goes to one caller, and is due again after ``held``."""
+        """Takes the mails that are due, ``AWAITED`` before others, each the longest first.
+
+        Each goes to one caller, and is due again after ``held``.
+        """
         ...
 
     async def done(self, mail_id: UUID) -> None:

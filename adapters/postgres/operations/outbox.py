@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.database import Due, GivenUp, Mail
+from application.ports.database import AWAITED, Due, GivenUp, Mail
 from application.ports.mail_delivery import MailBacklog
 
 COLUMNS = Mail.__struct_fields__
@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)"""
 _TAKE = """
 WITH due AS (
     SELECT id FROM outbox WHERE given_up_at IS NULL AND due_at <= $2
-    ORDER BY due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
+    ORDER BY kind <> ALL ($4), due_at, number LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED),
 taken AS (
     UPDATE outbox o SET due_at = $3, tries = o.tries + 1 FROM due WHERE o.id = due.id
     RETURNING o.id, o.kind, o.recipient, o.name, o.address, o.at, o.about, o.language, o.number, o.tries,
@@ -53,7 +53,7 @@ class PostgresOutbox:
         await self.connection.execute(_ADD, *astuple(mail))
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
-        rows = await self.connection.fetch(_TAKE, most, now, now + held)
+        rows = await self.connection.fetch(_TAKE, most, now, now + held, sorted(AWAITED))
         return [Due(mail=_mail(row), number=row["number"], tries=row["tries"], since=row["since"]) for row in rows]
 
     async def done(self, mail_id: UUID) -> None:

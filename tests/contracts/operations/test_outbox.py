@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adapters.joserfc.link_secrets import DerivedLinkSecrets
-from application.ports.database import Due, Mail
+from application.ports.database import Due, Mail, MailKind
 from application.ports.mail_delivery import MailBacklog
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
@@ -58,6 +58,14 @@ async def test_numbers_grow_and_the_longest_due_come_first(database: WholeDataba
     assert {due.mail.id for due in first} == {mails[4].id, mails[3].id}
     numbers = {due.mail.id: due.number for due in (*first, *rest)}
     assert [numbers[stored_mail.id] for stored_mail in mails] == sorted(numbers.values())
+
+
+async def test_mails_that_somebody_waits_for_go_before_however_many_others(database: WholeDatabase) -> None:
+    kinds: tuple[MailKind, ...] = ("roles-changed", "invitation", "confirmation", "welcome", "email-change", "reset")
+    await add(database, *(mail(kind=kind, at=NOW - timedelta(hours=9 - at)) for at, kind in enumerate(kinds)))
+    awaited, others = await take(database, 3), await take(database)
+    assert [due.mail.kind for due in awaited] == ["confirmation", "email-change", "reset"]
+    assert [due.mail.kind for due in others] == ["roles-changed", "invitation", "welcome"]
 
 
 async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> None:
