@@ -3,12 +3,13 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, NoReturn, cast
 from urllib.parse import parse_qsl
 
 import msgspec
-from litestar.types import HTTPReceiveMessage, HTTPScope
+from litestar.types import HTTPReceiveMessage, HTTPScope, Receive
 
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType
 
@@ -162,6 +163,13 @@ class ClientGone(Exception):
 
 class TooSlow(ClientGone):
     """The body does not come: who dribbles it holds a connection, and is not waited for."""
+
+
+async def client_left(receive: Receive) -> None:
+    """Returns when the client has left; the body has been read before."""
+    with suppress(ClientGone):
+        while (await receive())["type"] != "http.disconnect":
+            pass
 
 
 class BodyReader:

@@ -12,7 +12,7 @@ from litestar.response.base import ASGIResponse
 from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPScope, Receive, Scope, Send
 
-from adapters.http.request.body import ClientGone
+from adapters.http.request.body import ClientGone, client_left
 
 T = TypeVar("T")
 
@@ -93,10 +93,3 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
         leaving.cancel()
         working.cancel()
         await asyncio.gather(working, leaving, return_exceptions=True)
-
-
-async def client_left(receive: Receive) -> None:
-    """Returns when the client has left; the body has been read before."""
-    with suppress(ClientGone):
-        while (await receive())["type"] != "http.disconnect":
-            pass
