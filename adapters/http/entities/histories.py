@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.entities.shapes import entity_operation, may_read
+from adapters.http.request.body import while_asked_for
 from adapters.http.request.responses import EntityData, entity_data, wire_time
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.histories import Histories
@@ -39,7 +40,8 @@ def history_handler(entity: ServedEntity, histories: Histories) -> HTTPRouteHand
 
     async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
         query = entity.queries.history(request.caller, request.parameters())
-        entries, total = await histories.page(request.tenant_scope, model, read_id(id), query)
+        reading = histories.page(request.tenant_scope, model, read_id(id), query)
+        entries, total = await while_asked_for(request.receive, reading)
         page = HistoryPage(
             items=[HistoryEntry(row.version, row.action, wire_time(row.at), row.by, row.changes) for row in entries],
             page=query.page,

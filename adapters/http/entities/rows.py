@@ -18,7 +18,7 @@ from adapters.http.entities.shapes import (
     shape,
     typed,
 )
-from adapters.http.request.body import ENTITY_BODY
+from adapters.http.request.body import ENTITY_BODY, while_asked_for
 from adapters.http.request.responses import ETAG, LOCATION, NOT_MODIFIED, NoBody, entity_data, enveloped, etag
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
@@ -51,7 +51,7 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     async def page(request: StrictRequest) -> Response[Any]:
         query = entity.queries.query(request.caller, request.parameters())
-        found = await crud.page(request.tenant_scope, model, query)
+        found = await while_asked_for(request.receive, crud.page(request.tenant_scope, model, query))
         return entity_data(request, page_body(query, found))
 
     return get(

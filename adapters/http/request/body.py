@@ -5,13 +5,15 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import msgspec
 from litestar.types import HTTPReceiveMessage, HTTPScope, Receive
 
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType
+
+T = TypeVar("T")
 
 DEPTH = 32
 LONGEST_INTEGER = 19  # digits that always fit 64 bits; longer ones become decimals, which no integer field takes
@@ -154,6 +156,8 @@ STALLED = 30.0  # seconds for its next piece, however much has come
 DRAINED = 64 * KILOBYTE  # an unread body of up to this size is read before an early answer
 DRAIN_PATIENCE = 0.5
 UNKNOWN_SIZE = DRAINED + 1
+LONG = 0.25
+"""Seconds after which a read is looked after: who types a search leaves the one before."""
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 
@@ -170,6 +174,35 @@ async def client_left(receive: Receive) -> None:
     with suppress(ClientGone):
         while (await receive())["type"] != "http.disconnect":
             pass
+
+
+async def while_asked_for(receive: Receive, work: Awaitable[T], long: float = LONG) -> T:
+    """Result of a read. Raises ClientGone, and ends the work, when it takes ``long`` and the client leaves.
+
+    A quick read costs a timer, and not the two tasks of ``while_connected``.
+    """
+    loop, reading = asyncio.get_running_loop(), cast("asyncio.Task[Any]", asyncio.current_task())
+    watching = list["asyncio.Task[None]"]()
+    has_left = False
+
+    async def watch() -> None:
+        nonlocal has_left
+        await client_left(receive)
+        has_left = True
+        reading.cancel()
+
+    timer = loop.call_later(long, lambda: watching.append(loop.create_task(watch())))
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if not has_left:
+            raise
+        reading.uncancel()
+        raise ClientGone from None
+    finally:
+        timer.cancel()
+        for task in watching:
+            task.cancel()
 
 
 class BodyReader:

@@ -8,7 +8,7 @@ import pytest
 from litestar import Request
 from litestar.types import HTTPReceiveMessage, Message
 
-from adapters.http.request.body import ClientGone
+from adapters.http.request.body import ClientGone, while_asked_for
 from adapters.http.request.export import Export, Pace, while_connected
 
 GET: Any = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"", "state": {}}
@@ -88,3 +88,44 @@ async def test_the_result_and_the_errors_of_the_work_come_through() -> None:
     assert await while_connected(silent, works()) == 7
     with pytest.raises(ValueError, match="no"):
         await while_connected(silent, fails())
+
+
+async def test_a_read_that_takes_long_ends_when_its_client_leaves_and_its_task_goes_on() -> None:
+    ended = list[bool]()
+
+    async def read() -> None:
+        try:
+            await asyncio.Future()
+        finally:
+            ended.append(True)
+
+    async def leaves() -> HTTPReceiveMessage:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ClientGone):
+        await while_asked_for(leaves, read(), long=0)
+    assert ended == [True]
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+    await asyncio.sleep(0)
+
+
+async def test_a_quick_read_looks_after_no_client_and_a_cancelled_one_stays_cancelled() -> None:
+    async def never() -> HTTPReceiveMessage:
+        raise AssertionError("nobody asks")
+
+    async def silent() -> HTTPReceiveMessage:
+        return await asyncio.Future()
+
+    async def quick() -> int:
+        return 7
+
+    assert await while_asked_for(never, quick()) == 7
+    read: asyncio.Future[int] = asyncio.Future()
+    reading = asyncio.create_task(while_asked_for(silent, read, long=0))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
