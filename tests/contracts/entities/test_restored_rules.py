@@ -1,17 +1,22 @@
 """Restored rows: their rules are asked again, and those of the rows that come back with them."""
 
+import asyncio
 from datetime import date
+from functools import partial
 
 import pytest
 
+from adapters.postgres.database import PostgresDatabase
 from application.entities.writing import IdempotencyKey, Write
-from application.ports.entities.records import Stored
+from application.ports.entities.records import Act, Stored
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import WHOLE
 from domain.errors import UnprocessableEntity
-from tests.builders import caller
+from tests.builders import NOW, caller, new_id
 from tests.contracts.entities.test_writing import ADA, HERE, Desk
+from tests.databases import SOMEBODY_WAITS
+from tests.waiting import until
 
 WRITE = Write(caller=ADA, scope=HERE)
 DAY = date(2026, 5, 1)
@@ -74,3 +79,18 @@ async def test_what_rules_allow_comes_back_and_is_answered_again_under_its_key(d
     assert repeated == type(restored)(restored.answer, True)
     async with desk.writing.database.read_only(HERE) as read:
         assert await read.records.get(desk.registry["volumes"], volume.id, WHOLE) is not None
+
+
+async def test_a_second_row_that_is_restored_waits_for_the_first_and_is_counted_with_it(
+    postgres_library: PostgresDatabase, library_registry: Registry
+) -> None:
+    desk, seats = Desk(postgres_library, library_registry), library_registry["seats"]
+    shelf = await desk.create("shelves", name="A")
+    first, second = [await desk.create("seats", code=code, shelf_id=shelf.id) for code in "AB"]
+    await desk.batches.delete(WRITE, seats, [first.id, second.id])
+    await desk.create("seats", code="C", shelf_id=shelf.id)
+    async with postgres_library.transaction(HERE) as tx:
+        await tx.records.restore(seats, first.id, Act(by=new_id(), at=NOW))
+        restoring = asyncio.create_task(refused(desk, "seats", second))
+        await until(partial(tx.connection.fetchval, SOMEBODY_WAITS))
+    assert await restoring == [("shelfId", "is full meanwhile")]

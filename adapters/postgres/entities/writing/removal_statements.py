@@ -25,6 +25,7 @@ from adapters.postgres.statements.writing import (
     materialized,
     next_version,
     owned_and_living,
+    shares_reference,
     stored_columns,
     update_columns,
     version_of,
@@ -204,8 +205,9 @@ def restore_along(registry: Registry, model: EntityModel) -> CompiledStatement:
 def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
     """Whether the field of one of these rows refers to no living row; rows that it does refer to are locked."""
     table = table_of(registry, model)
-    column = table.c[name]
-    held = held_rows(registry, model.by_name[name], sa.select(column).where(*_these(model, table)))
+    field, column = model.by_name[name], table.c[name]
+    shares = shares_reference(registry, model, field)
+    held = held_rows(registry, field, sa.select(column).where(*_these(model, table)), shares=shares)
     absent = column.is_not(None), column.not_in(sa.select(held.c.id))
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
 
