@@ -2,15 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
+from adapters.postgres.entities.writing.bulk_statements import referring_rows
+from adapters.postgres.entities.writing.removal_statements import lock_rows
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
 from adapters.postgres.entities.writing.turns import shared_references, take_turns
 from adapters.postgres.entities.writing.writing import PostgresWriting
+from adapters.postgres.statements.running import fetch
+from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
@@ -54,7 +59,10 @@ class PostgresRecords:
         return await self._writing(model).add(rows, act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
-        await self._take_turns(model, [change.values for change in changes])
+        if model.asks_other_rows and len(changes) > 1:
+            await self._hold_referred(model, changes)
+        else:
+            await self._take_turns(model, [change.values for change in changes])
         return await self._writing(model).change(changes, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -71,6 +79,25 @@ class PostgresRecords:
         """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
         if model.asks_other_rows and isinstance(self.scope, OneTenant):
             await take_turns(self.connection, self.scope.id, shared_references(self.registry, model, rows))
+
+    async def _hold_referred(self, model: EntityModel, changes: Sequence[Change]) -> None:
+        """Locks what the rows refer to, before and after, in one order: the rule of each row asks for its own then."""
+        ids = [change.id for change in changes]
+        stored = await fetch(self.connection, referring_rows(self.registry, model), self._owned(model, ids))
+        rows = [*(dict(row) for row in stored), *(change.values for change in changes)]
+        await self._take_turns(model, rows)
+        referred: dict[str, set[UUID]] = {}
+        for field in model.declared:
+            if field.reference is not None and not is_foreign(self.registry, model, field):
+                found = {row[field.name] for row in rows if row.get(field.name) is not None}
+                referred.setdefault(field.reference.target, set()).update(found)
+        for plural in sorted(referred):
+            target = self.registry[plural]
+            locking = lock_rows(self.registry, target, is_final=False)
+            await fetch(self.connection, locking, self._owned(target, list(referred[plural])))
+
+    def _owned(self, model: EntityModel, ids: Sequence[UUID]) -> dict[str, Any]:
+        return {"tenant": self._tenant(model), "ids": ids}
 
     def _writing(self, model: EntityModel) -> PostgresWriting:
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model))

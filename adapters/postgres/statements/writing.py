@@ -108,9 +108,13 @@ def shares_reference(registry: Registry, model: EntityModel, field: FieldModel) 
     A rule that asks for other rows locks them for update: two writes that had shared them would wait for each other. It
     shares rows of all tenants too, or a tenant's writes would stop those of the others.
     """
+    return is_foreign(registry, model, field) or not model.asks_other_rows
+
+
+def is_foreign(registry: Registry, model: EntityModel, field: FieldModel) -> bool:
+    """Whether a tenant's row refers by ``field`` to one that all tenants share."""
     assert field.reference is not None, field.name
-    is_foreign = model.tenant_owned and not registry[field.reference.target].tenant_owned
-    return is_foreign or not model.asks_other_rows
+    return model.tenant_owned and not registry[field.reference.target].tenant_owned
 
 
 def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:

@@ -134,6 +134,14 @@ def current_rows(
     return compiled(sa.select(held.c.id, version.label("version"), *(held.c[name] for name in model.names)))
 
 
+@lru_cache(REMEMBERED)
+def referring_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+    """The references of living rows, by the names of their fields."""
+    table = table_of(registry, model)
+    columns = [table.c.id, *(table.c[field.name] for field in model.declared if field.reference is not None)]
+    return compiled(sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)))
+
+
 def former_name(field: FieldModel) -> str:
     """Parameter with an array of the values that rows had before they were set aside."""
     return f"was_{field.name}"

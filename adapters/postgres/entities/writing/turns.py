@@ -5,6 +5,7 @@ from hashlib import blake2b
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, Registry
 
@@ -22,8 +23,8 @@ async def take_turns(connection: ServiceConnection, tenant: UUID, ids: Iterable[
 
 def shared_fields(registry: Registry, model: EntityModel) -> list[str]:
     """Names of the fields in which a tenant's row refers to rows of all tenants."""
-    references = ((field.name, field.reference) for field in model.declared if model.tenant_owned)
-    return [name for name, reference in references if reference and not registry[reference.target].tenant_owned]
+    referring = (field for field in model.declared if field.reference is not None)
+    return [field.name for field in referring if is_foreign(registry, model, field)]
 
 
 def shared_references(registry: Registry, model: EntityModel, rows: Iterable[Values]) -> Iterator[UUID]:
