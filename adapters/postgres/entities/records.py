@@ -59,7 +59,7 @@ class PostgresRecords:
         return await self._writing(model).add(rows, act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
-        if model.asks_other_rows and len(changes) > 1:
+        if model.asks_other_rows and _locks_some(model, changes):
             await self._hold_referred(model, changes)
         else:
             await self._take_turns(model, [change.values for change in changes])
@@ -117,3 +117,10 @@ class PostgresRecords:
         if not isinstance(self.scope, OneTenant):
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
         return self.scope.id
+
+
+def _locks_some(model: EntityModel, changes: Sequence[Change]) -> bool:
+    """Whether the write locks some of what its rows refer to, and leaves the rest to their rules: in no one order."""
+    references = {field.name for field in model.declared if field.reference is not None}
+    sent = references & changes[0].values.keys()
+    return len(changes) > 1 or bool(sent and sent != references)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy import CTE, FromClause, Select, func
+from sqlalchemy import CTE, FromClause, Select, SelectBase, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
 from sqlalchemy.types import TypeEngine
 
@@ -93,7 +93,7 @@ def exists_in(rows: FromClause, *conditions: Truth) -> Truth:
     return sa.select().select_from(rows).where(*conditions).exists()
 
 
-def held_rows(registry: Registry, field: FieldModel, ids: Select[Any], *, shares: bool = True) -> CTE:
+def held_rows(registry: Registry, field: FieldModel, ids: SelectBase, *, shares: bool = True) -> CTE:
     """The living rows among ``ids``, which ``field`` refers to, locked until the transaction ends."""
     assert field.reference is not None, field.name
     target = registry[field.reference.target]

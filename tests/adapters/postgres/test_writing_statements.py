@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Annotated
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -19,6 +21,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.entities.records import Act, Change, NewRow
 from domain.entities.declaration import EntityModel, Registry, entity, unique
+from domain.entities.markers import ref
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
@@ -46,6 +49,7 @@ def writing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatemen
     for is_partial in (True, False):
         yield bulk.update_rows(registry, model, model.names, is_partial=is_partial)
     yield bulk.update_rows(registry, model, (), is_partial=False)
+    yield bulk.referring_rows(registry, model)
     for locked in (True, False):
         yield bulk.current_rows(registry, model, locked=locked)
     for rule in model.unique:
@@ -153,6 +157,21 @@ async def sent_by(database: PostgresDatabase, run: Run) -> list[str]:
         await asyncio.sleep(0)  # the driver tells the logger in the next turn of the loop
     # the driver asks a new connection for the types of arrays
     return [text for text in sent if "pg_catalog" not in text and "current_setting" not in text]
+
+
+def test_rows_that_several_references_name_are_locked_together_in_one_order() -> None:
+    @entity("accounts")
+    class Account(Struct, kw_only=True):
+        name: str
+
+    @entity("bookings")
+    class Booking(Struct, kw_only=True):
+        source_id: Annotated[UUID, ref("accounts")]
+        target_id: Annotated[UUID, ref("accounts")]
+
+    registry = build_registry((Account, Booking))
+    inserting = bulk.insert_rows(registry, registry["bookings"])
+    assert inserting.text.count("FOR SHARE") == 1
 
 
 async def test_writing_rows_is_one_statement_however_many_they_are(

@@ -45,3 +45,13 @@ async def test_a_batch_takes_its_turn_for_every_shared_row_that_its_rows_refer_t
         creating = asyncio.create_task(desk.create("picks", genre_id=genres[1].id))
         await until(partial(tx.connection.fetchval, SOMEBODY_WAITS))
     assert (await creating).version == 1
+
+
+async def test_a_change_of_one_reference_locks_what_the_others_refer_to_as_well(
+    desk: Desk, postgres_library: PostgresDatabase
+) -> None:
+    volume, visits = await desk.create("volumes", title="A"), desk.registry["visits"]
+    first, second = [await desk.create("visits", volume_id=volume.id, day=date(2026, 5, day)) for day in (1, 2)]
+    async with postgres_library.transaction(HERE) as tx, postgres_library.transaction(HERE) as other:
+        await tx.records.change(visits, [Change(first.id, {"after_id": second.id})], ACT)
+        assert await other.connection.fetch(FREE, [volume.id]) == []

@@ -206,15 +206,24 @@ def _missing(
 
     With ``is_hidden`` the given rows themselves are set aside: living, and marked as deleted for the moment.
     """
-    for field in fields:
-        if field.reference is None:
-            continue
-        shares = shares_reference(registry, model, field)
-        held = held_rows(registry, field, sa.select(given.c[field.name]), shares=shares)
-        absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held.c.id))
-        if is_hidden and field.reference.target == model.plural:
+    referring = {field: field.reference.target for field in fields if field.reference is not None}
+    held = {target: _held(registry, model, _of_target(referring, target), given) for target in referring.values()}
+    for field, target in referring.items():
+        absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held[target].c.id))
+        if is_hidden and target == model.plural:
             absent &= given.c[field.name].not_in(sa.select(given.c.id))
         yield _problem(given, constant(field.name)).where(absent)
+
+
+def _of_target(referring: Mapping[FieldModel, str], target: str) -> list[FieldModel]:
+    return [field for field, each in referring.items() if each == target]
+
+
+def _held(registry: Registry, model: EntityModel, fields: Sequence[FieldModel], given: CTE) -> CTE:
+    """What the rows refer to by these fields of one target, locked in one order, whichever field names which row."""
+    ids = [sa.select(given.c[field.name]) for field in fields]
+    together = ids[0] if len(ids) == 1 else sa.union_all(*ids)
+    return held_rows(registry, fields[0], together, shares=shares_reference(registry, model, fields[0]))
 
 
 def _unseen(given: CTE, before: CTE) -> Select[Any]:
