@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
-from adapters.postgres.entities.writing.removal_statements import lock_rows
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
-from adapters.postgres.entities.writing.turns import shared_references, take_turns
+from adapters.postgres.entities.writing.turns import hold_referred, shared_references, take_turns
 from adapters.postgres.entities.writing.writing import PostgresWriting
 from adapters.postgres.statements.running import fetch
-from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
@@ -81,23 +78,11 @@ class PostgresRecords:
             await take_turns(self.connection, self.scope.id, shared_references(self.registry, model, rows))
 
     async def _hold_referred(self, model: EntityModel, changes: Sequence[Change]) -> None:
-        """Locks what the rows refer to, before and after, in one order: the rule of each row asks for its own then."""
-        ids = [change.id for change in changes]
-        stored = await fetch(self.connection, referring_rows(self.registry, model), self._owned(model, ids))
+        """Locks what the rows refer to, before and after."""
+        tenant, ids = self._tenant(model), [change.id for change in changes]
+        stored = await fetch(self.connection, referring_rows(self.registry, model), {"tenant": tenant, "ids": ids})
         rows = [*(dict(row) for row in stored), *(change.values for change in changes)]
-        await self._take_turns(model, rows)
-        referred: dict[str, set[UUID]] = {}
-        for field in model.declared:
-            if field.reference is not None and not is_foreign(self.registry, model, field):
-                found = {row[field.name] for row in rows if row.get(field.name) is not None}
-                referred.setdefault(field.reference.target, set()).update(found)
-        for plural in sorted(referred):
-            target = self.registry[plural]
-            locking = lock_rows(self.registry, target, is_final=False)
-            await fetch(self.connection, locking, self._owned(target, list(referred[plural])))
-
-    def _owned(self, model: EntityModel, ids: Sequence[UUID]) -> dict[str, Any]:
-        return {"tenant": self._tenant(model), "ids": ids}
+        await hold_referred(self.connection, self.registry, model, tenant, rows)
 
     def _writing(self, model: EntityModel) -> PostgresWriting:
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model))

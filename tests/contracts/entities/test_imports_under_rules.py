@@ -36,6 +36,8 @@ SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted
 AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"""
 
+LOCK_SHELF = "SELECT id FROM shelves WHERE id = $1 FOR UPDATE SKIP LOCKED"
+
 
 @dataclass(frozen=True)
 class Imports:
@@ -218,6 +220,20 @@ async def test_turns_for_rows_in_several_columns_are_taken_in_one_order(
         assert (await importing).imported == 1
     # whichever comes first is taken, whatever its column: two imports do not wait for each other
     assert sorted(taken) == [0, 1]
+
+
+async def test_what_the_stored_rows_refer_to_is_locked_before_the_first_rule_asks(
+    postgres_library: PostgresDatabase, library_registry: Registry
+) -> None:
+    imports = Imports(Desk(postgres_library, library_registry))
+    first, last = [await imports.shelf(name) for name in "ST"]
+    await imports.report("seats", ["code,shelfId", f"A,{first}", f"B,{last}"])
+    async with postgres_library.transaction(HERE) as tx, postgres_library.transaction(HERE) as other:
+        await tx.connection.fetch(LOCK_SHELF, last)
+        importing = asyncio.create_task(imports.report("seats", ["code", "B", "A"], UPSERT))
+        await until(partial(tx.connection.fetchval, SOMEBODY_WAITS))
+        assert await other.connection.fetch(LOCK_SHELF, first) == []
+    assert (await importing).imported == 2
 
 
 async def test_a_file_of_more_rows_than_are_written_one_by_one_is_refused(imports: Imports) -> None:

@@ -12,7 +12,8 @@ import msgspec
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
 from adapters.postgres.entities.reading.page_bounds import has_long_rows
-from adapters.postgres.entities.writing.turns import shared_fields, take_turns
+from adapters.postgres.entities.writing.bulk_statements import referring_rows
+from adapters.postgres.entities.writing.turns import hold_referred
 from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, PostgresWriting, as_declared
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
@@ -58,7 +59,7 @@ class Load:
         if count and key is not None:
             await self._adopt(key.name)
         if count:
-            await self._take_turns()
+            await self._hold_referred()
             await self._ensure_references()
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
@@ -90,14 +91,20 @@ class Load:
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
         return adopted
 
-    async def _take_turns(self) -> None:
-        """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
-        if self.loading.rule is None or self.tenant is None:
+    async def _hold_referred(self) -> None:
+        """Locks what all the rows refer to, in the file and as they are stored."""
+        if self.loading.rule is None:
             return
-        ids: set[UUID] = set()
-        for name in shared_fields(self.registry, self.model):
-            ids.update(row["id"] for row in await self._fetch(statements.find_referred(self.model, name)))
-        await take_turns(self.connection, self.tenant, ids)
+        rows: list[Values] = []
+        for declared in self.model.declared:
+            if declared.reference is not None:
+                found = await self._fetch(statements.find_referred(self.model, declared.name))
+                rows += [{declared.name: row["id"]} for row in found]
+        if self.loading.key is not None:
+            ids = [row["id"] for row in await self._fetch(statements.find_rows(self.model))]
+            stored = await self._fetch(referring_rows(self.registry, self.model), ids=ids)
+            rows += [dict(row) for row in stored]
+        await hold_referred(self.connection, self.registry, self.model, self.tenant, rows)
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}

@@ -1,10 +1,12 @@
-"""Turns of the writes of one tenant whose rules ask for the same shared rows: other tenants do not wait for them."""
+"""Turns of writes whose rules ask for the same rows; for rows of all tenants other tenants do not wait for them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.writing.removal_statements import lock_rows
+from adapters.postgres.statements.running import fetch
 from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, Registry
@@ -12,6 +14,26 @@ from domain.entities.declaration import EntityModel, Registry
 PLACES = 64
 """Locks that a tenant's rows are spread over: a transaction keeps each in memory that all of the server share."""
 TAKE = "SELECT pg_advisory_xact_lock(number) FROM unnest($1::bigint[]) AS turn (number)"
+
+
+async def hold_referred(
+    connection: ServiceConnection, registry: Registry, model: EntityModel, tenant: UUID | None, rows: Sequence[Values]
+) -> None:
+    """Locks what the rows refer to, each entity's in one order, before the rule of each row asks for its own.
+
+    ``tenant`` is None for rows that all tenants share.
+    """
+    if tenant is not None:
+        await take_turns(connection, tenant, shared_references(registry, model, rows))
+    referred: dict[str, set[UUID]] = {}
+    for field in model.declared:
+        if field.reference is not None and not is_foreign(registry, model, field):
+            ids = (row.get(field.name) for row in rows)
+            referred.setdefault(field.reference.target, set()).update(each for each in ids if isinstance(each, UUID))
+    for plural in sorted(referred):
+        target = registry[plural]
+        owned = {"tenant": tenant if target.tenant_owned else None, "ids": list(referred[plural])}
+        await fetch(connection, lock_rows(registry, target, is_final=False), owned)
 
 
 async def take_turns(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:
