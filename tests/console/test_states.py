@@ -164,3 +164,28 @@ async def test_nothing_new_is_offered_among_deleted_rows(visitor: Visitor) -> No
         await visitor.open(path)
         await expect(page.get_by_role("main").get_by_text("Deleted", exact=False).first).to_be_visible()
         await expect(new).to_have_count(0)
+
+
+async def test_a_slow_answer_to_an_earlier_search_is_not_shown(visitor: Visitor) -> None:
+    page, asked, answered = visitor.page, asyncio.Event(), asyncio.Event()
+    await visitor.enter("people")
+    await expect(page.get_by_role("row")).not_to_have_count(0)
+
+    async def slow(route: Route) -> None:
+        answer = await route.fetch()
+        asked.set()
+        await answered.wait()
+        await route.fulfill(response=answer)
+
+    await page.route("**/api/users?search=reader&*", slow)
+    search = page.get_by_role("searchbox")
+    await search.fill("reader")
+    await asked.wait()
+    await search.fill("admin@acme")
+    rows = page.locator("tbody tr")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("admin@acme.example")
+    async with page.expect_response("**/api/users?search=reader&*"):
+        answered.set()
+    await page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+    await expect(rows).to_contain_text("admin@acme.example")

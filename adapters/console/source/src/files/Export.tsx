@@ -5,7 +5,9 @@ import type { Entity } from "../api/meta";
 import { entityTitle } from "../grid/cells";
 import { filterName } from "../grid/filters";
 import { apiQuery, askedColumns, type View } from "../grid/view";
+import { StoppableSubmit } from "../parts/Button";
 import { Dialog } from "../parts/Dialog";
+import { Refusal } from "../parts/Fields";
 import { reasonText } from "../parts/Toast";
 import { useRunning } from "../parts/unsaved";
 import { t } from "../words/words";
@@ -45,11 +47,7 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
   return (
     <Dialog title={t("export.title", { name: entityTitle(entity) })} onClose={onClose}>
       <form class="section" onSubmit={run} aria-busy={isBusy}>
-        {problem && (
-          <p class="summary" role="alert">
-            {problem}
-          </p>
-        )}
+        <Refusal text={problem} />
         <fieldset class="radios">
           <legend>{t("export.format")}</legend>
           {FORMATS.map((name) => (
@@ -69,16 +67,9 @@ export function ExportDialog({ entity, view, onClose }: { entity: Entity; view: 
           <input type="checkbox" checked={isColumns} onChange={() => setColumns(!isColumns)} />
           {t("export.columns")}
         </label>
-        <div class="row">
-          <button type="submit" class="primary" disabled={isBusy}>
-            {isBusy ? t("export.busy") : t("export")}
-          </button>
-          {isBusy && (
-            <button type="button" onClick={stop}>
-              {t("cancel")}
-            </button>
-          )}
-        </div>
+        <StoppableSubmit isBusy={isBusy} stop={stop}>
+          {isBusy ? t("export.busy") : t("export")}
+        </StoppableSubmit>
       </form>
     </Dialog>
   );

@@ -4,6 +4,8 @@ import { ApiError, call, isPassing } from "../api/api";
 import type { Entity, Row } from "../api/meta";
 import { Once } from "../api/once";
 import { titleOf } from "../grid/cells";
+import { Submit } from "../parts/Button";
+import { Refusal } from "../parts/Fields";
 import { errorText, toast } from "../parts/Toast";
 import { useUnsaved } from "../parts/unsaved";
 import { t } from "../words/words";
@@ -29,7 +31,6 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   const [summary, setSummary] = useState("");
   const [isBusy, setBusy] = useState(false);
   const [theirs, setTheirs] = useState<{ row: Row; etag: string | null } | null>(null);
-  const form = useRef<HTMLFormElement>(null);
   const sent = useRef<Draft | null>(null);
   const once = useRef(new Once());
   const changes = changesOf(fields, start, draft);
@@ -104,7 +105,6 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
     const whole = row && isGone(error) ? t("row.gone") : errorText(error);
     const text = wrong.length ? t("form.wrong", { count: wrong.length }) : whole;
     setSummary([text, ...elsewhere].join(" "));
-    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid]")?.focus());
   }
 
   function submit(event: Event): void {
@@ -117,12 +117,8 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
 
   return (
     <>
-      <form ref={form} onSubmit={submit} noValidate aria-busy={isBusy} class="section grow">
-        {summary && (
-          <p class="summary" role="alert">
-            {summary}
-          </p>
-        )}
+      <form onSubmit={submit} noValidate aria-busy={isBusy} class="section grow">
+        <Refusal text={summary} />
         <div class="form">
           {fields.map((field) => (
             <Input
@@ -138,9 +134,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
         </div>
         {mayWrite && (
           <div class="saving">
-            <button type="submit" class="primary" disabled={isBusy || (!!row && !isDirty)}>
-              {t(row ? "save" : "row.create")}
-            </button>
+            <Submit isResting={isBusy || (!!row && !isDirty)}>{t(row ? "save" : "row.create")}</Submit>
             {isDirty && row && (
               <button type="button" onClick={() => (setDraft(start), setProblems({}), setSummary(""))}>
                 {t("form.reset")}

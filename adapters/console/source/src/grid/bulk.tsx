@@ -4,7 +4,9 @@ import { ApiError, call, isStopped } from "../api/api";
 import type { Entity, Field, Row } from "../api/meta";
 import { Input } from "../forms/inputs";
 import { emptyOf, sentValue } from "../forms/values";
+import { StoppableSubmit } from "../parts/Button";
 import { ask, Dialog } from "../parts/Dialog";
+import { Refusal } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { errorText, failed, toast } from "../parts/Toast";
 import { useRunning, useUnsaved } from "../parts/unsaved";
@@ -195,11 +197,7 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   return (
     <Dialog title={t("bulk.title", { count: rows.length })} onClose={onClose} isChanged={() => isChanged}>
       <form class="section" onSubmit={save} aria-busy={isBusy}>
-        {problem && (
-          <p class="summary" role="alert">
-            {problem}
-          </p>
-        )}
+        <Refusal text={problem} />
         <label class="field">
           <span>{t("field")}</span>
           <select
@@ -218,16 +216,9 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
           </select>
         </label>
         <Input key={field.name} field={field} value={value} change={setValue} />
-        <div class="row">
-          <button type="submit" class="primary" disabled={isBusy}>
-            {t("bulk.save", { count: rows.length })}
-          </button>
-          {isBusy && (
-            <button type="button" onClick={stop}>
-              {t("cancel")}
-            </button>
-          )}
-        </div>
+        <StoppableSubmit isBusy={isBusy} stop={stop}>
+          {t("bulk.save", { count: rows.length })}
+        </StoppableSubmit>
       </form>
     </Dialog>
   );

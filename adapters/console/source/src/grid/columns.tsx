@@ -1,5 +1,6 @@
 // Which columns a grid shows, in which order, and how many stay in sight.
 import type { Entity } from "../api/meta";
+import { Button } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { isDense } from "../session/theme";
@@ -50,15 +51,14 @@ function ColumnsForm({ entity, view, change }: Props) {
               <bdi>{title(name)}</bdi>
             </label>
             <span class="space" />
-            <button
-              type="button"
+            <Button
               class="plain square"
-              disabled={index === 0}
-              aria-label={t("columns.up", { name: title(name) })}
+              isResting={index === 0}
+              label={t("columns.up", { name: title(name) })}
               onClick={() => move(index, -1)}
             >
               <Icon name="arrow-up" />
-            </button>
+            </Button>
             <button
               type="button"
               class="plain square"

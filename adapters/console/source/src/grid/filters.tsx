@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import { readable } from "../api/api";
 import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
 import { Reference, useRowNames } from "../forms/reference";
+import { Submit } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { personName } from "../screens/names";
@@ -140,9 +141,7 @@ function FilterForm({ entity, add }: { entity: Entity; add: (key: string, value:
       </label>
       <FilterValue field={field} operator={operator} value={value} setValue={setValue} />
       {!field.indexed && <p class="small muted">{t("filter.slow")}</p>}
-      <button type="submit" class="primary" disabled={!value}>
-        {t("filter.add")}
-      </button>
+      <Submit isResting={!value}>{t("filter.add")}</Submit>
     </form>
   );
 }

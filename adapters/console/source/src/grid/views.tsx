@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { readable } from "../api/api";
 import type { Entity } from "../api/meta";
+import { Submit } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { toast } from "../parts/Toast";
@@ -87,9 +88,9 @@ function Views({ entity, query, close }: { entity: Entity; query: string; close:
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        <button type="submit" disabled={!name.trim()}>
+        <Submit class="" isResting={!name.trim()}>
           {t("save")}
-        </button>
+        </Submit>
       </form>
       <button
         type="button"

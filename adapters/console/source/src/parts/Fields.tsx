@@ -1,8 +1,9 @@
 // Fields of the administration's forms, and their sending: errors at their fields, one request at a time.
 import { h } from "preact";
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
+import { Button } from "./Button";
 import { errorText } from "./Toast";
 import { useUnsaved } from "./unsaved";
 
@@ -122,13 +123,27 @@ export function useTexts<T extends Texts<T>>(given: T, mayWrite = true) {
 
 /** How many fields need attention, and what is wrong with those that the form does not show. */
 export function Summary({ sending: { summary, problems, shown } }: { sending: Sending }) {
-  if (!summary) return null;
   const elsewhere = Object.entries(problems).filter(([field]) => !shown.has(field));
   return (
-    <p class="summary" role="alert">
-      {[summary, ...elsewhere.map(([field, message]) => `${field}: ${message}`)].join(" ")}
-    </p>
+    <Refusal text={summary && [summary, ...elsewhere.map(([field, message]) => `${field}: ${message}`)].join(" ")} />
   );
+}
+
+/** Why a form was refused, at its top. The focus goes to the first field that is wrong; without one, the reason is
+ * scrolled into sight: who sent a long form is at its end. */
+export function Refusal({ text }: { text: string }) {
+  const box = useRef<HTMLParagraphElement>(null);
+  useEffect(() => {
+    if (!text) return;
+    const wrong = box.current?.closest("form")?.querySelector<HTMLElement>("[aria-invalid=true]");
+    if (wrong) wrong.focus();
+    else box.current?.scrollIntoView({ block: "nearest" });
+  }, [text]);
+  return text ? (
+    <p ref={box} class="summary" role="alert">
+      {text}
+    </p>
+  ) : null;
 }
 
 interface CheckListProps {
@@ -178,12 +193,12 @@ interface PagerProps {
 export const Pager = ({ page, pages, go }: PagerProps) =>
   pages > 1 ? (
     <div class="row foot">
-      <button type="button" disabled={page <= 1} onClick={() => go(page - 1)}>
+      <Button isResting={page <= 1} onClick={() => go(page - 1)}>
         {t("page.before")}
-      </button>
+      </Button>
       <span>{t("page.of", { page, pages })}</span>
-      <button type="button" disabled={page >= pages} onClick={() => go(page + 1)}>
+      <Button isResting={page >= pages} onClick={() => go(page + 1)}>
         {t("page.next")}
-      </button>
+      </Button>
     </div>
   ) : null;

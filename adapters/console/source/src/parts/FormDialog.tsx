@@ -1,6 +1,7 @@
 // A form in a dialog: sent once at a time, errors at their fields, closed once it is stored.
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { Submit } from "./Button";
 import { useChanges } from "./changes";
 import { Dialog } from "./Dialog";
 import { type Sending, Summary, useSending } from "./Fields";
@@ -46,9 +47,7 @@ export function FormDialog<T>({ title, submit, onClose, send, done, isReady = tr
       >
         <Summary sending={sending} />
         {children(sending)}
-        <button type="submit" class="primary" disabled={sending.isBusy || !isReady}>
-          {submit}
-        </button>
+        <Submit isResting={sending.isBusy || !isReady}>{submit}</Submit>
       </form>
     </Dialog>
   );

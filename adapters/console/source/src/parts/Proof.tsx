@@ -6,6 +6,7 @@ import { call, hooks } from "../api/api";
 import { type BegunPasskey, hasPasskeys, showPasskey } from "../session/passkeys";
 import { reauthenticate } from "../session/session";
 import { t } from "../words/words";
+import { Button, Submit } from "./Button";
 import { Dialog } from "./Dialog";
 import { Summary, TextField, useSending } from "./Fields";
 import { Icon } from "./Icon";
@@ -63,10 +64,10 @@ function ProofForm({ kinds, done }: { kinds: string[]; done: (isProved: boolean)
       <p>{t("proof.text")}</p>
       <Summary sending={sending} />
       {kinds.includes("passkey") && hasPasskeys() && (
-        <button type="button" disabled={sending.isBusy} onClick={() => void prove(passkey)}>
+        <Button isResting={sending.isBusy} onClick={() => void prove(passkey)}>
           <Icon name="fingerprint" />
           {t("passkey.use")}
-        </button>
+        </Button>
       )}
       {kinds.length ? (
         <TextField
@@ -89,9 +90,7 @@ function ProofForm({ kinds, done }: { kinds: string[]; done: (isProved: boolean)
           sending={sending}
         />
       )}
-      <button type="submit" class="primary" disabled={sending.isBusy || !typed}>
-        {t("proof.submit")}
-      </button>
+      <Submit isResting={sending.isBusy || !typed}>{t("proof.submit")}</Submit>
     </form>
   );
 }

@@ -1,6 +1,6 @@
 // What a screen shows when it has no data: nothing there, loading, an error, forbidden, offline.
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
 import { Icon } from "./Icon";
@@ -67,28 +67,40 @@ export const Loading = () => (
 export interface Loaded<T> {
   data: T | null;
   error: unknown;
+  /** Whether what is shown is read again, or something else in its place. */
+  isBusy: boolean;
   reload: () => Promise<void>;
   set: (data: T) => void;
 }
 
-/** Reads something when the screen opens and when a dependency changes; what was read stays while it is read again. */
-export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[]): Loaded<T> {
+/** Reads something when the screen opens and when a dependency changes; what was read stays while it is read again, and
+ * with `keeps` also while something else is read in its place. */
+export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[], keeps = false): Loaded<T> {
   const [data, set] = useState<T | null>(null);
   const [error, fail] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(true);
+  const last = useRef(0);
   const reload = useCallback(async () => {
+    const asked = ++last.current;
+    // a slow answer to what was asked before is not what is shown now
+    const isCurrent = () => asked === last.current;
+    setBusy(true);
     try {
-      set(await read());
+      const found = await read();
+      if (!isCurrent()) return;
+      set(found);
       fail(null);
     } catch (problem) {
-      fail(problem);
+      if (isCurrent()) fail(problem);
     }
+    if (isCurrent()) setBusy(false);
   }, dependencies);
   useEffect(() => {
-    set(null);
+    if (!keeps) set(null);
     fail(null);
     void reload();
   }, [reload]);
-  return { data, error, reload, set };
+  return { data, error, isBusy, reload, set };
 }
 
 export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (data: T) => ComponentChildren }) {

@@ -80,12 +80,13 @@ export function usePaged<T>(path: string, parameters: Record<string, string>): L
   const asked = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value)).toString();
   const [at, setAt] = useState({ asked, page: 1 });
   const page = at.asked === asked ? at.page : 1;
-  const loaded = useLoaded<Paged<T>>(async () => {
+  const read = async () => {
     const query = new URLSearchParams(asked);
     query.set("page", String(page));
     query.set("pageSize", "50");
     return (await call<Paged<T>>("GET", path, { query })).data;
-  }, [path, page, asked]);
+  };
+  const loaded = useLoaded<Paged<T>>(read, [path, page, asked], true);
   return { ...loaded, go: (next) => setAt({ asked, page: next }) };
 }
 
@@ -99,16 +100,12 @@ interface ListedProps<T> {
 export function Listed<T>({ list, empty, children }: ListedProps<T>) {
   return (
     <Ready loaded={list}>
-      {({ items, page, totalPages }) =>
-        items.length ? (
-          <>
-            {children(items)}
-            <Pager page={page} pages={totalPages} go={list.go} />
-          </>
-        ) : (
-          empty
-        )
-      }
+      {({ items, page, totalPages }) => (
+        <div class="section" aria-busy={list.isBusy}>
+          {items.length ? children(items) : empty}
+          <Pager page={page} pages={totalPages} go={list.go} />
+        </div>
+      )}
     </Ready>
   );
 }

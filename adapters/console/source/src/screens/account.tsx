@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { Profile } from "../api/types";
+import { Submit } from "../parts/Button";
 import { ask } from "../parts/Dialog";
 import { Summary, TextField, useSending } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
@@ -185,9 +186,7 @@ function Password() {
         hint={t("password.hint")}
       />
       <p>
-        <button type="submit" class="primary" disabled={sending.isBusy || !form.currentPassword || !form.newPassword}>
-          {t("password.change")}
-        </button>
+        <Submit isResting={sending.isBusy || !form.currentPassword || !form.newPassword}>{t("password.change")}</Submit>
       </p>
     </form>
   );

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { type ComponentChildren, h } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
+import { Button, Submit } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { type Begun, Scan } from "../parts/Scan";
 import { Ready, useLoaded } from "../parts/States";
@@ -138,9 +139,9 @@ function Step({ title, work: { isBusy, error, run }, submit, other, goTo, instea
       )}
       {children}
       {submit && (
-        <button type="submit" class="primary block" disabled={isBusy}>
+        <Submit class="primary block" isResting={isBusy}>
           {submit}
-        </button>
+        </Submit>
       )}
       {instead}
       <button type="button" class="link" onClick={goTo}>
@@ -316,11 +317,11 @@ function TenantChoice() {
       <ul class="choices">
         {choices.value.map((tenant) => (
           <li key={tenant.id}>
-            <button type="button" disabled={work.isBusy} onClick={() => void work.run(undefined, tenant.id)}>
+            <Button isResting={work.isBusy} onClick={() => void work.run(undefined, tenant.id)}>
               <Icon name="building-2" />
               <bdi>{tenant.name}</bdi>
               <Icon name="chevron-right" />
-            </button>
+            </Button>
           </li>
         ))}
       </ul>

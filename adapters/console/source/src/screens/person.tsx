@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { HeldPermission, ListedRoleItem as Role, UserDetail } from "../api/types";
+import { Submit } from "../parts/Button";
 import { ask } from "../parts/Dialog";
 import { Summary, TextField, useTexts } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
@@ -157,9 +158,7 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
       <RoleList legend={t("person.roles")} roles={roles} chosen={chosen} change={choose} isReading={!mayGive} />
       {mayGive && (
         <p>
-          <button type="submit" class="primary" disabled={sending.isBusy}>
-            {t("save")}
-          </button>
+          <Submit isResting={sending.isBusy}>{t("save")}</Submit>
         </p>
       )}
     </form>

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { Permission, ListedRoleItem as Role } from "../api/types";
+import { Button } from "../parts/Button";
 import { ask } from "../parts/Dialog";
 import { TextField } from "../parts/Fields";
 import { Find } from "../parts/Find";
@@ -125,9 +126,9 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
         <Find value={text} change={setText} placeholder={t("permission")} />
         {count > 0 && (
           <>
-            <button type="button" class="primary" disabled={isBusy} onClick={() => void save()}>
+            <Button class="primary" isResting={isBusy} onClick={() => void save()}>
               {t("roles.save", { count })}
-            </button>
+            </Button>
             <button type="button" onClick={() => setChanged({})}>
               {t("form.reset")}
             </button>

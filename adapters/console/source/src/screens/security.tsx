@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { OwnSettings } from "../api/types";
+import { Submit } from "../parts/Button";
 import { Summary, useTexts } from "../parts/Fields";
 import { toast } from "../parts/Toast";
 import { useUnsaved } from "../parts/unsaved";
@@ -47,6 +48,9 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
       const { data } = await call<OwnSettings>("PUT", SETTINGS, { json });
       set(data);
       stored(textsOf(data));
+      // what was chosen meanwhile stays
+      setRequired((now) => (now === requireMfa ? data.security.requireMfa : now));
+      setMethods((now) => (now === methods ? data.security.mfaMethods : now));
       toast(t("saved"));
     });
   }
@@ -85,9 +89,7 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
         <>
           <p class="muted small">{t("security.stale")}</p>
           <p>
-            <button type="submit" class="primary" disabled={sending.isBusy}>
-              {t("security.save")}
-            </button>
+            <Submit isResting={sending.isBusy}>{t("security.save")}</Submit>
           </p>
         </>
       )}

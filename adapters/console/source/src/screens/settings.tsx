@@ -2,6 +2,7 @@
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
 import type { OwnSettings } from "../api/types";
+import { Submit } from "../parts/Button";
 import { Summary, useTexts } from "../parts/Fields";
 import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
@@ -52,8 +53,9 @@ function Own() {
     <Ready loaded={loaded}>
       {(settings) => (
         <>
-          <OwnForm of={settings} set={loaded.set} />
-          <SecurityForm key={JSON.stringify(settings.security)} of={settings} set={loaded.set} />
+          {/* each form shows its own part as it was read or stored by itself */}
+          <OwnForm of={settings} set={(next) => loaded.set({ ...next, security: settings.security })} />
+          <SecurityForm of={settings} set={loaded.set} />
         </>
       )}
     </Ready>
@@ -104,9 +106,7 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
       </div>
       {mayWrite && (
         <p>
-          <button type="submit" class="primary" disabled={sending.isBusy}>
-            {t("save")}
-          </button>
+          <Submit isResting={sending.isBusy}>{t("save")}</Submit>
         </p>
       )}
     </form>

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { EVERY, mayArea, scope } from "../api/meta";
 import type { MemberItem, Tenant } from "../api/types";
+import { Submit } from "../parts/Button";
 import { ask } from "../parts/Dialog";
 import { Summary, TextField, useTexts } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
@@ -84,9 +85,7 @@ export function TenantForm({ of, set, isBeside = false }: FormProps) {
       </div>
       {mayWrite ? (
         <p>
-          <button type="submit" class="primary" disabled={sending.isBusy}>
-            {t("save")}
-          </button>
+          <Submit isResting={sending.isBusy}>{t("save")}</Submit>
         </p>
       ) : (
         <p class="muted">{t("tenant.reading")}</p>
