@@ -106,3 +106,15 @@ async def test_who_may_nothing_in_a_tenant_is_told_so(visitor: Visitor) -> None:
     await expect(page.get_by_text("No permissions in this tenant.")).to_be_visible()
     await page.get_by_label("Permission").fill("no such thing")
     await expect(page.get_by_text("Nothing found")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_a_box_that_is_only_read_looks_it(visitor: Visitor, theme: str) -> None:
+    page = visitor.page
+    await visitor.open()
+    await page.evaluate("theme => localStorage.setItem('tenantry.theme', theme)", theme)
+    await visitor.enter("roles")
+    row = page.get_by_role("row", name="read:products")
+    opacity = "box => Number(getComputedStyle(box).opacity)"
+    assert await row.locator("input:disabled").first.evaluate(opacity) < 0.5
+    assert await row.locator("input:enabled").first.evaluate(opacity) == 1

@@ -189,3 +189,15 @@ async def test_a_slow_answer_to_an_earlier_search_is_not_shown(visitor: Visitor)
         answered.set()
     await page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
     await expect(rows).to_contain_text("admin@acme.example")
+
+
+async def test_nothing_is_imported_among_deleted_rows(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products")
+    await page.get_by_role("button", name="More").click()
+    await expect(page.get_by_role("button", name="Import")).to_be_visible()
+    await page.get_by_role("button", name="Deleted rows").click()
+    await expect(page.get_by_role("heading", name="Products · Deleted")).to_be_visible()
+    await page.get_by_role("button", name="More").click()
+    await expect(page.get_by_role("button", name="Export")).to_be_visible()
+    await expect(page.get_by_role("button", name="Import")).to_have_count(0)

@@ -145,12 +145,14 @@ interface MoreProps extends Change {
 
 function MoreMenu({ entity, view, change, show }: MoreProps) {
   const mayDeleted = maySeeDeleted(entity);
-  if (!entity.may.import && !entity.may.export && !mayDeleted) return null;
+  // what is imported is not among the deleted rows
+  const mayImport = entity.may.import && !view.deleted;
+  if (!mayImport && !entity.may.export && !mayDeleted) return null;
   return (
     <Menu label={t("more")} icon="ellipsis" hideText>
       {(close) => (
         <div class="menu">
-          {entity.may.import && (
+          {mayImport && (
             <button type="button" onClick={() => (close(), void go(href("rows", entity.plural, "import")))}>
               <Icon name="upload" />
               {t("import")}
