@@ -258,3 +258,18 @@ async def test_a_click_beside_everything_leaves_the_focus_there(visitor: Visitor
     await page.locator("p.foot").click()
     await expect(page.locator("p.foot")).to_have_text("250 rows")
     assert await page.evaluate("document.activeElement === document.body")
+
+
+async def test_a_dialog_begins_in_its_first_field(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("roles")
+    await enter_on(page.get_by_role("button", name="Add role"))
+    await expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
+    await page.keyboard.type("Packer")
+    await page.keyboard.press("Enter")
+    await visitor.said("Saved.")
+    await expect(page.get_by_role("button", name=re.compile("^Packer"))).to_be_visible()
+    # a question begins at the way back
+    await enter_on(page.get_by_role("button", name=re.compile("^Packer")))
+    await enter_on(page.get_by_role("button", name="Delete"))
+    await expect(page.get_by_role("dialog").get_by_role("button", name="Cancel")).to_be_focused()

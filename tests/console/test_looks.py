@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.async_api import ViewportSize, expect
+from playwright.async_api import Route, ViewportSize, expect
 
 from tests.console.conftest import Visitor
 
@@ -118,3 +118,35 @@ async def test_a_box_that_is_only_read_looks_it(visitor: Visitor, theme: str) ->
     opacity = "box => Number(getComputedStyle(box).opacity)"
     assert await row.locator("input:disabled").first.evaluate(opacity) < 0.5
     assert await row.locator("input:enabled").first.evaluate(opacity) == 1
+
+
+async def declare(route: Route) -> None:
+    """The description of products as a colour that may be none, and their stock with the bounds of 64 bits."""
+    answer = await route.fetch()
+    body = await answer.json()
+    (products,) = (entity for entity in body["data"]["entities"] if entity["plural"] == "products")
+    fields = {field["name"]: field for field in products["fields"]}
+    fields["description"].update(widget="color", nullable=True, rules={})
+    fields["stock"]["rules"] = {"minimum": -(2**63), "maximum": 2**63 - 1}
+    await route.fulfill(response=answer, json=body)
+
+
+async def test_a_colour_can_be_none_and_no_bound_is_told_that_nobody_declared(visitor: Visitor) -> None:
+    page = visitor.page
+    await page.route("**/api/entities", declare)
+    await visitor.enter("rows/products/new")
+    colour = page.get_by_label("Description", exact=True)
+    await expect(colour).to_have_value("")
+    await page.get_by_label("Choose the colour Description").fill("#aa3355")
+    await expect(colour).to_have_value("#aa3355")
+    await colour.fill("")
+    await expect(page.get_by_label("Stock")).to_have_accessible_description("")
+
+
+async def test_a_telephone_shows_more_than_one_column(visitor: Visitor) -> None:
+    page = visitor.page
+    await page.set_viewport_size(ViewportSize(width=360, height=780))
+    await visitor.enter("rows/products")
+    box = await page.get_by_role("columnheader", name="SKU").bounding_box()
+    assert box is not None
+    assert box["x"] <= 300

@@ -81,3 +81,33 @@ async def test_a_super_admin_makes_a_role_for_all_tenants_in_the_tenant_system(v
     assert [role["permissions"] for role in roles if role["name"] == "Auditor"] == [["read:audit-events"]]
     await page.get_by_role("button", name="Member ·").click()
     await expect(page.get_by_text("belongs to the service")).to_be_visible()
+
+
+async def test_many_roles_are_searched(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    for number in range(40):
+        await app.make_role("acme", f"Role {number:02}", ["read:products"])
+    person = await app.make_user("acme", "many@acme.example", ["Role 39"])
+    await visitor.enter("roles")
+    await expect(page.get_by_text("24 of 44 shown")).to_be_visible()
+    # the permissions, and 24 roles
+    await expect(page.locator("thead th")).to_have_count(25)
+    await page.get_by_label("Role", exact=True).fill("role 3")
+    await expect(page.get_by_text("10 of 10 shown")).to_be_visible()
+    await page.get_by_label("Role 37: read:categories").check()
+    # what is changed is saved, whatever is looked for meanwhile
+    await page.get_by_label("Role", exact=True).fill("role 01")
+    await page.get_by_role("button", name="Save 1 role").click()
+    await visitor.said("Saved.")
+    await visitor.go(f"people/{person}")
+    roles = page.get_by_role("group", name="Roles in this tenant")
+    await expect(roles.get_by_role("checkbox")).to_have_count(24)
+    await expect(roles.get_by_role("checkbox").first).to_have_accessible_name("Role 39")
+    await roles.get_by_role("searchbox").fill("role 37")
+    await roles.get_by_label("Role 37").check()
+    await expect(roles.get_by_role("status")).to_have_text("1 of 1 shown · 2 chosen")
+    assert await violations(visitor) == []
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await visitor.said("Saved.")
+    listed = (await app.call("GET", f"/api/users/{person}", as_whom="acme")).json()
+    assert sorted(listed.get("data", listed)["roles"]) == ["Role 37", "Role 39"]

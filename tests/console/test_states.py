@@ -201,3 +201,39 @@ async def test_nothing_is_imported_among_deleted_rows(visitor: Visitor) -> None:
     await page.get_by_role("button", name="More").click()
     await expect(page.get_by_role("button", name="Export")).to_be_visible()
     await expect(page.get_by_role("button", name="Import")).to_have_count(0)
+
+
+async def test_who_waits_long_for_the_first_screen_sees_it(visitor: Visitor) -> None:
+    page, answered = visitor.page, asyncio.Event()
+    await visitor.enter("rows/products")
+
+    async def slow(route: Route) -> None:
+        await answered.wait()
+        await route.continue_()
+
+    await page.route("**/console/session/refresh", slow)
+    await page.goto(page.url, wait_until="commit")
+    await expect(page.locator(".starting")).to_be_visible()
+    answered.set()
+    await expect(page.get_by_role("heading", name="Products")).to_be_visible()
+    await expect(page.locator(".starting")).to_have_count(0)
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("nowhere", "Not found"),
+        ("rows/products/01990000-0000-7000-8000-000000000000", "Not found"),
+        ("people/01990000-0000-7000-8000-000000000000", "Not found"),
+        ("tenants", "No access"),
+        ("rows/secrets", "No access"),
+    ],
+)
+async def test_a_screen_that_shows_nothing_has_a_heading_that_gets_the_focus(
+    visitor: Visitor, path: str, title: str
+) -> None:
+    await visitor.enter()
+    await visitor.go(path)
+    heading = visitor.page.get_by_role("heading", level=1)
+    await expect(heading).to_have_text(title)
+    await expect(heading).to_be_focused()

@@ -106,3 +106,9 @@ async def test_a_reference_in_the_first_column_is_named_and_leads_to_its_row(vis
     await visitor.go("rows/products?sku=LAMP-008&~columns=createdBy,categoryId")
     await expect(page.get_by_role("gridcell").locator("a a")).to_have_count(0)
     await expect(page.get_by_role("gridcell").get_by_role("link").first).to_have_text("Somebody Else")
+
+
+async def test_somebody_outside_of_the_tenant_is_told_to_be_unseen(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("audit?action=role.created")
+    await expect(page.locator("tbody .locked").first).to_be_visible()

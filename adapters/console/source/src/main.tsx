@@ -14,6 +14,8 @@ async function start(): Promise<void> {
   const root = document.getElementById("app");
   if (!root) return;
   await Promise.all([startLanguage(), resume().catch(() => (state.value = "offline"))]);
+  // what stands there for those who wait long
+  root.replaceChildren();
   render(<Shell />, root);
 }
 

@@ -6,7 +6,7 @@ import { Once } from "../api/once";
 import type { Imported } from "../api/types";
 import { entityTitle, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
-import { Failure } from "../parts/States";
+import { Forbidden } from "../parts/States";
 import { Title } from "../parts/Title";
 import { errorText } from "../parts/Toast";
 import { useRunning } from "../parts/unsaved";
@@ -26,7 +26,7 @@ interface Options {
 
 export function ImportScreen({ plural }: { plural: string }) {
   const entity = entityOf(plural);
-  if (!entity?.may.import) return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  if (!entity?.may.import) return <Forbidden />;
   return <Import entity={entity} />;
 }
 

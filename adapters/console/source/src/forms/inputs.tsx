@@ -46,7 +46,7 @@ export function Input({ field, value, change, problem, disabled }: Props) {
     );
   return (
     <Frame field={field} hint={hint} problem={problem} id={id}>
-      <Control field={field} value={value} change={change} common={common} />
+      <Control field={field} value={value} change={change} common={common} disabled={disabled} />
     </Frame>
   );
 }
@@ -87,18 +87,19 @@ function Frame({ field, hint, problem, id, hasOwnLabel, children }: FrameProps) 
 /** What the field takes, in a few words: the declared help, else the bounds. */
 function hintOf(field: Field): string {
   if (field.help) return field.help;
-  const rules = field.rules;
+  // the bounds of 32 and 64 bits were declared by nobody
+  const isDeclared = (bound: unknown) => bound !== undefined && !(Math.abs(Number(bound)) >= 2 ** 31 - 1);
+  const { minimum, maximum } = field.rules;
   if (field.kind === "texts" || field.kind === "uuids") return t("hint.lines");
-  const isBounded = rules.maximum !== undefined && Math.abs(Number(rules.maximum)) < 2 ** 31 - 1;
-  if (rules.minimum !== undefined && isBounded)
-    return t("hint.between", { low: String(rules.minimum), high: String(rules.maximum) });
-  if (rules.minimum !== undefined) return t("hint.from", { low: String(rules.minimum) });
-  return "";
+  if (!isDeclared(minimum)) return "";
+  return isDeclared(maximum)
+    ? t("hint.between", { low: String(minimum), high: String(maximum) })
+    : t("hint.from", { low: String(minimum) });
 }
 
 type Common = Record<string, unknown>;
 
-function Control({ field, value, change, common }: Props & { common: Common }) {
+function Control({ field, value, change, common, disabled }: Props & { common: Common }) {
   const onInput = (event: { currentTarget: { value: string } }) => change(event.currentTarget.value);
   const text = String(value ?? "");
   const choices = choicesOf(field);
@@ -126,7 +127,20 @@ function Control({ field, value, change, common }: Props & { common: Common }) {
     );
   if (isLong(field) || hasLines.current)
     return <textarea {...common} dir="auto" rows={5} value={text} onInput={onInput} />;
-  if (field.widget === "color") return <input type="color" {...common} value={text || "#000000"} onInput={onInput} />;
+  if (field.widget === "color")
+    return (
+      // as a text it can be none at all, and be taken away again
+      <span class="beside">
+        {h("input", { ...common, ...extras(field), type: "text", value: text, onInput, placeholder: "#rrggbb" })}
+        <input
+          type="color"
+          aria-label={t("color.pick", { name: titleOf(field) })}
+          disabled={disabled}
+          value={/^#[0-9a-f]{6}$/i.test(text) ? text : "#ffffff"}
+          onInput={onInput}
+        />
+      </span>
+    );
   if (field.widget === "url" && safeLink(text))
     return (
       <span class="beside">

@@ -190,7 +190,9 @@ function totalText(pages: Pages): string {
 
 /** Widths of the columns in pixels; what the box has left over goes to all of them alike. */
 function widthsOf(columns: Field[], entity: Entity, room: number): number[] {
-  const own = columns.map((field) => widthOf(field, field.name === entity.display));
+  // on a telephone the column that names the row leaves room for another one
+  const most = Math.max(160, room * 0.6);
+  const own = columns.map((field) => Math.min(most, widthOf(field, field.name === entity.display)));
   const left = room - own.reduce((sum, width) => sum + width, 0);
   return left > 0 ? own.map((width) => width + Math.floor(left / own.length)) : own;
 }

@@ -30,8 +30,8 @@ export const PEOPLE = /^(createdBy|updatedBy|deletedBy|actorId)$/;
 export const isNumber = (field: Field) => NUMBERS.has(field.kind);
 
 export function widthOf(field: Field, isDisplay: boolean): number {
-  if (isDisplay) return 260;
-  return WIDTHS[field.kind] ?? (field.widget === "multiline" ? 320 : 190);
+  const own = isDisplay ? 260 : (WIDTHS[field.kind] ?? (field.widget === "multiline" ? 320 : 190));
+  return Math.max(own, Math.min(220, titleOf(field).length * 7.5 + 24));
 }
 
 /** Fields that the service keeps by itself, which the console names in its own language. */
@@ -103,7 +103,8 @@ export function Value({
   value: unknown;
   isWhole?: boolean;
 }): ComponentChildren {
-  if (value === null || value === undefined) return <span class="muted">{isWhole ? t("value.none") : ""}</span>;
+  if (value === null || value === undefined || value === "")
+    return <span class="muted">{isWhole ? t("value.none") : ""}</span>;
   const text = typeof value === "string" ? value : JSON.stringify(value);
   switch (field?.kind) {
     case "boolean":

@@ -18,6 +18,10 @@ interface Props {
   isChanged?: () => boolean;
 }
 
+/** What has the focus in a new dialog: its first field; else the way back, and then what it offers. Browsers take the
+ * cross, and Enter would close what somebody types into. */
+const FIRST = [".dialog-body :is(input, select, textarea):enabled", "footer button", ".dialog-body button"];
+
 export function Dialog({ title, onClose, children, actions, side, wide, keeps, isChanged }: Props) {
   const box = useRef<HTMLDialogElement>(null);
   const isPressedBeside = useRef(false);
@@ -27,6 +31,8 @@ export function Dialog({ title, onClose, children, actions, side, wide, keeps, i
   useEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
+    const first = FIRST.map((what) => box.current?.querySelector<HTMLElement>(what)).find((found) => found);
+    first?.focus();
     return () => {
       // what was saved meanwhile is not asked about any more
       if (isAsking.current) question.peek()?.answer(false);

@@ -146,44 +146,6 @@ export function Refusal({ text }: { text: string }) {
   ) : null;
 }
 
-interface CheckListProps {
-  legend: string;
-  all: string[];
-  chosen: string[];
-  change: (chosen: string[]) => void;
-  /** Whether a name can be neither chosen nor left out. */
-  isFixed?: (name: string) => boolean;
-  hint?: string;
-}
-
-export function CheckList({ legend, all, chosen, change, isFixed, hint }: CheckListProps) {
-  const id = useId();
-  const names = [...new Set([...all, ...chosen])];
-  return (
-    <fieldset class="radios" aria-describedby={hint && id}>
-      <legend>{legend}</legend>
-      {names.map((name) => (
-        <label class="check" key={name}>
-          <input
-            type="checkbox"
-            checked={chosen.includes(name)}
-            disabled={isFixed?.(name)}
-            onChange={() =>
-              change(chosen.includes(name) ? chosen.filter((other) => other !== name) : [...chosen, name])
-            }
-          />
-          <bdi>{name}</bdi>
-        </label>
-      ))}
-      {hint && (
-        <span class="hint small" id={id}>
-          {hint}
-        </span>
-      )}
-    </fieldset>
-  );
-}
-
 interface PagerProps {
   page: number;
   pages: number;

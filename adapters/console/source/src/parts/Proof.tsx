@@ -1,7 +1,7 @@
 // Some requests need a recent proof that it is still the same person: what the account has is asked for, and the
 // request is sent again.
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, hooks } from "../api/api";
 import { type BegunPasskey, hasPasskeys, showPasskey } from "../session/passkeys";
 import { reauthenticate } from "../session/session";
@@ -46,6 +46,9 @@ function ProofDialog({ done }: { done: (isProved: boolean) => void }) {
 function ProofForm({ kinds, done }: { kinds: string[]; done: (isProved: boolean) => void }) {
   const [typed, setTyped] = useState("");
   const sending = useSending();
+  const form = useRef<HTMLFormElement>(null);
+  // it comes later than its dialog
+  useEffect(() => form.current?.querySelector("input")?.focus(), []);
   const prove = (proof: () => Promise<Parameters<typeof reauthenticate>[0]>) =>
     sending.run(async () => {
       await reauthenticate(await proof());
@@ -60,7 +63,7 @@ function ProofForm({ kinds, done }: { kinds: string[]; done: (isProved: boolean)
     void prove(async () => (kinds.length ? { code: typed.replace(/\s/g, "") } : { password: typed }));
   }
   return (
-    <form class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
+    <form ref={form} class="section" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
       <p>{t("proof.text")}</p>
       <Summary sending={sending} />
       {kinds.includes("passkey") && hasPasskeys() && (

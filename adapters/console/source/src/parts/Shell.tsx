@@ -27,7 +27,7 @@ import { lazy } from "./lazy";
 import { Menu } from "./Menu";
 import { Proof } from "./Proof";
 import { pageTitle } from "./pageTitle";
-import { Failure, Notice } from "./States";
+import { Failure, Forbidden, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
 const admin = () => import("../screens/administration");
@@ -77,11 +77,9 @@ function Screen() {
     case "account":
       return <Account />;
     default:
-      return <Failure error={new ApiError(404, "NOT_FOUND", "")} />;
+      return <Failure error={new ApiError(404, "NOT_FOUND", "")} isScreen />;
   }
 }
-
-const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
 
 export function Shell() {
   const title = pageTitle.value;

@@ -4,20 +4,23 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
 import { Icon } from "./Icon";
+import { Title } from "./Title";
 import { reasonText } from "./Toast";
 
 interface Props {
   icon: string;
   title: string;
   text?: string;
+  /** All that a screen shows: its title is the heading of the screen. */
+  isScreen?: boolean;
   children?: ComponentChildren;
 }
 
-export function Notice({ icon, title, text, children }: Props) {
+export function Notice({ icon, title, text, isScreen, children }: Props) {
   return (
     <div class="notice">
       <Icon name={icon} />
-      <h2>{title}</h2>
+      {isScreen ? <Title>{title}</Title> : <h2>{title}</h2>}
       {text && <p>{text}</p>}
       {children && <div class="buttons">{children}</div>}
     </div>
@@ -29,9 +32,10 @@ interface FailureProps {
   retry?: () => void;
   /** How the screen calls a field that the error names. */
   name?: (field: string) => string;
+  isScreen?: boolean;
 }
 
-export function Failure({ error, retry, name }: FailureProps) {
+export function Failure({ error, retry, name, isScreen }: FailureProps) {
   const status = error instanceof ApiError ? error.status : -1;
   const again = retry && (
     <button type="button" onClick={retry}>
@@ -41,20 +45,25 @@ export function Failure({ error, retry, name }: FailureProps) {
   );
   if (status === 0)
     return (
-      <Notice icon="cloud-off" title={t("offline.title")} text={t("offline.text")}>
+      <Notice icon="cloud-off" title={t("offline.title")} text={t("offline.text")} isScreen={isScreen}>
         {again}
       </Notice>
     );
-  if (status === 403) return <Notice icon="lock" title={t("forbidden.title")} text={t("forbidden.text")} />;
-  if (status === 404) return <Notice icon="inbox" title={t("missing.title")} text={t("missing.text")} />;
+  if (status === 403)
+    return <Notice icon="lock" title={t("forbidden.title")} text={t("forbidden.text")} isScreen={isScreen} />;
+  if (status === 404)
+    return <Notice icon="inbox" title={t("missing.title")} text={t("missing.text")} isScreen={isScreen} />;
   return (
     <div role="alert">
-      <Notice icon="circle-alert" title={t("failed.title")} text={reasonText(error, name)}>
+      <Notice icon="circle-alert" title={t("failed.title")} text={reasonText(error, name)} isScreen={isScreen}>
         {again}
       </Notice>
     </div>
   );
 }
+
+/** A screen that the caller may not see. */
+export const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} isScreen />;
 
 export const Loading = () => (
   <div class="loading" role="status" aria-label={t("loading")}>
@@ -103,7 +112,14 @@ export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[], ke
   return { data, error, isBusy, reload, set };
 }
 
-export function Ready<T>({ loaded, children }: { loaded: Loaded<T>; children: (data: T) => ComponentChildren }) {
-  if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} />;
+interface ReadyProps<T> {
+  loaded: Loaded<T>;
+  /** What is read has the heading of the screen. */
+  isScreen?: boolean;
+  children: (data: T) => ComponentChildren;
+}
+
+export function Ready<T>({ loaded, isScreen, children }: ReadyProps<T>) {
+  if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} isScreen={isScreen} />;
   return loaded.data === null ? <Loading /> : <>{children(loaded.data)}</>;
 }

@@ -1,7 +1,7 @@
 // Lists of roles to give: a role that the service would refuse this caller can be neither chosen nor left out.
 import { mayArea } from "../api/meta";
 import type { ListedRoleItem as Role } from "../api/types";
-import { CheckList } from "../parts/Fields";
+import { CheckList } from "../parts/CheckList";
 import { may, tenant } from "../session/session";
 import { t } from "../words/words";
 

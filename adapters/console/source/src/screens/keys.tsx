@@ -126,7 +126,7 @@ export function ServiceAccountScreen({ id }: { id: string }) {
   return (
     <>
       <Crumb to="keys">{t("keys")}</Crumb>
-      <Ready loaded={loaded}>
+      <Ready loaded={loaded} isScreen>
         {(account) => (
           <>
             <Head

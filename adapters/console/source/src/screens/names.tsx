@@ -1,13 +1,14 @@
 // Names of people behind ids, each read once; an id stays an id for those who may not read users. Names of events.
 import { signal } from "@preact/signals";
-import { call } from "../api/api";
+import { ApiError, call } from "../api/api";
 import { Unseen } from "../parts/Unseen";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
 import { eventText } from "../words/events";
 import { t } from "../words/words";
 
-const names = signal<ReadonlyMap<string, string>>(new Map());
+/** Names by ids; null of somebody outside of the tenant, whom the reader may not see. */
+const names = signal<ReadonlyMap<string, string | null>>(new Map());
 const asked = new Set<string>();
 
 function ask(id: string): void {
@@ -17,7 +18,9 @@ function ask(id: string): void {
     ({ data }) => {
       names.value = new Map(names.value).set(id, data.fullName || data.email);
     },
-    () => undefined,
+    (error) => {
+      if (error instanceof ApiError && error.status === 404) names.value = new Map(names.value).set(id, null);
+    },
   );
 }
 
@@ -25,7 +28,7 @@ function ask(id: string): void {
 export function personName(id: string): string | undefined {
   if (id === profile.value?.id) return profile.value.fullName;
   ask(id);
-  return names.value.get(id);
+  return names.value.get(id) ?? undefined;
 }
 
 interface PersonProps {
@@ -39,7 +42,7 @@ export function PersonName({ id, tabIndex, isPlain }: PersonProps) {
   if (!id) return <span class="muted">{t("nobody")}</span>;
   const name = personName(id);
   if (name && (isPlain || id === profile.value?.id)) return <bdi>{name}</bdi>;
-  if (!may("read:users")) return <Unseen id={id} />;
+  if (!may("read:users") || names.value.get(id) === null) return <Unseen id={id} />;
   if (!name) return <code title={id}>{id.slice(0, 13)}</code>;
   return (
     <a href={href("people", id)} tabIndex={tabIndex}>

@@ -25,7 +25,7 @@ export function Person({ id }: { id: string }) {
   return (
     <>
       <Crumb to="people">{t("members")}</Crumb>
-      <Ready loaded={loaded}>
+      <Ready loaded={loaded} isScreen>
         {(user) => (
           <>
             <Head

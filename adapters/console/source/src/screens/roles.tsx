@@ -80,10 +80,16 @@ function reasonOf(role: Role, name: string): string {
   return may(name) ? "" : t("roles.lacking");
 }
 
-function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<void> }) {
+/** Columns that a browser draws at once, and somebody compares. */
+const MOST_COLUMNS = 24;
+
+function Matrix({ roles: all, permissions, reload }: Both & { reload: () => Promise<void> }) {
   const [changed, setChanged] = useState<Record<string, string[]>>({});
   const [text, setText] = useState("");
+  const [named, setNamed] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const found = all.filter((role) => role.name.toLowerCase().includes(named.trim().toLowerCase()));
+  const roles = found.slice(0, MOST_COLUMNS);
   const mayWrite = may("update:roles");
   const held = (role: Role) => changed[role.id] ?? role.permissions;
 
@@ -101,7 +107,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
       // read again: what somebody else gave or took meanwhile stays so
       const fresh = await rolesOf();
       for (const [id, names] of Object.entries(changed)) {
-        const seen = roles.find((role) => role.id === id)?.permissions ?? [];
+        const seen = all.find((role) => role.id === id)?.permissions ?? [];
         const now = fresh.find((role) => role.id === id)?.permissions ?? seen;
         const kept = now.filter((name) => names.includes(name) || !seen.includes(name));
         const given = names.filter((name) => !seen.includes(name) && !now.includes(name));
@@ -113,7 +119,7 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
     await reload();
   }
 
-  const groups = grouped(roles, permissions)
+  const groups = grouped(all, permissions)
     .map(([group, names]) => [group, names.filter((name) => name.includes(text.trim().toLowerCase()))] as const)
     .filter(([, names]) => names.length);
   const count = Object.keys(changed).length;
@@ -124,6 +130,14 @@ function Matrix({ roles, permissions, reload }: Both & { reload: () => Promise<v
     <>
       <div class="tools">
         <Find value={text} change={setText} placeholder={t("permission")} />
+        {all.length > MOST_COLUMNS && (
+          <>
+            <Find value={named} change={setNamed} placeholder={t("roles.search")} label={t("roles.search")} />
+            <span class="muted small" role="status">
+              {t("shown.of", { shown: roles.length, count: found.length })}
+            </span>
+          </>
+        )}
         {count > 0 && (
           <>
             <Button class="primary" isResting={isBusy} onClick={() => void save()}>

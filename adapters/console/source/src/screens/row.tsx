@@ -1,6 +1,6 @@
 // A row: its form, its related rows and its history in tabs; deleting, restoring, deleting for good.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ApiError, call } from "../api/api";
+import { call } from "../api/api";
 import { type Entity, entityOf, type Relation, type Row, rowLabel, TRAIL } from "../api/meta";
 import { Form } from "../forms/Form";
 import { ApiDrawer } from "../grid/ApiDrawer";
@@ -10,7 +10,7 @@ import { Pages } from "../grid/pages";
 import { readView, type View } from "../grid/view";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
-import { Failure, Notice, Ready, useLoaded } from "../parts/States";
+import { Forbidden, Notice, Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, gone, href, query } from "../session/routes";
@@ -26,9 +26,8 @@ interface Loaded {
 
 export function RowScreen({ plural, id }: { plural: string; id: string }) {
   const entity = entityOf(plural);
-  if (!entity) return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
-  if (id === "new")
-    return entity.may.create ? <NewRow entity={entity} /> : <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  if (!entity) return <Forbidden />;
+  if (id === "new") return entity.may.create ? <NewRow entity={entity} /> : <Forbidden />;
   return <OldRow entity={entity} id={id} />;
 }
 
@@ -81,7 +80,7 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
   return (
     <>
       <Back entity={entity} />
-      <Ready loaded={loaded}>
+      <Ready loaded={loaded} isScreen>
         {({ row, etag }) => (
           <>
             <div class="head">

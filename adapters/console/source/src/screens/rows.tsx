@@ -1,6 +1,6 @@
 // The rows of an entity: search, filters, the grid, and what is done with the selected ones.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ApiError, readable } from "../api/api";
+import { readable } from "../api/api";
 import { type Entity, entityOf, type Field, scope } from "../api/meta";
 import { ExportDialog } from "../files/Export";
 import { ApiDrawer } from "../grid/ApiDrawer";
@@ -16,7 +16,7 @@ import { ViewsMenu } from "../grid/views";
 import { Find } from "../parts/Find";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
-import { Failure, Notice } from "../parts/States";
+import { Forbidden, Notice } from "../parts/States";
 import { Title } from "../parts/Title";
 import { current, go, href, query } from "../session/routes";
 import { t } from "../words/words";
@@ -24,8 +24,7 @@ import { t } from "../words/words";
 export function RowsScreen({ plural }: { plural: string }) {
   const entity = entityOf(plural);
   const isDeletedAsked = query.value.get("includeDeleted") === "true";
-  if (!entity || (isDeletedAsked && !maySeeDeleted(entity)))
-    return <Failure error={new ApiError(403, "FORBIDDEN", "")} />;
+  if (!entity || (isDeletedAsked && !maySeeDeleted(entity))) return <Forbidden />;
   return <Rows key={`${plural} ${scope.value?.id}`} entity={entity} />;
 }
 

@@ -229,7 +229,7 @@ export function TenantScreen({ id }: { id: string }) {
   return (
     <>
       <Crumb to="tenants">{t("tenants")}</Crumb>
-      <Ready loaded={loaded}>
+      <Ready loaded={loaded} isScreen>
         {(of) => (
           <>
             <Head name={of.name} state={!of.isActive && <span class="badge bad">{t("tenant.closed")}</span>}>
