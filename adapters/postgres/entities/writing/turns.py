@@ -28,9 +28,9 @@ async def hold_referred(
     referred: dict[str, set[UUID]] = {}
     for field in model.declared:
         if field.reference is not None and not is_foreign(registry, model, field):
-            ids = (row.get(field.name) for row in rows)
-            referred.setdefault(field.reference.target, set()).update(each for each in ids if isinstance(each, UUID))
-    for plural in sorted(referred):
+            ids = {each for row in rows if isinstance(each := row.get(field.name), UUID)}
+            referred[field.reference.target] = referred.get(field.reference.target, set()) | ids
+    for plural in sorted(plural for plural, ids in referred.items() if ids):
         target = registry[plural]
         owned = {"tenant": tenant if target.tenant_owned else None, "ids": list(referred[plural])}
         await fetch(connection, lock_rows(registry, target, is_final=False), owned)
