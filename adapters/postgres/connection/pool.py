@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
-from adapters.postgres.connection.shares import ScopeShares, largest_share
+from adapters.postgres.connection.shares import ScopeShares
 from adapters.postgres.connection.waiting import Given, Waiter, WaitingRequests
 from application.ports.load import PoolLoad
 from domain.errors import ServiceUnavailable
@@ -66,7 +66,7 @@ class TenantPool:
     _is_closing: bool = False
 
     def __post_init__(self) -> None:
-        self.shares = ScopeShares(largest_share(self.pool.get_max_size()))
+        self.shares = ScopeShares(self.pool.get_max_size())
 
     async def take(self, state: str, seconds: float, *, stays: bool) -> ServiceConnection:
         """Raises TimeoutError after these ``seconds`` without a free connection, or what connecting raised.

@@ -22,7 +22,7 @@ from sqlalchemy.util import await_only
 from adapters.postgres.connection.connections import scope_text
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.poolers import settings_text
-from adapters.postgres.connection.shares import ScopeShares, largest_share
+from adapters.postgres.connection.shares import ScopeShares
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
 from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
@@ -59,7 +59,7 @@ class OwnQueries:
     ) -> None:
         self.registry, self.ids = registry, ids
         self._connect, self._patience = connect, patience
-        self._shares = ScopeShares(largest_share(CONNECTIONS))
+        self._shares = ScopeShares(CONNECTIONS)
         self._as_before = _FORGET + settings_text(settings, "SET")
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.postgres.connection.shares import ScopeShares, largest_share
+from adapters.postgres.connection.shares import ScopeShares
 from adapters.postgres.connection.waiting import PoolBusy
 from adapters.postgres.database import PostgresDatabase
 from application.ports.database import ASKED_BY
@@ -45,7 +45,46 @@ async def hold(database: PostgresDatabase, stack: AsyncExitStack, scope: Scope =
 
 @pytest.mark.parametrize(("connections", "share"), [(2, 2), (3, 3), (4, 3), (20, 15), (100, 75)])
 def test_a_quarter_stays_for_others(connections: int, share: int) -> None:
-    assert largest_share(connections) == share
+    shares = ScopeShares(connections)
+    assert sum(shares.is_taken("one") for _ in range(connections)) == share
+
+
+def test_scopes_that_want_all_leave_some_to_others() -> None:
+    shares, wanted = ScopeShares(20), ("one", "two", "three")
+    taken = [scope for _ in range(20) for scope in wanted if shares.is_taken(scope)]
+    assert [taken.count(scope) for scope in wanted] == [6, 6, 6]
+    assert shares.is_taken("four")
+    # what runs is not taken back: who comes late has three for each that is free, and one in any case
+    shares = ScopeShares(20)
+    assert [sum(shares.is_taken(scope) for _ in range(20)) for scope in (*wanted, "four", "five")] == [15, 4, 1, 1, 1]
+
+
+async def test_a_place_goes_to_the_scope_that_gave_it_back_unless_it_has_more_than_its_share() -> None:
+    shares, served = ScopeShares(20), list[str]()
+
+    async def served_as(scope: str) -> None:
+        await shares.turn(scope, HUNG_AFTER)
+        served.append(scope)
+
+    async def give_back(scope: str) -> list[str]:
+        served.clear()
+        shares.give_back(scope)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return list(served)
+
+    for _ in range(15):
+        assert shares.is_taken("early")
+    assert sum(shares.is_taken("late") for _ in range(20)) == 4
+    tasks = [asyncio.create_task(served_as(scope)) for scope in ("early", "late") * 12]
+    await asyncio.sleep(0)
+    # the early one has more than its share until both have nine, and keeps its own from then on
+    assert [await give_back("early") for _ in range(6)] == [["late"], ["late"], [], ["late"], ["late"], ["late"]]
+    assert [await give_back(scope) for scope in ("early", "late", "early")] == [["early"], ["late"], ["early"]]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert shares.number() == 0
 
 
 @pytest.mark.parametrize(("greedy", "other"), [(ONE, OTHER), (ONE, EVERY), (EVERY, ONE)])
