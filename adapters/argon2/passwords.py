@@ -14,6 +14,8 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from msgspec import Struct
 
 from adapters.argon2.foreign import scheme_of
+from application.identity.login.turns import TurnsByKey
+from application.ports.database import ASKED_BY
 from application.ports.identity.passwords import FOREIGN
 from application.ports.load import HashLoad
 from domain.errors import TooBusy
@@ -65,7 +67,8 @@ class HashQueue:
 class Argon2Passwords:
     """Hashes in a thread for each core. Beyond ``waiting`` queued calls TooBusy is raised.
 
-    A hundred waiting calls are about a second of work for two cores.
+    A hundred waiting calls are about a second of work for two cores. Calls for requests of one tenant, such as the
+    creation of its users, take turns before they queue: logins, which have no tenant yet, wait for one of these.
     """
 
     def __init__(self, cost: Cost, *, cores: int | None = None, waiting: int = 100) -> None:
@@ -73,6 +76,7 @@ class Argon2Passwords:
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="password")
         self._queue = HashQueue(at_once, waiting)
+        self._turns = TurnsByKey()
         self._dummy = made_up(self._hasher)
 
     async def hash(self, password: str) -> str:
@@ -103,6 +107,12 @@ class Argon2Passwords:
             return False
 
     async def _off_loop(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        if (asked_by := ASKED_BY.get()) is None:
+            return await self._queued(work, *args, **kwargs)
+        async with self._turns.taken(asked_by):
+            return await self._queued(work, *args, **kwargs)
+
+    async def _queued(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if not self._queue.enter():
             raise TooBusy
         # Left when the work ends, and not when its caller gives up: a thread cannot be interrupted.

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from uuid import UUID
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters
@@ -12,8 +13,10 @@ from argon2.exceptions import VerifyMismatchError
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.argon2.passwords import made_up
 from adapters.memory.identity.passwords import MemoryPasswords
+from application.ports.database import ASKED_BY
 from application.ports.runtime import Passwords
 from domain.errors import TooBusy
+from tests.builders import new_id
 from tests.waiting import HUNG_AFTER
 
 CHEAP = Cost(memory_kib=8, passes=1)
@@ -88,6 +91,22 @@ async def test_a_full_queue_refuses_and_is_free_again_afterwards() -> None:
     answers = await asyncio.gather(*(passwords.hash("correct horse") for _ in range(8)), return_exceptions=True)
     assert [type(answer) for answer in answers].count(TooBusy) == 5
     assert await passwords.hash("correct horse")
+
+
+async def test_a_login_waits_for_one_hash_of_a_tenant_that_wants_many() -> None:
+    passwords, done = Argon2Passwords(CHEAP, cores=1, waiting=2), list[str]()
+
+    async def hashed(name: str, asked_by: UUID | None) -> None:
+        ASKED_BY.set(asked_by)
+        await passwords.hash("correct horse")
+        done.append(name)
+
+    tenant = new_id()
+    calls = [*(("user", tenant) for _ in range(8)), ("login", None)]
+    await asyncio.gather(*(hashed(*call) for call in calls))
+    assert done[:2] == ["user", "login"]
+    assert done.count("user") == 8
+    passwords.close()
 
 
 async def test_a_caller_who_leaves_gives_the_room_back_when_the_work_is_over() -> None:
