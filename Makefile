@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: screenshots admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -123,6 +123,9 @@ bench-peers: .venv/dev .venv/peers/installed ## measure it beside FastCRUD, Djan
 
 bench-console: .venv/dev ## measure the console in Chromium against its budgets, and its grid over 2,000,000 rows, on a machine at rest: three minutes
 	@TENANTRY_TEST_LONG=1 exec $(BIN)/pytest -q -n 0 -s tests/console/measure_budgets.py tests/console/measure_many_rows.py
+
+screenshots: .venv/dev ## make the pictures of the console in docs/console anew, after its screens changed: needs Chromium
+	@exec $(BIN)/pytest -q -n 0 tests/console/make_screenshots.py
 
 admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
 	@exec $(BIN)/python -m benchmarks.admission $(ARGS)
