@@ -1,7 +1,7 @@
 """A row that somebody else changed or deleted while one typed: what was typed stays, and is sent when one says so."""
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from tests.console.conftest import Visitor
 from tests.console.test_nothing_lost import made
@@ -58,3 +58,63 @@ async def test_a_row_that_was_deleted_meanwhile_is_told_as_such(visitor: Visitor
     await page.get_by_role("button", name="Save", exact=True).click()
     await expect(page.get_by_role("alert")).to_have_text("Somebody deleted this row meanwhile. Nothing was saved.")
     await expect(page.get_by_label("Description")).to_have_value("mine")
+
+
+async def test_a_needed_value_that_is_taken_away_is_told_as_needed(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    review = {"rating": 3, "author": "Ada"}
+    product = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"][0]["id"]
+    made = await app.call("POST", "/api/reviews", as_whom="acme", json={**review, "productId": product})
+    await visitor.enter(f"rows/reviews/{made.json()['data']['id']}")
+    await page.get_by_role("button", name="Remove Product").click()
+    await page.get_by_label("Rating").fill("")
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.locator(".problem")).to_have_text(["is required", "is required"])
+
+
+async def test_rows_are_emptied_together_after_a_question_and_what_is_wrong_is_told_once(visitor: Visitor) -> None:
+    page, asked = visitor.page, list[str]()
+    page.on("request", lambda request: asked.append(request.url) if request.method == "PUT" else None)
+    await visitor.enter("rows/products")
+    for name in ("Lamp 249", "Lamp 248", "Lamp 247"):
+        await page.get_by_label(f"Select {name}").check()
+    await page.get_by_role("button", name="Edit", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Edit 3 rows")
+    send = dialog.get_by_role("button", name="Change 3 rows")
+    question = page.get_by_role("dialog", name="Empty Name in 3 rows?")
+    await send.click()
+    await question.get_by_role("button", name="Cancel").click()
+    assert asked == []
+    await send.click()
+    await question.get_by_role("button", name="Change 3 rows").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("Name: ")
+    text = await dialog.get_by_role("alert").inner_text()
+    assert "items" not in text
+    assert text.count("Name: ") == 1
+
+
+async def test_a_row_that_two_delete_is_shown_as_deleted(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = await made(app, "/api/products", name="Twice deleted", sku="TWICE-1", price="1.00")
+    await visitor.enter(f"rows/products/{row}")
+    delete = page.get_by_role("button", name="Delete", exact=True)
+    await expect(delete).to_be_visible()
+    assert (await app.call("DELETE", f"/api/products/{row}", as_whom="acme")).status_code == 204
+    await delete.click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await visitor.said("Somebody deleted this row meanwhile.")
+    await expect(page.get_by_role("button", name="Restore")).to_be_visible()
+
+
+async def test_a_page_of_a_proxy_in_place_of_an_answer_is_told_as_no_service(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    row = await made(app, "/api/products", name="Behind a proxy", sku="PROXY-1", price="1.00")
+    await visitor.enter(f"rows/products/{row}")
+    await page.get_by_label("Price").fill("2.00")
+
+    async def bad_gateway(route: Route) -> None:
+        await route.fulfill(status=502, content_type="text/html", body="<h1>Bad Gateway</h1>")
+
+    await page.route("**/api/products/*", bad_gateway)
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("alert")).to_have_text("The service cannot be reached.")

@@ -1,9 +1,9 @@
 """The console on a telephone of 360 pixels with contents that nobody expects: nothing widens the page."""
 
 import pytest
-from playwright.async_api import ViewportSize, expect
+from playwright.async_api import Browser, ViewportSize, expect
 
-from tests.console.conftest import Visitor
+from tests.console.conftest import Service, Visitor
 from tests.console.test_accessibility import violations
 from tests.console.test_nothing_lost import made
 from tests.http.app import ADMIN, PASSWORD
@@ -140,3 +140,28 @@ async def test_permissions_stay_in_sight_while_the_roles_scroll_on_a_telephone(v
     box = await first.bounding_box()
     assert box is not None
     assert box["x"] >= name["x"] + name["width"]
+
+
+async def test_no_screen_is_wider_than_a_telephone_whose_browser_would_zoom_out(
+    service: Service, chromium: Browser
+) -> None:
+    """Browsers of telephones show a page that is too wide as a whole, and small: there the window grows with it."""
+    for number in range(30):
+        await service.app.make_role("acme", f"Role {number:02} with a long name", ["read:products"])
+    context = await chromium.new_context(
+        viewport=ViewportSize(width=360, height=740), is_mobile=True, has_touch=True, locale="en-GB"
+    )
+    visitor = Visitor(service, context, await context.new_page())
+    await visitor.enter()
+    page = visitor.page
+    columns = "name,sku,price,status,categoryId,stock,createdAt,updatedAt,description"
+    for path in ("", "roles", f"rows/products?~columns={columns}", "rows/products/new", "people", "audit", "account"):
+        await visitor.go(path)
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await expect(page.locator(".loading")).to_have_count(0)
+        assert await page.evaluate("[document.documentElement.scrollWidth, innerWidth]") == [360, 360], path
+    # nor does a swipe beyond the end of the matrix move anything but the matrix
+    await visitor.go("roles")
+    box = page.locator(".matrix-box")
+    assert await box.evaluate("box => getComputedStyle(box).overscrollBehaviorX") == "contain"
+    await context.close()

@@ -93,11 +93,15 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
       }
       return;
     }
-    const known = new Set(fields.map((field) => field.name));
+    const known = new Map(fields.map((field) => [field.name, field]));
     const wrong = error instanceof ApiError ? error.fields : [];
+    // who takes a value away is told what a new row is told, and not which kind of nothing was sent
+    const isLacking = (name: string) => draft[name] === "" && known.get(name)?.nullable === false;
     const found: Problems = {};
-    for (const { field, message } of wrong)
+    for (const { field, message: told } of wrong) {
+      const message = isLacking(field) ? t("field.needed") : told;
       if (known.has(field)) found[field] = [found[field], message].filter(Boolean).join("; ");
+    }
     setProblems(found);
     const elsewhere = wrong
       .filter(({ field }) => !known.has(field))

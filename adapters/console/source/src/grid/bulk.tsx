@@ -175,12 +175,17 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   async function save(event: Event): Promise<void> {
     event.preventDefault();
     if (!field || isBusy) return;
+    const sent = sentValue(field, value);
+    const isEmpty = sent === null || sent === "" || (Array.isArray(sent) && !sent.length);
+    const [name, count] = [titleOf(field), rows.length];
+    if (isEmpty && !(await ask(t("bulk.empty", { name, count }), t("bulk.empty.text"), t("bulk.save", { count }))))
+      return;
     const signal = begin();
     setProblem("");
     const items = rows.map((row) => ({
       id: row.id,
       version: Number(row.version),
-      [field.name]: sentValue(field, value),
+      [field.name]: sent,
     }));
     try {
       await call("PUT", `/api/${entity.plural}/batch`, { json: { items }, signal });
@@ -188,8 +193,14 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
       stored();
       done();
     } catch (error) {
-      const fields = error instanceof ApiError ? error.fields.map((wrong) => `${wrong.field}: ${wrong.message}`) : [];
-      setProblem(isStopped(error) ? t("bulk.stopped") : fields.slice(0, 3).join("; ") || errorText(error));
+      // the same is wrong with each of the rows: it is told once, by the name of the field
+      const fields = error instanceof ApiError ? error.fields : [];
+      const reasons = new Set(
+        fields.map(
+          (wrong) => `${wrong.field.replace(/^items\[\d+\]\./, "").replace(field.name, name)}: ${wrong.message}`,
+        ),
+      );
+      setProblem(isStopped(error) ? t("bulk.stopped") : [...reasons].slice(0, 3).join("; ") || errorText(error));
     }
     end();
   }

@@ -34,7 +34,9 @@ export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.isOffline) return t("error.offline");
   if (error.status === 429) return t("error.limited", { seconds: error.retryAfter || 60 });
-  if (error.status >= 500 && error.code !== "SERVICE_UNAVAILABLE") return t("error.server", { id: error.traceId });
+  // a failure without the id of a request is of a proxy that reaches no service
+  if (error.status >= 500 && error.code !== "SERVICE_UNAVAILABLE")
+    return error.traceId ? t("error.server", { id: error.traceId }) : t("error.offline");
   return error.message || t("error.unknown");
 }
 

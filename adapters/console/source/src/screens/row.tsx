@@ -1,6 +1,6 @@
 // A row: its form, its related rows and its history in tabs; deleting, restoring, deleting for good.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { call } from "../api/api";
+import { ApiError, call } from "../api/api";
 import { type Entity, entityOf, type Relation, type Row, rowLabel, TRAIL } from "../api/meta";
 import { Form } from "../forms/Form";
 import { ApiDrawer } from "../grid/ApiDrawer";
@@ -184,7 +184,10 @@ function RowActions({ entity, row, etag, reload }: ActionProps) {
       if (leaves) await gone("rows", entity.plural);
       else await reload();
     } catch (error) {
-      failed(error);
+      if (!(error instanceof ApiError && error.status === 404)) return failed(error);
+      // deleted by somebody else: it is shown as it is now
+      toast(t("row.gone"), true);
+      await reload();
     }
   }
 
