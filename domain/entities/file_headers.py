@@ -18,14 +18,14 @@ _MOST_HEADER_ERRORS = 20
 def read_header(
     model: EntityModel,
     names: Sequence[str | None],
-    renames: Mapping[str, str],
+    renames: Mapping[str, str | None],
     may: FieldAccess = EVERY_FIELD,
     related: RelatedColumns = NO_RELATED_COLUMNS,
 ) -> list[FieldModel | None]:
-    """The field of each column, None for columns that an import ignores: the server owns them, or they are ``related``.
+    """The field of each column, None for columns that an import ignores.
 
-    Raises ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
-    ``[None, <sku>, <price>]``.
+    The server owns these, they are ``related``, or ``renames`` has None for them. Raises ValidationError naming unknown
+    and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives ``[None, <sku>, <price>]``.
     """
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
@@ -38,6 +38,9 @@ def read_header(
     for number, name in enumerate(names, start=1):
         title = (name or "").strip()
         wire = renamed.pop(title.lower(), title)
+        if wire is None:
+            found.append(None)
+            continue
         field = by_wire.get(wire.lower())
         if field is not None and field in found:
             errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
@@ -64,20 +67,24 @@ def is_passed_over(field: FieldModel, options: ImportOptions) -> bool:
     return field.server_owned and not (options.mode == "upsert" and field.name == VERSION.name)
 
 
-def version_place(names: Sequence[str | None], renames: Mapping[str, str]) -> int | None:
+def version_place(names: Sequence[str | None], renames: Mapping[str, str | None]) -> int | None:
     """Place of the first column ``version``, None without it. An upsert compares it with the stored row."""
-    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
-    titles = ((name or "").strip().lower() for name in names)
-    return next((place for place, title in enumerate(titles) if renamed.get(title, title) == VERSION.wire), None)
+    wires = _lowered_wires(names, renames)
+    return next((place for place, wire in enumerate(wires) if wire == VERSION.wire), None)
 
 
 def fields_by_title(
-    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str]
+    model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str | None]
 ) -> list[FieldModel | None]:
     """The field that each column names, None where it names none: ``read_header`` without its errors."""
-    renamed = {name.strip().lower(): wire.lower() for name, wire in renames.items()}
+    return [model.by_wire.get(wire) for wire in _lowered_wires(names, renames)]
+
+
+def _lowered_wires(names: Sequence[str | None], renames: Mapping[str, str | None]) -> list[str]:
+    """JSON name of each column in lower case, empty for columns that are left out."""
+    renamed = {name.strip().lower(): (wire or "").lower() for name, wire in renames.items()}
     titles = [(name or "").strip().lower() for name in names]
-    return [model.by_wire.get(renamed.get(title, title)) for title in titles]
+    return [renamed.get(title, title) for title in titles]
 
 
 def _unknown(title: str, wire: str, known: Sequence[str]) -> str:

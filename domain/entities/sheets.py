@@ -156,8 +156,8 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
 
     ``mode`` ``upsert`` changes the row with the same ``key``, a unique field, and creates others. ``atomic`` stores all
     rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
-    (``{"Titel": "title"}``); ``sheet`` is a name or counts from 1. ``time_zone`` names the zone of an xlsx's times
-    (``Europe/Berlin``); without it they are UTC.
+    (``{"Titel": "title"}``), or to None where it is left out; ``sheet`` is a name or counts from 1. ``time_zone`` names
+    the zone of an xlsx's times (``Europe/Berlin``); without it they are UTC.
     """
 
     mode: Mode = "create"
@@ -168,7 +168,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     encoding: str | None = None
     sheet: str | int | None = None
     time_zone: str | None = None
-    columns: dict[str, str] = msgspec.field(default_factory=dict)
+    columns: dict[str, str | None] = msgspec.field(default_factory=dict)
 
 
 def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAccess = EVERY_FIELD) -> ImportOptions:

@@ -48,14 +48,19 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @click.option("--encoding", metavar="NAME")
     @click.option("--sheet", metavar="NAME")
     @click.option(
-        "--column", "columns", multiple=True, metavar="COLUMN=FIELD", help="Field that a column is read into."
+        "--column",
+        "columns",
+        multiple=True,
+        metavar="COLUMN=FIELD",
+        help="Field that a column is read into; COLUMN= leaves the column out.",
     )
     @JSON
     def import_command(entity: str, file: Path, tenant: str, columns: tuple[str, ...], **given: Any) -> None:
         """Read rows of ENTITY (a plural, such as products) from a CSV, xlsx or Parquet FILE."""
         from entrypoints.cli.file_transfer import ImportJob, import_file  # noqa: PLC0415
 
-        options = {"dryRun": given["dry_run"], "atomic": given["atomic"], "columns": dict(map(_pair, columns))}
+        renamed = {column: field or None for column, field in map(_pair, columns)}
+        options = {"dryRun": given["dry_run"], "atomic": given["atomic"], "columns": renamed}
         options |= {name: given[name] for name in ("delimiter", "encoding", "sheet") if given[name] is not None}
         if given["key"] is not None:
             options |= {"mode": "upsert", "key": given["key"]}

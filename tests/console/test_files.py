@@ -55,6 +55,19 @@ async def test_a_sheet_of_a_workbook_is_chosen_mapped_and_imported(visitor: Visi
     await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
 
 
+async def test_a_column_of_no_field_is_left_out(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "remarks.csv"
+    file.write_text("name,sku,price,Remarks\nTray,REMARKS-1,1.00,by hand\n")
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(page.get_by_role("alert")).to_contain_text("Remarks")
+    await page.get_by_label("Field for the column Remarks").select_option("Leave the column out")
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 1 row").click()
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+
+
 async def test_times_of_a_workbook_are_read_in_the_zone_that_is_chosen(visitor: Visitor, tmp_path: Path) -> None:
     page, file = visitor.page, tmp_path / "times.xlsx"
     with xlsxwriter.Workbook(file, {"default_date_format": "yyyy-mm-dd hh:mm"}) as book:

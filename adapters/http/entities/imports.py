@@ -50,8 +50,8 @@ IMPORT_FORM: dict[str, Any] = {
                 | {"description": "Zone of date cells; UTC without it.", "examples": ["Europe/Berlin"]},
                 "columns": {
                     "type": "object",
-                    "additionalProperties": _TEXT,
-                    "description": "From a column of the file to the property that it stands for.",
+                    "additionalProperties": {"type": ["string", "null"]},
+                    "description": "From a column of the file to the property that it stands for; null leaves it out.",
                 },
             },
         },

@@ -13,7 +13,7 @@ from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
-from domain.entities.file_headers import ensure_key, read_header
+from domain.entities.file_headers import ensure_key, fields_by_title, read_header, version_place
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import BrokenRow, RowError, escaped, read_options, related_columns, unescaped
@@ -73,6 +73,15 @@ def test_a_quote_that_never_ends_does_not_swallow_the_file() -> None:
 def test_columns_are_known_in_any_case_and_by_other_names() -> None:
     fields = read_header(PRODUCT, ["NAME", " sku ", "Artikel-Preis"], {"artikel-preis": "price"})
     assert [field and field.name for field in fields] == ["name", "sku", "price"]
+
+
+def test_columns_without_a_field_can_be_left_out() -> None:
+    names = ["sku", "Remarks", "", "price", "version"]
+    renames = {"remarks": None, "": None, "Price": None, "version": None}
+    fields = read_header(PRODUCT, names, renames)
+    assert [field and field.name for field in fields] == ["sku", *[None] * 4]
+    assert fields_by_title(PRODUCT, names, renames) == fields
+    assert version_place(names, renames) is None
 
 
 def test_columns_of_the_server_and_of_included_rows_are_ignored() -> None:

@@ -30,3 +30,21 @@ async def test_what_was_exported_with_included_rows_is_imported_again(app: TestA
     file = await app.call("GET", f"/api/products/export?format={form}&include=category", as_whom="acme")
     again = await send(app, file.content, options={"mode": "upsert"})
     assert (again.status_code, again.json()["data"]["errors"]) == (200, []), again.text
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
+async def test_a_column_is_left_out(app: TestApp, form: str) -> None:
+    body = {"name": "Lamp", "sku": "LAMP-1", "price": 1, "description": "Old"}
+    path = (await app.call("POST", "/api/products", as_whom="acme", json=body)).headers["Location"]
+    file = await app.call("GET", f"/api/products/export?format={form}&fields=sku,name,description", as_whom="acme")
+    await app.call("PATCH", path, as_whom="acme", json={"name": "Bulb", "description": "New"})
+    options = {"mode": "upsert", "columns": {"Description": None}}
+    taken = await send(app, file.content, options=options)
+    assert (taken.json()["data"]["imported"], taken.json()["data"]["errors"]) == (1, []), taken.text
+    row = (await app.call("GET", path, as_whom="acme")).json()["data"]
+    assert (row["name"], row["description"]) == ("Lamp", "New")
+
+
+async def test_a_column_that_is_left_out_is_in_the_file(app: TestApp) -> None:
+    refused = await send(app, "name,sku,price\r\nLamp,LAMP-1,1\r\n", options={"columns": {"Remarks": None}})
+    assert [wrong["field"] for wrong in refused.json()["error"]["details"]] == ["options.columns.Remarks"]

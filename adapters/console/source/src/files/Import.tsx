@@ -164,6 +164,9 @@ const Running = ({ stop }: { stop: () => void }) => (
   </div>
 );
 
+/** What stands for a column that is left out; no field has such a name. */
+const LEFT_OUT = "-";
+
 const writable = (entity: Entity) => entity.fields.filter((field) => field.writable);
 const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
@@ -180,7 +183,9 @@ function guessed(entity: Entity, names: string[]): Record<string, string> {
 }
 
 function sentOptions(options: Options, head: Head | null, mapped: Record<string, string>, dryRun: boolean) {
-  const renamed = Object.entries(mapped).filter(([name, field]) => field && field !== name);
+  const renamed = Object.entries(mapped)
+    .filter(([name, field]) => field && field !== name)
+    .map(([name, field]) => [name, field === LEFT_OUT ? null : field]);
   return {
     mode: options.mode,
     ...(options.mode === "upsert" && options.key ? { key: options.key } : {}),
@@ -247,6 +252,7 @@ function Mapping({ entity, head, mapped, change }: MappingProps) {
                     onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
                   >
                     <option value="">{t("import.unknown")}</option>
+                    <option value={LEFT_OUT}>{t("import.left-out")}</option>
                     {entity.fields.map((field) => (
                       <option key={field.name} value={field.name}>
                         {titleOf(field)}
