@@ -2,10 +2,10 @@
 
 import itertools
 import secrets
-from collections import deque
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Admission, PresentedToken
@@ -14,6 +14,10 @@ from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_
 
 MOST_REQUESTS = 500_000
 MOST_SUBJECTS = 100_000
+
+# More than a request adds, and few enough that none waits for the callers of a busy minute.
+DROPPED_AT_ONCE = 10
+"""Callers whose requests have all left their window that a request drops, of each window."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -30,14 +34,17 @@ class _Pending:
 class MemoryAdmissions:
     """Rate limits and versions in bounded memory.
 
-    Beyond ``most_requests`` the callers not seen for longest are forgotten, beyond ``most_subjects`` all versions.
+    Callers whose requests have all left their window are dropped, some with each request. Beyond ``most_requests`` the
+    callers not seen for longest are forgotten, beyond ``most_subjects`` all versions.
     """
 
     def __init__(self, clock: Clock, *, most_requests: int = MOST_REQUESTS, most_subjects: int = MOST_SUBJECTS) -> None:
         self._clock = clock
         self._most_requests = most_requests
         self._most_subjects = most_subjects
-        self._requests: dict[tuple[str, str], deque[int]] = {}
+        # By window: the callers of a day would keep those of a minute behind them from being dropped. Lists, and not
+        # deques, which take 600 bytes for a single request.
+        self._requests: dict[timedelta, OrderedDict[tuple[str, str], list[int]]] = {}
         self._request_count = 0
         self._values: dict[str, int | _Pending] = {}
         self._nonces = itertools.count()
@@ -52,10 +59,13 @@ class MemoryAdmissions:
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:
-            if log := self._requests.get((hit.limit.name, hit.caller)):
+            logs, key = self._logs(hit), (hit.limit.name, hit.caller)
+            if log := logs.get(key):
                 # Others may have been counted since: without its newest entry the log still has the right length.
                 log.pop()
                 self._request_count -= 1
+                if not log:
+                    del logs[key]
         return self._verdicts(instead)
 
     async def remember(self, versions: Mapping[str, int], ticket: str) -> None:
@@ -98,14 +108,15 @@ class MemoryAdmissions:
 
     def _verdicts(self, hits: Sequence[Hit]) -> tuple[Verdict, ...]:
         now = (self._clock.now() - _EPOCH) // MICROSECOND
+        self._drop_ended(now)
         keys = [(hit.limit.name, hit.caller) for hit in hits]
         logs = {key: self._log(hit, now) for key, hit in zip(keys, hits, strict=True)}
         # All limits are checked before any counts: a request refused by one limit counts against none.
         allowed = [len(logs[key]) + keys[:at].count(key) < hits[at].limit.count for at, key in enumerate(keys)]
         if all(allowed):
-            for key in keys:
+            for key, hit in zip(keys, hits, strict=True):
                 logs[key].append(now)
-                self._requests[key] = logs[key]
+                self._logs(hit)[key] = logs[key]
             self._request_count += len(keys)
             self._forget_callers()
         return tuple(
@@ -113,22 +124,39 @@ class MemoryAdmissions:
             for hit, key, fits in zip(hits, keys, allowed, strict=True)
         )
 
-    def _log(self, hit: Hit, now: int) -> deque[int]:
-        key = (hit.limit.name, hit.caller)
-        # Removed and added again, so that the dictionary stays in the order in which callers were last seen.
-        log = self._requests.pop(key, None) or deque()
+    def _logs(self, hit: Hit) -> OrderedDict[tuple[str, str], list[int]]:
+        return self._requests.setdefault(hit.limit.window, OrderedDict())
+
+    def _log(self, hit: Hit, now: int) -> list[int]:
+        logs, key = self._logs(hit), (hit.limit.name, hit.caller)
+        log = logs.get(key)
+        if log is None:
+            return []
         window = hit.limit.window // MICROSECOND
         # what lies ahead was counted before the clock was set back
-        while log and (log[0] + window <= now or log[0] > now):
-            log.popleft()
-            self._request_count -= 1
+        left = next((at for at, moment in enumerate(log) if moment <= now < moment + window), len(log))
+        del log[:left]
+        self._request_count -= left
         if log:
-            self._requests[key] = log
+            logs.move_to_end(key)  # the order is that in which callers were last seen
+        else:
+            del logs[key]
         return log
 
+    def _drop_ended(self, now: int) -> None:
+        for window, logs in self._requests.items():
+            for log in [*itertools.islice(logs.values(), DROPPED_AT_ONCE)]:
+                if log[-1] + window // MICROSECOND > now:
+                    break
+                logs.popitem(last=False)
+                self._request_count -= len(log)
+
     def _forget_callers(self) -> None:
-        while self._request_count > self._most_requests and len(self._requests) > 1:
-            self._request_count -= len(self._requests.pop(next(iter(self._requests))))
+        while self._request_count > self._most_requests and sum(map(len, self._requests.values())) > 1:
+            # the first of each window was not seen for longest there
+            longest = min(filter(None, self._requests.values()), key=lambda logs: next(iter(logs.values()))[-1])
+            _, log = longest.popitem(last=False)
+            self._request_count -= len(log)
 
     def _has_risen(self, subject: str, count: int) -> bool:
         value = self._values.get(subject)
@@ -172,6 +200,6 @@ class MemoryAdmissions:
             del self._values[subject]
 
 
-def _counted(limit: Limit, log: deque[int], allowed: bool) -> CountedHit:
+def _counted(limit: Limit, log: list[int], allowed: bool) -> CountedHit:
     leaver = None if allowed or not log else log[max(0, len(log) - limit.count)]
     return CountedHit(allowed, len(log), log[0] if log else None, leaver)

@@ -1,5 +1,6 @@
 """Admissions in memory: how much is remembered of callers."""
 
+import tracemalloc
 from datetime import timedelta
 
 from adapters.memory.admissions import MemoryAdmissions
@@ -8,6 +9,8 @@ from domain.limits import Hit, Limit
 
 WINDOW = timedelta(seconds=10)
 ONCE = Limit("once", 1, WINDOW)
+A_DAY = Limit("a day", 1, timedelta(days=1))
+CALLERS = 20_000
 
 
 async def admitted(admissions: MemoryAdmissions, caller: str) -> bool:
@@ -49,3 +52,40 @@ async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
     assert await admitted(admissions, "a")
     clock.move(-timedelta(hours=1))
     assert [await admitted(admissions, "a") for _ in range(2)] == [True, False]
+
+
+async def held_by(*, taken_back: bool) -> int:
+    """Bytes that are held after days in which each request was of another caller."""
+    clock = MovableClock()
+    admissions = MemoryAdmissions(clock)
+    # whose window is a day, and who comes first: the others do not wait for it
+    await admissions.admit([Hit(A_DAY, "a")], None)
+    tracemalloc.start()
+    for number in range(CALLERS):
+        hit = Hit(ONCE, f"user:{number}")
+        await admissions.admit([hit], None)
+        if taken_back:
+            await admissions.recount([hit], ())
+        else:
+            clock.move(WINDOW)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return held
+
+
+async def test_callers_of_long_ago_are_not_kept() -> None:
+    assert await held_by(taken_back=False) < 10 * CALLERS
+
+
+async def test_callers_whose_requests_were_taken_back_are_not_kept() -> None:
+    assert await held_by(taken_back=True) < 10 * CALLERS
+
+
+async def test_a_caller_of_a_longer_window_is_kept_for_all_of_it() -> None:
+    clock = MovableClock()
+    admissions = MemoryAdmissions(clock)
+    for hours, is_allowed in ((0, True), (23, False), (1, True)):
+        clock.move(timedelta(hours=hours))
+        await admitted(admissions, f"another after {hours}")
+        (verdict,) = (await admissions.admit([Hit(A_DAY, "a")], None)).verdicts
+        assert verdict.allowed is is_allowed
