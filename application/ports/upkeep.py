@@ -28,7 +28,8 @@ class Upkeep(Protocol):
         ...
 
     async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
-        """Deletes records up to ``before``, and returns how many; 0 where none are left to delete.
+        """Deletes records up to ``before``, and returns how many; 0 where none are left to delete, or another process
+        is at it.
 
         Those of a month may stay until the whole month is past ``before``, and then go at once, however many they are;
         others go at most ``most`` at a time.

@@ -34,13 +34,19 @@ async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -
     while True:
         # Processes that started together must not come together. No secret hangs on this chance.
         await pause(EVERY * random.uniform(0.5, 1.5))
-        try:
-            await clean(housekeeping, pause)
-            await tend(housekeeping)
-        except ServiceUnavailable:
-            log.debug("Housekeeping waits while the database is away.")
-        except Exception:
-            log.exception("Housekeeping failed.")
+        # Each by itself: where something cannot be deleted, tables are tended, and parts made, all the same.
+        await _try(lambda: clean(housekeeping, pause))
+        await _try(lambda: tend(housekeeping))
+
+
+async def _try(work: Callable[[], Awaitable[object]]) -> None:
+    """Does the work and logs a failure: it is tried again in an hour."""
+    try:
+        await work()
+    except ServiceUnavailable:
+        log.debug("Housekeeping waits while the database is away.")
+    except Exception:
+        log.exception("Housekeeping failed.")
 
 
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:

@@ -25,6 +25,8 @@ else:  # generic in its stubs alone
     Connection = asyncpg.Connection
 
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
+# Of two that drop the same part one would fail. By itself: VACUUM of a large table holds the other claim for long.
+_CLAIM_RECORDS = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.records', 0))"
 
 # Later than autovacuum's own thresholds (50 rows and a tenth or a fifth of the table), so that it comes first wherever
 # it is on and keeps up. A table without statistics is planned as if it had ten pages. Of a table in parts the rows, and
@@ -75,6 +77,8 @@ class PostgresUpkeep:
         async with self._connection() as connection:
             if not await is_own(connection, IN_PARTS[what]):
                 return None
+            if not await connection.fetchval(_CLAIM_RECORDS):
+                return 0
             return await forget(connection, IN_PARTS[what], before, most)
 
     @asynccontextmanager
