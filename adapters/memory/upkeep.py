@@ -22,6 +22,9 @@ class MemoryUpkeep:
     async def tend(self) -> Sequence[str]:
         return ()
 
+    async def earlier(self, now: datetime) -> datetime:
+        return now
+
     async def analyze(self, model: EntityModel) -> None:
         pass
 

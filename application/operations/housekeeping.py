@@ -42,6 +42,13 @@ class Housekeeping:
     kept: Mapping[DatedRecords, timedelta] = field(default_factory=dict)
     """How long records are kept; those that are not named, for ever."""
 
+    async def now(self) -> datetime:
+        """Time of a cleaning: the earlier of this machine's clock and the database's.
+
+        The clock of one machine among many may be years ahead, and what it deletes is gone for all of them.
+        """
+        return await self.upkeep.earlier(self.clock.now())
+
     async def sweep(
         self, now: datetime, among: Collection[RetentionRule] = EVERY_RULE
     ) -> Mapping[RetentionRule, int] | None:

@@ -23,6 +23,10 @@ class Upkeep(Protocol):
         """
         ...
 
+    async def earlier(self, now: datetime) -> datetime:
+        """The process's ``now``, or the time by the database's clock where it has one of its own that is behind."""
+        ...
+
     async def analyze(self, model: EntityModel) -> None:
         """Renews the statistics of an entity's table, as after an import of many rows."""
         ...

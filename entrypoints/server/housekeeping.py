@@ -52,7 +52,7 @@ async def _try(work: Callable[[], Awaitable[object]]) -> None:
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
     """Sweeps until nothing is left; None when another process is at it."""
     gone: Counter[str] = Counter()
-    now, among = housekeeping.clock.now(), EVERY_RULE
+    now, among = await housekeeping.now(), EVERY_RULE
     # What is left of one rule may be much, and the others have nothing then: they are asked once more at the end.
     while (swept := await housekeeping.sweep(now, among)) or (swept is not None and among is not EVERY_RULE):
         among = tuple(swept) or EVERY_RULE

@@ -69,6 +69,11 @@ class PostgresUpkeep:
             tended += await make_statistics(connection, self.registry)
         return list(dict.fromkeys(tended))
 
+    async def earlier(self, now: datetime) -> datetime:
+        async with self._connection() as connection:
+            earlier: datetime = await connection.fetchval("SELECT least($1, clock_timestamp())", now)
+        return earlier
+
     async def analyze(self, model: EntityModel) -> None:
         async with self._connection() as connection:
             await connection.execute(on_table(model.table, ANALYZE))

@@ -11,7 +11,7 @@ from adapters.postgres.operations.upkeep import PostgresUpkeep
 from application.operations.housekeeping import Housekeeping
 from domain.entities.declaration import Registry
 from domain.retention import DatedRecords
-from entrypoints.server.housekeeping import keep_clean
+from entrypoints.server.housekeeping import clean, keep_clean
 from tests.adapters.postgres.test_parts import (
     MONTH,
     Connection,
@@ -56,7 +56,13 @@ async def test_what_cannot_be_deleted_keeps_no_part_from_being_made(
     await owner.execute(f"CREATE VIEW report AS SELECT * FROM {kind.part_of(now())}")
     database = PostgresDatabase(url, registry, CountingIds(), connections=1)
     await database.open()
-    clock, upkeep = MovableClock(now() + timedelta(days=365)), PostgresUpkeep(url, registry)
+    housekeeping = Housekeeping(
+        database,
+        PostgresUpkeep(url, registry),
+        MovableClock(now()),
+        LIFETIMES,
+        {records: -12 * MONTH},  # which is over for what was made just now
+    )
     pauses = iter(range(2))
 
     async def pause(_: float) -> None:
@@ -64,7 +70,21 @@ async def test_what_cannot_be_deleted_keeps_no_part_from_being_made(
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await keep_clean(Housekeeping(database, upkeep, clock, LIFETIMES, {records: MONTH}), pause)
+        await keep_clean(housekeeping, pause)
     await database.close()
     assert "Housekeeping failed" in caplog.text
     assert later in await kind.parts(owner)
+
+
+async def test_a_machine_whose_clock_is_years_ahead_deletes_nothing_that_others_need(
+    kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
+) -> None:
+    await kind.add(owner, now())
+    await owner.execute("INSERT INTO spent_ids (id, expires_at) VALUES ('x', now())")
+    database = PostgresDatabase(url, registry, CountingIds(), connections=1)
+    await database.open()
+    upkeep, ahead = PostgresUpkeep(url, registry), MovableClock(now() + timedelta(days=3650))
+    gone = await clean(Housekeeping(database, upkeep, ahead, LIFETIMES, {records: MONTH}))
+    await database.close()
+    assert gone == {}
+    assert await kind.where(owner) == {kind.part_of(now()): 2}

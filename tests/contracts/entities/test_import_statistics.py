@@ -53,6 +53,9 @@ class CountedAtAnalysis:
     async def tend(self) -> Sequence[str]:
         return ()
 
+    async def earlier(self, now: datetime) -> datetime:
+        return now
+
     async def analyze(self, model: EntityModel) -> None:
         async with self.database.read_only(HERE) as read:
             self.counts.append(await read.transfers.count(model, Query(sort=()), 1_000_000))

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import asyncpg
@@ -40,6 +41,21 @@ async def connection(own_url: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.
     await made.execute("ALTER TABLE currencies SET (autovacuum_enabled = off)")
     yield made
     await made.close()
+
+
+@pytest.mark.parametrize("kind", ["memory", "postgres"])
+async def test_the_earlier_of_two_clocks_is_that_of_the_process_where_it_is_not_ahead(
+    kind: str, own_url: str, registry: Registry, memory: MemoryDatabase
+) -> None:
+    upkeep: Upkeep = MemoryUpkeep(memory) if kind == "memory" else PostgresUpkeep(own_url, registry)
+    for behind in (timedelta(minutes=1), timedelta(days=365)):
+        now = datetime.now(UTC) - behind
+        assert await upkeep.earlier(now) == now
+
+
+async def test_a_clock_that_is_ahead_is_not_believed(own_url: str, registry: Registry) -> None:
+    ahead = datetime.now(UTC) + timedelta(days=365)
+    assert await PostgresUpkeep(own_url, registry).earlier(ahead) < ahead - timedelta(days=364)
 
 
 async def told(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
