@@ -146,7 +146,7 @@ class MemoryAdmissions:
     def _drop_ended(self, now: int) -> None:
         for window, logs in self._requests.items():
             for log in [*itertools.islice(logs.values(), DROPPED_AT_ONCE)]:
-                if log[-1] + window // MICROSECOND > now:
+                if log[-1] <= now < log[-1] + window // MICROSECOND:
                     break
                 logs.popitem(last=False)
                 self._request_count -= len(log)

@@ -102,7 +102,8 @@ class Microsoft:
         kid = header.get("kid")
         if not isinstance(kid, str) or header.get("alg") != "RS256":
             return None
-        age = self._now() - self._asked_at if self._asked_at else KEPT
+        # without its sign: a clock that was set back must not keep the keys of before for as long
+        age = abs(self._now() - self._asked_at) if self._asked_at else KEPT
         if age >= KEPT or (kid not in self._keys and age >= LOOKED_AGAIN_AFTER):
             await self._ask_for_keys()
         return self._keys.get(kid)

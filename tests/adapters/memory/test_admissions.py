@@ -54,7 +54,7 @@ async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
     assert [await admitted(admissions, "a") for _ in range(2)] == [True, False]
 
 
-async def held_by(*, taken_back: bool) -> int:
+async def held_by(*, taken_back: bool, set_back: timedelta = timedelta()) -> int:
     """Bytes that are held after days in which each request was of another caller."""
     clock = MovableClock()
     admissions = MemoryAdmissions(clock)
@@ -67,7 +67,7 @@ async def held_by(*, taken_back: bool) -> int:
         if taken_back:
             await admissions.recount([hit], ())
         else:
-            clock.move(WINDOW)
+            clock.move(WINDOW - set_back)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return held
@@ -75,6 +75,10 @@ async def held_by(*, taken_back: bool) -> int:
 
 async def test_callers_of_long_ago_are_not_kept() -> None:
     assert await held_by(taken_back=False) < 10 * CALLERS
+
+
+async def test_callers_of_before_a_clock_was_set_back_are_not_kept() -> None:
+    assert await held_by(taken_back=False, set_back=2 * WINDOW) < 10 * CALLERS
 
 
 async def test_callers_whose_requests_were_taken_back_are_not_kept() -> None:
