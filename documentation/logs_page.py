@@ -11,7 +11,8 @@ The service logs to standard error: one JSON object a line, or short coloured li
 ([`LOG_FORMAT`](../settings.md#all-settings)). Before them stand the warnings of its start, and what keeps it from
 starting, in plain text. Times are UTC. Where lines are kept, for how long and who may read them is for whoever runs
 the service: it keeps none itself. No line has a password, a token, a key, a body or the value of a parameter, and
-tracebacks have no values of variables.
+tracebacks have no values of variables. Two exceptions are for those who begin: a password that the first start makes
+for the super-admin is printed once, and without a mail server the line of a mail has the link that is in it.
 
 A request has one line, `answered`, at the level `info`: method, path without its query, status, milliseconds (`ms`),
 `request_id`, `address`, `user_id` and `refusal`, the [error code](error-codes.md) of an answer that is one. What
