@@ -1,11 +1,12 @@
 """Every metric of /metrics with its type, labels and meaning."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from prometheus_client import ProcessCollector
 
+from adapters.prometheus.gauges import TOGETHER
 from documentation.markdown import code, codes, sections, table
 from documentation.sources import calls, text_of
 
@@ -16,6 +17,8 @@ histogram has `_bucket`, `_sum` and `_count`. The label `endpoint` is the name o
 [Endpoints](endpoints.md) lists them. [Monitoring](../monitoring.md) says what to do with them."""
 
 KINDS = ("Counter", "Gauge", "Histogram", "Summary")
+WORDS: Mapping[object, str] = {min: "the least", max: "the greatest"}
+"""What is told of the figures of several processes, by the function that chooses it."""
 FAMILIES = tuple(f"{kind}MetricFamily" for kind in KINDS)
 
 
@@ -49,7 +52,10 @@ def _found() -> Iterator[Metric]:
 
 def _of_processes() -> Iterator[Metric]:
     for family in ProcessCollector(registry=None).collect():
-        yield Metric(family.name, family.type, (), f"{family.documentation.removesuffix('.')}, of all processes.")
+        told = "the sum" if family.name not in TOGETHER else WORDS[TOGETHER[family.name]]
+        yield Metric(
+            family.name, family.type, (), f"{family.documentation.removesuffix('.')}: {told} of all processes."
+        )
 
 
 def _labels(call: ast.Call) -> Iterator[str]:
