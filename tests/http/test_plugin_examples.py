@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,11 +25,15 @@ TESTS = (
 
 
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
-    copied("plugin.md", "shop.py", tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield importlib.import_module("shop")
-    sys.modules.pop("shop")
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    # By its path: files of other pages and tests have its name, and one that was loaded would be found for it.
+    spec = spec_from_file_location("shop", copied("plugin.md", "shop.py", tmp_path))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "shop", module)
+    spec.loader.exec_module(module)
+    return module
 
 
 async def test_an_application_with_the_plugin_and_prometheus_beside_it(shop: ModuleType) -> None:
