@@ -9,7 +9,8 @@ import { focusScreen } from "./focus";
  * that it is stored, for those who then go on at once. */
 export function useUnsaved(isDirty: boolean, title: Key = "leave.title", text: Key = "leave.text"): () => void {
   const settle = useRef(() => {});
-  useEffect(() => {
+  // with the change itself, not a frame later: nobody leaves in between
+  useLayoutEffect(() => {
     if (!isDirty) return;
     const leave = (event: BeforeUnloadEvent) => event.preventDefault();
     const question = () => ask(t(title), t(text), t("leave.yes"));
