@@ -292,12 +292,11 @@ async def keys_of_two_services(url: str) -> AsyncIterator[str]:
     limit = "limit:login:email:o'neil@acme.example"
     own = [f"{{{prefix}}}:lease", f"{{{prefix}}}:{limit}", f"{{{prefix}:user:1}}:limit:x", f"{prefix}:cache:x"]
     foreign = [f"{prefix}2:cache:x", f"{{{prefix}2}}:lease", f"{{{prefix}2:user:1}}:limit:x"]
-    client = redis_client(url)
-    for key in (*own, *foreign):
-        await client.set(key, "x", ex=60)
-    yield prefix
-    assert [key for key in (*own, *foreign) if await client.exists(key)] == foreign
-    await client.aclose()
+    async with redis_client(url) as client:
+        for key in (*own, *foreign):
+            await client.set(key, "x", ex=60)
+        yield prefix
+        assert [key for key in (*own, *foreign) if await client.exists(key)] == foreign
 
 
 async def test_redis_forgets_this_service_alone(servers: tuple[str, str]) -> None:
@@ -315,8 +314,14 @@ async def test_so_does_the_page_s_command(servers: tuple[str, str], tmp_path: Pa
         if "redis-cli" in block
     )
     async with keys_of_two_services(servers[1]) as prefix:
-        addressed = command.replace("redis-cli ", f"redis-cli -u {servers[1]} ").replace("tenantry", prefix)
+        addressed = command.replace("tenantry", prefix).replace("redis-cli ", f"redis-cli {server_of(servers[1])} ")
         run_by_shell(addressed)
+
+
+def server_of(url: str) -> str:
+    """Arguments of redis-cli, which knows no URL of a socket."""
+    parts = urlsplit(url)
+    return f"-s {parts.path} -a {parts.password}" if parts.scheme == "unix" else f"-u {url}"
 
 
 def run_by_shell(command: str) -> None:
