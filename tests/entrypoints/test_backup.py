@@ -308,11 +308,8 @@ async def test_redis_forgets_this_service_alone(servers: tuple[str, str]) -> Non
 @pytest.mark.skipif(shutil.which("redis-cli") is None, reason="redis-cli is not installed")
 async def test_so_does_the_page_s_command(servers: tuple[str, str], tmp_path: Path) -> None:
     page = (ROOT / "docs" / "backups.md").read_text()
-    (command,) = (
-        block.replace("\n   ", "\n")
-        for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
-        if "redis-cli" in block
-    )
+    (command,) = (block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "redis-cli" in block)
+    command = command.replace("\n   ", "\n")
     async with keys_of_two_services(servers[1]) as prefix:
         addressed = command.replace("tenantry", prefix).replace("redis-cli ", f"redis-cli {server_of(servers[1])} ")
         run_by_shell(addressed)
