@@ -207,7 +207,8 @@ def _missing(
     With ``is_hidden`` the given rows themselves are set aside: living, and marked as deleted for the moment.
     """
     referring = {field: field.reference.target for field in fields if field.reference is not None}
-    held = {target: _held(registry, model, _of_target(referring, target), given) for target in referring.values()}
+    targets = dict.fromkeys(referring.values())
+    held = {target: _held(registry, model, _of_target(referring, target), given) for target in targets}
     for field, target in referring.items():
         absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held[target].c.id))
         if is_hidden and target == model.plural:
