@@ -1,8 +1,8 @@
 """The entities that the service begins with, as ``tenantry entities`` prints them."""
 
 from documentation.markdown import block, sections
+from entrypoints.assembly.entities import load_registry
 from entrypoints.cli.reports.entity_report import describe
-from entrypoints.entities import load_registry
 
 INTRODUCTION = """\
 What `tenantry entities` prints for the example catalogue and the entities of the service itself: paths, fields with

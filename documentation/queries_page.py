@@ -9,7 +9,7 @@ from domain.entities.query.operators import BOUNDS, OPERATORS
 from domain.entities.query.parameters import operator_meanings, settings_of
 from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
 from domain.entities.query.vocabulary import Vocabulary
-from entrypoints.entities import load_registry
+from entrypoints.assembly.entities import load_registry
 
 INTRODUCTION = """\
 Parameters of `GET /api/{entity}` and of its export. An unknown name is refused with the nearest known one; a name

@@ -1,5 +1,5 @@
 """Fixtures for the tests of a project, which pytest finds by itself: see ``docs/testing.md``."""
 
-from entrypoints.fixtures.plugin import pytest_configure, tenantry_client, tenantry_settings
+from entrypoints.testing.plugin import pytest_configure, tenantry_client, tenantry_settings
 
 __all__ = ["pytest_configure", "tenantry_client", "tenantry_settings"]

@@ -1,6 +1,6 @@
 """An application in memory for the tests of a project: see ``docs/testing.md``."""
 
-from entrypoints.fixtures.client import TenantryClient, open_client
-from entrypoints.testing import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
+from entrypoints.testing.app import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
+from entrypoints.testing.client import TenantryClient, open_client
 
 __all__ = ["ADMIN_EMAIL", "ADMIN_PASSWORD", "MemoryApp", "TenantryClient", "open_app", "open_client"]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.end_to_end
     [
         ("tests/test_watch.py", "tests/test_watch.py"),
         ("domain/identity/redirects.py", "tests/domain/identity/test_redirects.py"),
-        ("entrypoints/cli/terminal/completion.py", "tests/entrypoints/test_completion.py"),
+        ("entrypoints/cli/completion.py", "tests/entrypoints/test_completion.py"),
         ("docs/passkeys.md", "tests/http/docs/test_passkeys_page.py"),
     ],
 )

@@ -126,7 +126,7 @@ class IdentityUseCases:
 
 @dataclass(frozen=True, kw_only=True)
 class UseCases(IdentityUseCases):
-    """All use cases and ports that handlers use; filled in by ``entrypoints.use_cases``."""
+    """All use cases and ports that handlers use; filled in by ``entrypoints.assembly.use_cases``."""
 
     sign_out: SignOut
     related_origins: RelatedOrigins

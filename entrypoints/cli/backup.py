@@ -31,12 +31,12 @@ from adapters.postgres.backup.dumps import (
 from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
 from adapters.redis.backup.forgetting import forget_everything
-from entrypoints.cli.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError, writing
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.cli.terminal.progress import counter
-from entrypoints.entities import migration_folders
-from entrypoints.migrations import ensure_login
+from entrypoints.assembly.entities import migration_folders
+from entrypoints.assembly.migrations import ensure_login
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError, writing
+from entrypoints.terminal.progress import counter
 
 FORMAT = 1
 DUMP, DESCRIPTION = "database.dump", "backup.json"

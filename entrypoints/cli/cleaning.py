@@ -1,11 +1,11 @@
 """``tenantry clean``: housekeeping at once."""
 
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
+from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.entities import load_registry
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.server.housekeeping import clean, summary, tend
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble
+from entrypoints.terminal.answers import Answer
 
 
 async def clean_now(settings: Settings) -> Answer:

@@ -6,8 +6,8 @@ from typing import Any
 
 import rich_click as click
 
-from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import JSON
 
 # The keys of FILE_FORMS in domain/entities/sheets.py, which `tenantry --help` need not import; a test compares them.
 _FORMS = ["csv", "xlsx", "json", "parquet"]

@@ -28,13 +28,13 @@ from domain.entities.sheets import (
 )
 from domain.errors import unknown_name
 from domain.scope import OneTenant
-from entrypoints.cli.errors import SETTINGS, CommandError, writing
+from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.entities import load_registry
 from entrypoints.cli.operator import operator, tenant_named
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.cli.terminal.progress import progress_bar
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import SETTINGS, CommandError, writing
+from entrypoints.terminal.progress import progress_bar
 
 MOST_NAMED = 20
 PARQUET = (b"PAR1", b"PARE")

@@ -7,12 +7,12 @@ from application.ports.database import GivenUp
 from application.ports.whole_database import Transaction
 from domain.errors import NotFound
 from domain.scope import EveryTenant
-from entrypoints.cli.errors import CommandError
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
-from entrypoints.mail import inbox_of
+from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.entities import load_registry
+from entrypoints.assembly.mail import inbox_of
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import CommandError
 
 MOST = 1_000
 """Number of mails that are listed, or taken by --all, at a time."""

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import rich_click as click
 
-from entrypoints.cli.terminal.answers import JSON
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import JSON
 
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 

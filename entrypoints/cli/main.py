@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, NoReturn
 
 import rich_click as click
 
+from entrypoints.assembly.entities import EntitiesError, load_registry
 from entrypoints.cli.backup_commands import add_backup_commands
-from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.cli.completion import NAME, SHELLS, VARIABLE, script
 from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.identity.commands import add_administration_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
-from entrypoints.cli.terminal.answers import JSON, show, show_data
-from entrypoints.cli.terminal.completion import NAME, SHELLS, VARIABLE, script
-from entrypoints.cli.terminal.passwords import ask_password
-from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.server.ending import end_by_signals, forget_signals
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
+from entrypoints.terminal.answers import JSON, show, show_data
+from entrypoints.terminal.errors import SETTINGS, CommandError
+from entrypoints.terminal.passwords import ask_password
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -276,7 +276,7 @@ def _show(work: "Callable[[], str]") -> None:
 
 
 async def _explained(settings: Settings, work: "Awaitable[str]") -> str:
-    from entrypoints.cli.failures import explained  # noqa: PLC0415
+    from entrypoints.server.failures import explained  # noqa: PLC0415
 
     async with explained(settings):
         return await work

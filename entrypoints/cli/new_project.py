@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from entrypoints.cli.errors import SETTINGS, CommandError, writing
+from entrypoints.terminal.errors import SETTINGS, CommandError, writing
 
 TEXTS = Path(__file__).parent / "project"
 FILES = {

@@ -7,11 +7,11 @@ from uuid import UUID
 
 from domain.identity.users import Tenant
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant
-from entrypoints.cli.errors import CommandError
-from entrypoints.composition import Adapters, open_adapters
-from entrypoints.entities import load_registry
+from entrypoints.assembly.adapters import Adapters, open_adapters
+from entrypoints.assembly.entities import load_registry
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import Services, assemble
+from entrypoints.terminal.errors import CommandError
 
 CLIENT = Client(address="", network="", device="command line", request_id="")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from entrypoints.cli.terminal.answers import Answer
+from entrypoints.terminal.answers import Answer
 
 
 def listed(items: Sequence[object], columns: Sequence[str]) -> Answer:

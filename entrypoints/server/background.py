@@ -14,8 +14,8 @@ from application.identity.service_accounts.last_uses import STORED_EVERY, LastUs
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from application.tasks import beside
 from domain.errors import ServiceUnavailable
+from entrypoints.assembly.use_cases import Services
 from entrypoints.server.housekeeping import keep_clean
-from entrypoints.use_cases import Services
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import TypeVar
 
-from entrypoints.cli.errors import CommandError
+from entrypoints.terminal.errors import CommandError
 
 T = TypeVar("T")
 

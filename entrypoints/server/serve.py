@@ -25,9 +25,7 @@ from urllib.parse import urlsplit
 import click
 
 from adapters import console
-from entrypoints.cli.errors import UNAVAILABLE, CommandError
-from entrypoints.cli.terminal.answers import not_printed
-from entrypoints.entities import load_registry
+from entrypoints.assembly.entities import load_registry
 from entrypoints.server.draining import drain_of
 from entrypoints.server.ending import end_by_signals, is_kept_running
 from entrypoints.server.logs import configure_logs, log_configuration
@@ -35,6 +33,8 @@ from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, host_and_port
+from entrypoints.terminal.answers import not_printed
+from entrypoints.terminal.errors import UNAVAILABLE, CommandError
 
 if TYPE_CHECKING:
     from litestar import Litestar
@@ -88,8 +88,8 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
     from adapters.postgres.entities.usual_statements import (  # noqa: PLC0415  # only now, when all else is right
         compile_usual_statements,
     )
-    from entrypoints.cli.failures import explained  # noqa: PLC0415
-    from entrypoints.preparation import ensure_fit_login, prepare  # noqa: PLC0415
+    from entrypoints.server.failures import explained  # noqa: PLC0415
+    from entrypoints.server.preparation import ensure_fit_login, prepare  # noqa: PLC0415
 
     async def explaining() -> str | None:
         async with explained(settings):

@@ -7,10 +7,10 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec.structs import replace
 
-from entrypoints.cli.errors import IN_USE, UNAVAILABLE, CommandError
 from entrypoints.settings.data_dir import Running, ensure_usable, forget_running, note_running, read_running, secret_key
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
+from entrypoints.terminal.errors import IN_USE, UNAVAILABLE, CommandError
 
 
 @contextmanager

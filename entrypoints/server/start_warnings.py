@@ -2,15 +2,15 @@
 
 import os
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adapters.mail.smtp_url import read_smtp_url
 from adapters.redis.address import read_address
-from entrypoints.cli.errors import SETTINGS, CommandError
-from entrypoints.server.traces import trace_warnings
+from entrypoints.assembly.traces import trace_warnings
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.this_machine import is_this_machine
+from entrypoints.terminal.errors import SETTINGS, CommandError
 
 if TYPE_CHECKING:
     from adapters.postgres.connection.login_roles import LoginRole  # would import the driver for every command
@@ -63,13 +63,3 @@ def database_warnings(role: "LoginRole", settings: Settings, *, allows_superuser
     if not allows_superuser and not is_this_machine(urlsplit(settings.base_url).hostname):
         raise CommandError(f"{problem} To start all the same: tenantry serve --allow-superuser", SETTINGS)
     yield problem
-
-
-def is_this_machine(host: str | None) -> bool:
-    """Whether what is sent to the host stays on this machine; None is a Unix socket."""
-    if host is None or f".{host.lower()}".endswith(".localhost"):  # RFC 6761
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from entrypoints.cli.errors import SETTINGS, CommandError, writing
 from entrypoints.settings.variables import SECRET_LENGTH, Secret
+from entrypoints.terminal.errors import SETTINGS, CommandError, writing
 
 MISSING = (
     "{file} is not there, and {database} was made with it: put the file back, or set TENANTRY_SECRET_KEY to what it"

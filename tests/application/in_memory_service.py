@@ -12,9 +12,9 @@ from application.ports.mail_delivery import Message
 from domain.entities.declaration import Registry
 from domain.identity.tokens import caller_of
 from domain.scope import Caller, Client
-from entrypoints.composition import Adapters, memory_adapters
+from entrypoints.assembly.adapters import Adapters, memory_adapters
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import Services, assemble
 from tests.http.app import ADMIN, SETTINGS
 from tests.http.app import PASSWORD as ADMIN_PASSWORD
 from tests.keys import ensure_keys

@@ -14,10 +14,10 @@ from adapters.http.app import HttpSettings
 from adapters.memory.clock import MovableClock
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.catalogue import ENTITIES
-from entrypoints.composition import memory_adapters, production_adapters
+from entrypoints.assembly.adapters import memory_adapters, production_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import prepare_memory
 from tests.databases import named
 from tests.http.app import SETTINGS, TestApp, client_of, registry_of
 

@@ -17,7 +17,7 @@ import yaml
 
 from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES, read_settings
-from entrypoints.testing import SECRET_KEY
+from entrypoints.testing.app import SECRET_KEY
 from tenantry.testing import open_app
 from tests.entrypoints.processes import ROOT, free_port
 from tests.waiting import HUNG_AFTER

@@ -15,9 +15,9 @@ from adapters.http.request.rules import RULES
 from documentation.data_page import RETENTION, levelled, stored
 from documentation.sources import ROOT
 from domain.retention import RetentionRule
-from entrypoints.plugin import Service
+from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import MEMORY, SECRET_KEY
+from entrypoints.testing.app import MEMORY, SECRET_KEY
 
 DOCS = ROOT / "docs"
 LAYERS = ("domain", "application", "adapters", "entrypoints", "tenantry")

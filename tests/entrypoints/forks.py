@@ -23,12 +23,12 @@ from typing import NoReturn
 # Not `adapters.sheets`: what it starts when it is imported does not survive a fork.
 IMPORTED = (
     "entrypoints.cli.main",
-    "entrypoints.cli.failures",
+    "entrypoints.server.failures",
     "entrypoints.cli.identity.accounts",
-    "entrypoints.preparation",
+    "entrypoints.server.preparation",
     "entrypoints.server.housekeeping",
     "entrypoints.server.servers",
-    "entrypoints.use_cases",
+    "entrypoints.assembly.use_cases",
     "adapters.postgres.migrations.inspection",
     "adapters.postgres.migrations.migrate",
 )

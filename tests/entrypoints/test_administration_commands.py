@@ -16,10 +16,10 @@ from application.identity.operator_accounts import OperatorAccounts
 from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import EveryTenant
-from entrypoints.cli.errors import CommandError
 from entrypoints.cli.identity import administration, demo, domains, service_accounts
 from entrypoints.cli.main import tenantry as commands
 from entrypoints.cli.reports.settings_report import report
+from entrypoints.terminal.errors import CommandError
 from tests.builders import user
 from tests.entrypoints.processes import Tenantry
 from tests.http.app import ADMIN, TestApp, open_test_app

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from entrypoints.cli.completion import SHELLS, script
 from entrypoints.cli.main import tenantry as commands
-from entrypoints.cli.terminal.completion import SHELLS, script
 from tests.waiting import HUNG_AFTER
 
 PROGRAM = f'#!/bin/sh\nexec {sys.executable} -m entrypoints.cli.main "$@"\n'

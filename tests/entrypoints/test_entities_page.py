@@ -12,7 +12,7 @@ import pytest
 import tenantry
 from domain.entities import markers
 from domain.entities.declaration import Kind, Registry
-from entrypoints.entities import load_registry
+from entrypoints.assembly.entities import load_registry
 from tests.entrypoints.processes import ROOT
 
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)

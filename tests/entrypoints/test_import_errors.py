@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entrypoints.entities import LIBRARIES, EntitiesError, load_registry, where_raised
+from entrypoints.assembly.entities import LIBRARIES, EntitiesError, load_registry, where_raised
 
 HEAD = "from tenantry import entity, money\nfrom msgspec import Meta, Struct\n"
 WRONG = {

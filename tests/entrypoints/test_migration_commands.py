@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from adapters.postgres.migrations.pending import VERSIONS
-from entrypoints.cli.failures import NO_ROLE, NOT_MIGRATED
+from entrypoints.server.failures import NO_ROLE, NOT_MIGRATED
 from tests.conftest import NewDatabase
 from tests.entrypoints.conftest import settings_of
 from tests.entrypoints.processes import Tenantry, free_port

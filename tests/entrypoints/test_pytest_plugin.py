@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entrypoints.fixtures.client import open_client
+from entrypoints.testing.client import open_client
 from tests.documents import copied
 from tests.entrypoints.processes import ROOT, environment
 from tests.waiting import HUNG_AFTER

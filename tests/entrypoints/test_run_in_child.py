@@ -11,7 +11,7 @@ from tests.waiting import HUNG_AFTER
 TRIED = """
 import os, sys
 from entrypoints.server.run_in_child import run_in_child
-from entrypoints.cli.errors import CommandError
+from entrypoints.terminal.errors import CommandError
 
 def refuse():
     raise CommandError("not now", 5)

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from adapters.postgres.entities.reading.select import statements_of
-from entrypoints.composition import production_adapters, serving_adapters
-from entrypoints.entities import load_registry
+from entrypoints.assembly.adapters import production_adapters, serving_adapters
+from entrypoints.assembly.entities import load_registry
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import SECRET_KEY
+from entrypoints.testing.app import SECRET_KEY
 from tests.entrypoints.processes import ROOT, Serve, environment, eventually
 from tests.entrypoints.test_serve import workers_of
 from tests.waiting import HUNG_AFTER
@@ -35,7 +35,7 @@ IDLE_MIB = 200
 
 PREPARED_AND_SERVED = """
 import os, sys
-import entrypoints.cli.main, entrypoints.server.serve, entrypoints.preparation
+import entrypoints.cli.main, entrypoints.server.serve, entrypoints.server.preparation
 from entrypoints.server.worker import served
 from entrypoints.settings.settings import read_settings
 served(read_settings(os.environ))

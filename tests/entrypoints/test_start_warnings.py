@@ -8,9 +8,10 @@ import asyncpg
 import pytest
 
 from adapters.postgres.connection.login_roles import LoginRole
-from entrypoints.cli.errors import CommandError
-from entrypoints.server.start_warnings import database_warnings, is_this_machine, setting_warnings
+from entrypoints.server.start_warnings import database_warnings, setting_warnings
 from entrypoints.settings.settings import read_settings
+from entrypoints.settings.this_machine import is_this_machine
+from entrypoints.terminal.errors import CommandError
 from tests.entrypoints.processes import Serve, Tenantry
 from tests.waiting import HUNG_AFTER
 

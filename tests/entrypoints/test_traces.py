@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision
 from opentelemetry.trace import SpanKind
 
 from adapters.opentelemetry.traces import RequestsAlone
-from entrypoints.server.traces import trace_warnings, traces_are_on
+from entrypoints.assembly.traces import trace_warnings, traces_are_on
 from tests.entrypoints.processes import PASSWORD, Serve, eventually
 from tests.waiting import HUNG_AFTER
 

@@ -17,11 +17,11 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from entrypoints import testing
-from entrypoints.composition import Adapters, memory_adapters
+from entrypoints.assembly.adapters import Adapters, memory_adapters
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import Settings, read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import Services, assemble
+from entrypoints.testing import app as testing
+from entrypoints.testing.app import prepare_memory
 from tests.http.built_once import asgi_of
 from tests.http.described import described
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from entrypoints.testing import MemoryApp, open_app
+from entrypoints.testing.app import MemoryApp, open_app
 from tests.kept_open import kept_open
 
 ORIGIN = "https://app.example"

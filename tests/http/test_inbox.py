@@ -11,7 +11,7 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.mail.files import FileMailer
 from adapters.mail.inbox import FileInbox
 from application.ports.mail_delivery import Message
-from entrypoints.mail import inbox_of
+from entrypoints.assembly.mail import inbox_of
 from entrypoints.settings.settings import read_settings
 from tests.builders import new_id
 from tests.http.app import SETTINGS, open_test_app

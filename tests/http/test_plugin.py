@@ -19,7 +19,7 @@ from adapters.http.plugin import HttpPlugin
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, PUBLIC, needs, requires, rules
 from domain.limits import Limit
 from domain.scope import Caller
-from entrypoints.testing import client_of
+from entrypoints.testing.app import client_of
 from tests.http.app import TestApp
 from tests.http.built_once import called_for, on_stand_ins
 from tests.http.hosting import hosting, theirs

@@ -11,7 +11,7 @@ import pytest
 from litestar import Litestar
 
 from entrypoints.settings.settings import SettingsError, read_settings
-from entrypoints.testing import MemoryApp, open_app
+from entrypoints.testing.app import MemoryApp, open_app
 from tenantry import TenantryPlugin
 from tenantry.catalogue import ENTITIES
 from tests.documents import copied

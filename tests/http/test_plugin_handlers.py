@@ -16,7 +16,7 @@ from litestar.routes import HTTPRoute
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.served import finished
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, RULES, rules
-from entrypoints.testing import client_of
+from entrypoints.testing.app import client_of
 from tests.http.app import TestApp
 from tests.http.hosting import hosting
 

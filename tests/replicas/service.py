@@ -12,10 +12,10 @@ from adapters.http.app import HttpSettings
 from adapters.postgres.replicas.reads import ReplicaReads
 from adapters.redis.client import redis_client
 from domain.entities.declaration import Registry
-from entrypoints.composition import production_adapters
+from entrypoints.assembly.adapters import production_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import ADMIN_EMAIL, ADMIN_PASSWORD, SECRET_KEY, client_of
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import ADMIN_EMAIL, ADMIN_PASSWORD, SECRET_KEY, client_of
 from tests.http.built_once import asgi_of
 from tests.waiting import until
 

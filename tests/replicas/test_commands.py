@@ -5,7 +5,7 @@ from subprocess import run
 
 import pytest
 
-from entrypoints.testing import SECRET_KEY
+from entrypoints.testing.app import SECRET_KEY
 from tests.databases import create_database
 from tests.postgres_server import PostgresServer
 from tests.redis_server import RedisServer

@@ -16,10 +16,10 @@ from adapters.system import Uuid7Ids
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable
 from domain.scope import OneTenant
-from entrypoints.cli.errors import CommandError
-from entrypoints.preparation import ensure_fit_login
+from entrypoints.server.preparation import ensure_fit_login
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import SECRET_KEY
+from entrypoints.terminal.errors import CommandError
+from entrypoints.testing.app import SECRET_KEY
 from tests.contracts.operations import test_database as contract
 from tests.databases import create_database, drop_database
 from tests.http.entities.isolation import PLURALS, Ground, ensure_absent_elsewhere, open_ground

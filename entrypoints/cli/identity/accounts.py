@@ -5,11 +5,11 @@ import secrets
 from domain.errors import ValidationError
 from domain.identity.users import email_key, guesses_of
 from domain.scope import EveryTenant
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
+from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.entities import load_registry
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble
+from entrypoints.terminal.answers import Answer
 
 
 async def add_admin(settings: Settings, email: str, password: str | None) -> str:

@@ -11,10 +11,10 @@ from application.identity.administration.tenant_forms import NewTenantForm, Tena
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserItem
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import SYSTEM_TENANT_ID
+from entrypoints.assembly.use_cases import Services
 from entrypoints.cli.operator import CLIENT, operator, operator_in, tenant_named
 from entrypoints.cli.tables import listed
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.use_cases import Services
+from entrypoints.terminal.answers import Answer
 
 PAGE_SIZE = 100  # the most that a page of the API has
 

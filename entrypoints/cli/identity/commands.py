@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from entrypoints.cli.identity.domain_commands import add_domain_commands
-from entrypoints.cli.terminal.answers import JSON
-from entrypoints.cli.terminal.passwords import ask_password
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import JSON
+from entrypoints.terminal.passwords import ask_password
 
 if TYPE_CHECKING:
-    from entrypoints.use_cases import Services
+    from entrypoints.assembly.use_cases import Services
 
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 Work = Callable[["Services"], Awaitable[str]]

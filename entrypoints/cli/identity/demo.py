@@ -12,14 +12,14 @@ from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm
 from domain.entities.catalogue import ENTITIES
 from domain.scope import Caller, EveryTenant, OneTenant
-from entrypoints.cli.errors import CommandError
+from entrypoints.assembly.use_cases import Services
 from entrypoints.cli.identity.demo_data import SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.operator import CLIENT, open_services, operator
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.cli.terminal.progress import Advance, progress_bar
-from entrypoints.preparation import prepare
+from entrypoints.server.preparation import prepare
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import Services
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import CommandError
+from entrypoints.terminal.progress import Advance, progress_bar
 
 SHOP_FLOOR = RoleForm(
     name="Shop floor",

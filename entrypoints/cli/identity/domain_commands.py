@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, cast
 
 import rich_click as click
 
-from entrypoints.cli.terminal.answers import JSON
+from entrypoints.terminal.answers import JSON
 
 if TYPE_CHECKING:
     from domain.identity.domains import DomainMode
-    from entrypoints.use_cases import Services
+    from entrypoints.assembly.use_cases import Services
 
 Work = Callable[["Services"], Awaitable[str]]
 

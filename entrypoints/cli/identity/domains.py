@@ -8,12 +8,12 @@ from application.identity.joining.join_requests import ApprovalForm, JoinRequest
 from domain.errors import NotFound
 from domain.identity.domains import DomainMode
 from domain.scope import Caller
-from entrypoints.cli.errors import CommandError
+from entrypoints.assembly.use_cases import Services
 from entrypoints.cli.identity.administration import every_page
 from entrypoints.cli.operator import CLIENT, operator_in
 from entrypoints.cli.tables import listed
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.use_cases import Services
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import CommandError
 
 DOMAIN_COLUMNS = ("domain", "state", "mode", "roles", "createdAt")
 REQUEST_COLUMNS = ("email", "fullName", "domain", "createdAt", "id")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from application.identity.service_accounts.forms import KeyForm, ServiceAccountForm, ServiceAccountItem
 from domain.scope import Caller
-from entrypoints.cli.errors import CommandError
+from entrypoints.assembly.use_cases import Services
 from entrypoints.cli.identity.administration import every_page
 from entrypoints.cli.operator import CLIENT, operator_in
 from entrypoints.cli.tables import listed
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.use_cases import Services
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import CommandError
 
 ACCOUNT_COLUMNS = ("name", "roles", "isActive", "keys", "lastUsedAt", "id")
 KEY_COLUMNS = ("name", "start", "permissions", "networks", "expiresAt", "lastUsedAt", "id")

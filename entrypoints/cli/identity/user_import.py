@@ -15,12 +15,12 @@ from adapters.argon2 import Argon2ForeignHashes
 from application.identity.administration.imported_rows import Form, Row, read_rows
 from application.identity.administration.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
-from entrypoints.cli.errors import CommandError
+from entrypoints.assembly.adapters import Adapters
 from entrypoints.cli.operator import open_prepared
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.cli.terminal.progress import progress_bar
-from entrypoints.composition import Adapters
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import CommandError
+from entrypoints.terminal.progress import progress_bar
 
 AT_ONCE = 200  # rows stored together
 MOST_NAMED = 1000

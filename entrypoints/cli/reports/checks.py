@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.assembly.entities import EntitiesError, load_registry
 from entrypoints.cli.reports.findings import Findings
-from entrypoints.entities import EntitiesError, load_registry
 from entrypoints.server.servers import any_servers
 from entrypoints.server.start_warnings import setting_warnings
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
+from entrypoints.terminal.errors import SETTINGS, CommandError
 
 STANDBY = (
     "The server of TENANTRY_DATABASE_URL is a standby, or stopped in the middle of a recovery, and takes no writes: "
@@ -56,8 +56,8 @@ async def _answers(settings: Settings, registry: Registry, findings: Findings) -
 async def _mistakes(settings: Settings, registry: Registry, findings: Findings) -> AsyncIterator[str]:
     # Imported only now: wrong settings are reported without the second that these imports take.
     from adapters.redis.refusals import ensure_accepted  # noqa: PLC0415
-    from entrypoints.cli.failures import explained  # noqa: PLC0415
-    from entrypoints.migrations import check_migrations, check_stored_values, schema_findings  # noqa: PLC0415
+    from entrypoints.assembly.migrations import check_migrations, check_stored_values, schema_findings  # noqa: PLC0415
+    from entrypoints.server.failures import explained  # noqa: PLC0415
 
     refusals, reads = 0, True
     try:
@@ -105,8 +105,8 @@ async def _of_keys_and_routes(
     settings: Settings, registry: Registry, findings: Findings, *, reads_keys: bool
 ) -> AsyncIterator[str]:
     from adapters.joserfc import WrongSecretKey  # noqa: PLC0415
-    from entrypoints.composition import open_adapters  # noqa: PLC0415
-    from entrypoints.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
+    from entrypoints.assembly.adapters import open_adapters  # noqa: PLC0415
+    from entrypoints.assembly.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
 
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)

@@ -2,8 +2,8 @@
 
 from adapters.postgres.schema.citus import obstacles, statements
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import MIGRATIONS, CommandError
-from entrypoints.cli.terminal.answers import Answer
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import MIGRATIONS, CommandError
 
 
 def report(registry: Registry) -> str:

@@ -16,9 +16,9 @@ from adapters.redis.server_facts import redis_facts
 from application.ports.mail_delivery import MailServerUnavailable
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
-from entrypoints.cli.failures import REFUSED, explained
 from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
+from entrypoints.server.failures import REFUSED, explained
 from entrypoints.server.servers import any_servers
 from entrypoints.settings.settings import Settings
 

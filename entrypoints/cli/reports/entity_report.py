@@ -8,7 +8,7 @@ from application.entities.descriptions import Descriptions
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.limits import entity_limit
 from entrypoints.cli.operator import operator
-from entrypoints.cli.terminal.answers import Answer
+from entrypoints.terminal.answers import Answer
 
 READING = ("read", "page")
 WRITING = ("create", "update", "delete", "restore", "create-batch", "update-batch", "delete-batch")

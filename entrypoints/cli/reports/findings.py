@@ -3,7 +3,7 @@
 import rich_click as click
 from msgspec import Struct
 
-from entrypoints.cli.terminal.answers import is_json_asked, show_data
+from entrypoints.terminal.answers import is_json_asked, show_data
 
 
 class Finding(Struct, frozen=True):

@@ -1,9 +1,9 @@
 """Query plans of each entity's usual requests, as text."""
 
 from adapters.postgres.entities.reading.plans import plans_of, recommended_indexes
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.entities import load_registry
+from entrypoints.assembly.entities import load_registry
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
 
 READS = "  ! reads "
 CONSIDER = "  ? "

@@ -6,10 +6,10 @@ from pathlib import Path
 from msgspec import Struct
 
 from entrypoints.cli.tables import listed
-from entrypoints.cli.terminal.answers import Answer
 from entrypoints.settings.as_text import value_of
 from entrypoints.settings.files import read_files
 from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
+from entrypoints.terminal.answers import Answer
 
 HIDDEN = "(hidden)"
 

@@ -16,8 +16,8 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry, entity, ref, unique
 from domain.entities.registry import build_registry
-from entrypoints.cli.errors import CommandError
 from entrypoints.cli.reports.citus import report
+from entrypoints.terminal.errors import CommandError
 from tests.builders import new_id
 from tests.conftest import NewDatabase
 from tests.golden.test_select_statements import GOLDEN

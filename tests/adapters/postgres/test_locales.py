@@ -8,9 +8,9 @@ from adapters.postgres.migrations.migrate import upgrade
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.registry import build_registry
-from entrypoints.cli.errors import CommandError
-from entrypoints.migrations import check_migrations, ensure_migrated
+from entrypoints.assembly.migrations import check_migrations, ensure_migrated
 from entrypoints.settings.settings import read_settings
+from entrypoints.terminal.errors import CommandError
 from tests.conftest import MakeDatabase
 
 C_LOCALE = "ENCODING 'UTF8' LOCALE 'C'"

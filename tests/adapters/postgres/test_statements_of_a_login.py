@@ -16,10 +16,10 @@ from application.identity.login.forms import LoginForm
 from domain.entities.declaration import Registry
 from domain.errors import AccountLocked, InvalidCredentials, MfaRequired
 from domain.scope import Client, EveryTenant, Scope
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import ensure_keys
-from entrypoints.use_cases import Services, assemble
+from entrypoints.testing.app import ensure_keys
 from tests.builders import NOW, role, tenant, user
 from tests.conftest import NewDatabase
 from tests.contracts.identity.test_factors import app_of

@@ -2,7 +2,7 @@
 
 from application.identity.administration.roles import RoleChange
 from domain.scope import EveryTenant
-from entrypoints.use_cases import Services
+from entrypoints.assembly.use_cases import Services
 from tests.adapters.postgres.test_statements_of_a_login import HERE, CountedCalls, counted
 from tests.adapters.postgres.test_statements_of_a_login import Counted as CountedStatements
 from tests.builders import caller, role, tenant

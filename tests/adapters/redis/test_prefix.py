@@ -12,9 +12,9 @@ from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.shared_memory import PresentedToken
 from domain.entities.declaration import Registry
 from domain.limits import Hit, Limit
-from entrypoints.composition import Adapters, production_adapters
+from entrypoints.assembly.adapters import Adapters, production_adapters
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import SECRET_KEY
+from entrypoints.testing.app import SECRET_KEY
 from tests.conftest import NewDatabase
 from tests.redis_server import RedisServer
 from tests.waiting import HUNG_AFTER

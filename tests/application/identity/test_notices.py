@@ -11,9 +11,9 @@ from application.ports.identity.accounts import LinkedProvider, SocialIdentity
 from domain.entities.declaration import Registry
 from domain.errors import EmailNotConfirmed
 from domain.scope import Client
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 from tests.http.app import ADMIN, SETTINGS
 from tests.http.app import PASSWORD as ADMIN_PASSWORD

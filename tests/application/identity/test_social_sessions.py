@@ -11,8 +11,8 @@ from application.identity.login.forms import LoginResult, RefreshForm
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import ServiceUnavailable, TokenExpired
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.application.identity.test_social_sign_in import complete_login, open_service
 from tests.application.in_memory_service import HERE, InMemoryService
 from tests.http.app import SETTINGS

@@ -29,9 +29,9 @@ from domain.errors import (
 )
 from domain.identity.users import User
 from domain.scope import EveryTenant
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.application.in_memory_service import EMAIL, HERE, NEW, PASSWORD, InMemoryService
 from tests.http.app import ADMIN, SETTINGS
 from tests.http.app import PASSWORD as ADMIN_PASSWORD

@@ -287,7 +287,7 @@ ENTITIES = (Book, Shop)
 
 
 def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from entrypoints.entities import EntitiesError, load_registry
+    from entrypoints.assembly.entities import EntitiesError, load_registry
 
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shop.py").write_text(SOURCE)

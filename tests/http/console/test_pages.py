@@ -14,7 +14,7 @@ from adapters import console as built_console
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.console.pages import Console
 from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
-from entrypoints.http_settings import http_settings
+from entrypoints.assembly.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import SETTINGS, TestApp, open_test_app
 from tests.http.console.placeholder import BROTLI, FILES, HTML, HTTPS, SCRIPT

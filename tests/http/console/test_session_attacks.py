@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from adapters.http.console.same_origin import origin_of
-from entrypoints.http_settings import http_settings
+from entrypoints.assembly.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, TestApp, open_test_app
 from tests.http.console.placeholder import HTTPS

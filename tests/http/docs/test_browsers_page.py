@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, Page, Route
 
-from entrypoints.testing import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
+from entrypoints.testing.app import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "browsers.md").read_text("utf-8")

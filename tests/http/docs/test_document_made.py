@@ -5,7 +5,7 @@ import time
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.served import finished
-from entrypoints import testing
+from entrypoints.testing import app as testing
 from tests.http.app import TestApp
 
 

@@ -27,7 +27,7 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import entity, guarded
 from domain.entities.declaration import ref as reference
 from domain.entities.registry import build_registry
-from entrypoints.use_cases import Services
+from entrypoints.assembly.use_cases import Services
 from tests.http.app import Json, TestApp
 from tests.http.built_once import application_of
 from tests.http.docs.digests import digest, entity_in_full

@@ -23,9 +23,9 @@ from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
 from domain.entities.query.query import WHOLE
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.http.app import ADMIN, SETTINGS, Json, TestApp, client_of
 from tests.http.served import Served, served_by
 from tests.keys import ensure_keys

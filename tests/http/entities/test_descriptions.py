@@ -8,7 +8,7 @@ from litestar.config.compression import CompressionConfig
 
 from adapters.http.app import HttpSettings, build_app
 from domain.areas import AREAS
-from entrypoints.testing import client_of
+from entrypoints.testing.app import client_of
 from tests.http.app import TestApp
 from tests.http.served import served_by
 

@@ -23,10 +23,10 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.markers import entity, guarded, money, unique
 from domain.entities.registry import build_registry
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import prepare_memory
 from tests.conftest import NewDatabase
 from tests.http.app import SETTINGS, Json, TestApp, client_of
 from tests.http.conftest import seed

@@ -11,10 +11,10 @@ import pytest_asyncio
 from adapters.http.app import HttpSettings
 from adapters.postgres.database import PostgresDatabase
 from domain.entities.declaration import Registry
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import prepare_memory
 from tests.databases import SOMEBODY_WAITS
 from tests.http.app import SETTINGS, TestApp, client_of
 from tests.http.built_once import asgi_of

@@ -7,10 +7,10 @@ import httpx
 import pytest
 import pytest_asyncio
 
-from entrypoints.entities import EntitiesError, load_registry, load_routes, migration_folders
-from entrypoints.plugin import Service
+from entrypoints.assembly.entities import EntitiesError, load_registry, load_routes, migration_folders
+from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import MEMORY
+from entrypoints.testing.app import MEMORY
 from tests.documents import copied
 from tests.http.app import SETTINGS, Json, TestApp, open_test_app
 from tests.http.conftest import seed

@@ -17,11 +17,11 @@ from sqlalchemy.orm.exc import StaleDataError
 from adapters.http.app import HttpSettings
 from adapters.postgres.database import PostgresDatabase
 from domain.entities.declaration import Registry
-from entrypoints.composition import memory_adapters
-from entrypoints.entities import load_routes
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.entities import load_routes
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import open_app, prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import open_app, prepare_memory
 from tenantry import ORDINARY, NotFound, needs, rules
 from tenantry.catalogue import Product
 from tenantry.own_queries import orm_class, repository

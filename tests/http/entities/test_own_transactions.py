@@ -17,10 +17,10 @@ from adapters.http.app import HttpSettings
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.scope import AuditEvent
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import prepare_memory
 from tenantry import (
     ORDINARY,
     TENANT_TOKEN,

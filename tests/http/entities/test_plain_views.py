@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from application.entities.queries import EntityQueries
 from domain.entities.query.read_query import read_view
-from entrypoints.entities import load_registry
+from entrypoints.assembly.entities import load_registry
 
 
 def test_no_parameters_are_an_empty_query() -> None:

@@ -16,9 +16,9 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.system import Uuid7Ids
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.http.app import PASSWORD, SETTINGS, TestApp, client_of
 from tests.http.described import described
 from tests.http.fuzz.hostile_requests import METHODS, Requests

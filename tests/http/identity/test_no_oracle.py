@@ -17,9 +17,9 @@ from adapters.memory.clock import MovableClock
 from application.ports.runtime import Passwords
 from domain.entities.catalogue import ENTITIES
 from domain.scope import EveryTenant
-from entrypoints.composition import Adapters, memory_adapters
+from entrypoints.assembly.adapters import Adapters, memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import assemble
 from tests.builders import user
 from tests.contracts.identity.test_factors import app_of
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of, registry_of

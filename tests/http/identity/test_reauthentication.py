@@ -15,7 +15,7 @@ from adapters.http.request.responses import bare
 from adapters.http.request.rules import Policy, rules
 from domain.limits import Limit
 from domain.scope import EveryTenant
-from entrypoints.http_settings import http_settings
+from entrypoints.assembly.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, TestApp, client_of, open_test_app
 from tests.http.conftest import seed

@@ -11,9 +11,9 @@ import pytest
 from adapters.http.app import HttpSettings
 from application.ports.entities.records import Act, NewRow
 from domain.scope import EveryTenant
+from entrypoints.assembly.social import social_providers
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.social import social_providers
-from entrypoints.use_cases import assemble
 from tests.fake_provider import FakeProvider, Said, fake_provider
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, TestApp, client_of
 

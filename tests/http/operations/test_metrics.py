@@ -6,7 +6,7 @@ import httpx
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.prometheus.metrics import PrometheusMetrics
-from entrypoints import testing
+from entrypoints.testing import app as testing
 from tests.http.app import TestApp, client_of
 
 

@@ -8,7 +8,7 @@ import pytest
 from application.ports.database import Mail
 from domain.scope import EveryTenant
 from entrypoints.settings.settings import VARIABLES
-from entrypoints.testing import SECRET_KEY
+from entrypoints.testing.app import SECRET_KEY
 from tests.http.app import ADMIN, TestApp, open_test_app
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
 from adapters.prometheus.metrics import PrometheusMetrics
-from entrypoints.http_settings import http_settings
+from entrypoints.assembly.http_settings import http_settings
 from entrypoints.settings.settings import read_settings
 from tests.http.app import SETTINGS, TestApp
 from tests.http.built_once import asgi_of

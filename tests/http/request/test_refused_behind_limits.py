@@ -9,10 +9,10 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from domain.entities.catalogue import ENTITIES
 from domain.errors import TooBusy
 from domain.limits import Hit, Limit
-from entrypoints.composition import memory_adapters
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.testing import prepare_memory
-from entrypoints.use_cases import assemble
+from entrypoints.testing.app import prepare_memory
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, TestApp, client_of, open_test_app, registry_of
 
 

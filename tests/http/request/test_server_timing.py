@@ -16,7 +16,7 @@ from adapters.http.request.pipeline import Pipeline
 from application.identity.login.token_authentication import TokenAuthentication
 from application.stage_times import STAGES, Watch, on
 from application.throttle import Throttle
-from entrypoints.timed import TimedDatabase
+from entrypoints.assembly.timed import TimedDatabase
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 

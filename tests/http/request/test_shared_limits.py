@@ -20,8 +20,8 @@ from adapters.redis.commands import Commands
 from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import SharedPipeline
 from domain.limits import Limit
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import Services, assemble
 from tests.http.app import ADMIN, SETTINGS, client_of, open_test_app
 from tests.http.served import Served, served_by
 from tests.redis_server import RedisServer

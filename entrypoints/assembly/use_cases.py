@@ -64,16 +64,16 @@ from application.ports.whole_database import Transaction
 from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
 from domain.retention import DatedRecords
-from entrypoints.composition import Adapters, lifetimes
-from entrypoints.entities import EntitiesError, load_routes, where_raised
-from entrypoints.http_settings import http_settings
-from entrypoints.joining import JoiningUseCases, departures_of, email_changes_of, joining_use_cases
-from entrypoints.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
-from entrypoints.mail import relay_of
-from entrypoints.service_accounts import service_account_use_cases
+from entrypoints.assembly.adapters import Adapters, lifetimes
+from entrypoints.assembly.entities import EntitiesError, load_routes, where_raised
+from entrypoints.assembly.http_settings import http_settings
+from entrypoints.assembly.joining import JoiningUseCases, departures_of, email_changes_of, joining_use_cases
+from entrypoints.assembly.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
+from entrypoints.assembly.mail import relay_of
+from entrypoints.assembly.service_accounts import service_account_use_cases
+from entrypoints.assembly.timed import TimedDatabase, TimedReads, TimedThrottle, TimedTokens
 from entrypoints.settings.as_text import settings_as_text
 from entrypoints.settings.settings import Settings
-from entrypoints.timed import TimedDatabase, TimedReads, TimedThrottle, TimedTokens
 
 
 class TransferUseCases(TypedDict):

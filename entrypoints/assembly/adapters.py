@@ -57,11 +57,11 @@ from application.ports.upkeep import Upkeep
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
-from entrypoints.entities import load_function, migration_folders
-from entrypoints.mail import mailer_of
-from entrypoints.server.traces import traces_are_on
+from entrypoints.assembly.entities import load_function, migration_folders
+from entrypoints.assembly.mail import mailer_of
+from entrypoints.assembly.social import social_providers
+from entrypoints.assembly.traces import traces_are_on
 from entrypoints.settings.settings import Settings
-from entrypoints.social import social_providers
 
 SELECTION = timedelta(minutes=10)
 """Time for which a session without a tenant can be refreshed."""

@@ -10,8 +10,8 @@ from application.operations.mail_delivery import OutboxRelay, Pages
 from application.ports.mail_delivery import Inbox, Mailer
 from application.ports.runtime import Clock, LinkSecrets
 from application.ports.whole_database import WholeDatabase
-from entrypoints.server.start_warnings import is_this_machine
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.this_machine import is_this_machine
 
 MAIL_FOLDER = "mail"
 """Folder in DATA_DIR."""

@@ -14,7 +14,7 @@ from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
 from adapters.http.operations.access_log import log_access
 from application.ports.access_log import AccessLog
-from entrypoints.mail import inbox_of
+from entrypoints.assembly.mail import inbox_of
 from entrypoints.settings.settings import Settings
 
 EXPOSED = (

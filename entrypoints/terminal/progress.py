@@ -14,7 +14,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from entrypoints.cli.terminal.answers import is_watched
+from entrypoints.terminal.answers import is_watched
 
 Advance = Callable[[int], None]
 Name = Callable[[str], None]

@@ -31,18 +31,18 @@ from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLog
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
-from entrypoints.composition import Adapters, serving_adapters
-from entrypoints.entities import ensure_routes, load_registry, load_routes, registry_of
-from entrypoints.http_settings import http_settings
+from entrypoints.assembly.adapters import Adapters, serving_adapters
+from entrypoints.assembly.entities import ensure_routes, load_registry, load_routes, registry_of
+from entrypoints.assembly.http_settings import http_settings
+from entrypoints.assembly.use_cases import Services, assemble, routes_checked
 from entrypoints.server.background import background
 from entrypoints.server.telling_load import telling_load
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
-from entrypoints.use_cases import Services, assemble, routes_checked
 
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """Adapters that the plugin uses: real technology here, memory in ``entrypoints.testing``."""
+    """Adapters that the plugin uses: real technology here, memory in ``entrypoints.testing.app``."""
 
     adapters: Callable[[Settings, Registry], Adapters]
     background: Callable[[Services], AbstractAsyncContextManager[None]]

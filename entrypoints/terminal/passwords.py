@@ -5,7 +5,7 @@ import sys
 
 import rich_click as click
 
-from entrypoints.cli.errors import SETTINGS, CommandError
+from entrypoints.terminal.errors import SETTINGS, CommandError
 
 MISSING = (
     "There is no terminal to ask for the password, and standard input has no line with one: write it there, or let one"

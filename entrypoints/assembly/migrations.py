@@ -24,11 +24,11 @@ from adapters.postgres.migrations.pending import (
 )
 from adapters.postgres.operations.open_tables import guard_warnings
 from domain.entities.declaration import Registry
-from entrypoints.cli.errors import MIGRATIONS, CommandError, writing
-from entrypoints.cli.terminal.answers import Answer
-from entrypoints.cli.terminal.progress import step_bar
-from entrypoints.entities import load_registry, migration_folders
+from entrypoints.assembly.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import MIGRATIONS, CommandError, writing
+from entrypoints.terminal.progress import step_bar
 
 log = logging.getLogger(__name__)
 

@@ -3,13 +3,13 @@
 from adapters.postgres.connection.login_roles import login_role
 from adapters.postgres.connection.poolers import pooler_of
 from adapters.redis.refusals import ensure_accepted
-from entrypoints.cli.errors import SETTINGS, CommandError
-from entrypoints.composition import open_adapters
-from entrypoints.entities import load_registry
-from entrypoints.migrations import ensure_login, ensure_migrated
+from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.entities import load_registry
+from entrypoints.assembly.migrations import ensure_login, ensure_migrated
+from entrypoints.assembly.use_cases import assemble, ensure_routes_served
 from entrypoints.server.start_warnings import database_warnings
 from entrypoints.settings.settings import Settings
-from entrypoints.use_cases import assemble, ensure_routes_served
+from entrypoints.terminal.errors import SETTINGS, CommandError
 
 
 async def ensure_fit_login(settings: Settings, *, allows_superuser: bool) -> list[str]:

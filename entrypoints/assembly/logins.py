@@ -27,7 +27,7 @@ from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import Joining, SignIn
 from application.identity.login.turns import TurnsByKey
 from domain.limits import Lockout
-from entrypoints.composition import Adapters, lifetimes
+from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
 
 

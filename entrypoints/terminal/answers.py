@@ -7,7 +7,7 @@ from typing import Any, Self
 import msgspec
 import rich_click as click
 
-from entrypoints.cli.errors import CommandError
+from entrypoints.terminal.errors import CommandError
 
 STDOUT = 1  # its descriptor
 ASKED = "tenantry.json"

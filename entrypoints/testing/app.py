@@ -17,10 +17,10 @@ from adapters.memory.mail import MemoryMailer
 from application.ports.mail_delivery import Message
 from domain.identity.signing_keys import SigningKey
 from domain.scope import EveryTenant
-from entrypoints.composition import memory_adapters
-from entrypoints.plugin import Runtime, Service, TenantryPlugin
+from entrypoints.assembly.adapters import memory_adapters
+from entrypoints.assembly.use_cases import Services
+from entrypoints.server.plugin import Runtime, Service, TenantryPlugin
 from entrypoints.settings.settings import read_settings
-from entrypoints.use_cases import Services
 
 ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "correct horse battery"  # noqa: S105  # of applications that end with their test

@@ -21,9 +21,9 @@ from application.identity.linked_identities import LinkedIdentities
 from application.identity.personal_export import PersonalExport
 from application.ports.identity.users import Departures
 from application.ports.runtime import PasswordRules
-from entrypoints.composition import Adapters
-from entrypoints.logins import applications_of
-from entrypoints.mail import link_secrets
+from entrypoints.assembly.adapters import Adapters
+from entrypoints.assembly.logins import applications_of
+from entrypoints.assembly.mail import link_secrets
 from entrypoints.settings.settings import Settings
 
 

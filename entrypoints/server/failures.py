@@ -13,9 +13,9 @@ from adapters.postgres.migrations.pending import InconsistentMigrations, Migrati
 from adapters.postgres.schema.row_security import ROLE
 from adapters.redis.refusals import RedisRefusal, RedisRefuses
 from domain.errors import Error, ServiceUnavailable
-from entrypoints.cli.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
-from entrypoints.entities import EntitiesError
+from entrypoints.assembly.entities import EntitiesError
 from entrypoints.settings.settings import Settings
+from entrypoints.terminal.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError
 
 SERVICE = "TENANTRY_DATABASE_URL"
 NOT_MIGRATED = "The database has no tables, or older ones: run `tenantry migrate`, or start the service once."

@@ -1,1 +1,0 @@
-"""Output of commands: answers as text or JSON, and the progress of what takes long. No command's work."""
