@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 EXAMPLES = [path for path in DOCUMENTS if path.name != "CONTRIBUTING.md"]  # whose examples change Tenantry itself
 
-_FOLDER = re.compile(r"^### `(adapters[\w/]*)`$")
-_FILE = re.compile(r"^- `(\w+\.py)` - [A-Z`/].*\.$")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _PATH = re.compile(r"`((?:domain|application|adapters|entrypoints|tenantry|tests|benchmarks|docs)/[\w./-]*\w\.\w+)")
 _PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -22,39 +19,6 @@ _LAYERS = {"domain", "application", "adapters", "entrypoints"}
 
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
-
-
-def test_architecture_has_one_line_for_each_file_of_the_adapters() -> None:
-    there = {
-        named(path): summary(path)
-        for path in (ROOT / "adapters").rglob("*.py")
-        if path.name != "__init__.py" and "versions" not in path.parts
-    }
-    listed = list(listed_files())
-    missing = [path for path in sorted(there) if path not in listed]
-    lines = [f"{Path(path).parent}: - `{Path(path).name}` - {there[path]}" for path in missing]
-    gone = sorted(set(listed) - there.keys())
-    assert not missing, "\n".join(["ARCHITECTURE.md lacks these lines:", *lines])
-    assert not gone, "\n".join(["ARCHITECTURE.md names files that are not there:", *gone])
-    assert len(listed) == len(set(listed)), "ARCHITECTURE.md names a file twice"
-
-
-def listed_files() -> Iterator[str]:
-    """Each ``- `file.py` - Sentence.`` below its ``### `folder` ``."""
-    folder = None
-    for line in ARCHITECTURE.partition("## Files of the adapters")[2].splitlines():
-        if heading := _FOLDER.match(line):
-            folder = heading[1]
-        elif line.startswith("- "):
-            entry = _FILE.match(line)
-            assert entry, f"not of the form - `file.py` - Sentence.: {line}"
-            yield f"{folder}/{entry[1]}"
-
-
-def summary(path: Path) -> str:
-    """First sentence of the module's docstring, to paste into the list."""
-    text = " ".join((ast.get_docstring(ast.parse(path.read_text())) or "").split())
-    return text.partition(". ")[0].removesuffix(".") + "."
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=named)

@@ -14,7 +14,7 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 from msgspec import Struct
 
 from adapters.argon2.foreign import scheme_of
-from application.identity.login.turns import TurnsByKey
+from application.identity.login.keyed_locks import KeyedLocks
 from application.ports.database import ASKED_BY
 from application.ports.identity.passwords import FOREIGN
 from application.ports.load import HashLoad
@@ -76,7 +76,7 @@ class Argon2Passwords:
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="password")
         self._queue = HashQueue(at_once, waiting)
-        self._turns = TurnsByKey()
+        self._turns = KeyedLocks()
         self._dummy = made_up(self._hasher)
 
     async def hash(self, password: str) -> str:

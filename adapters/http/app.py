@@ -131,7 +131,7 @@ def build_pipeline(
         throttle=services.throttle,
         clock=services.clock,
         cross_tenant_access=services.cross_tenant_access,
-        refusals=services.refusals,
+        denied_operations=services.denied_operations,
         log=log,
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,

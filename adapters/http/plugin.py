@@ -12,10 +12,10 @@ from litestar.plugins import InitPlugin, ReceiveRoutePlugin
 from litestar.routes import ASGIRoute, BaseRoute, HTTPRoute, WebSocketRoute
 from litestar.types import ControllerRouterHandler, HTTPScope
 
-from adapters.http.clashes import ensure_served_once, without_own_front
 from adapters.http.dependencies import dependencies
 from adapters.http.docs.operations import operation_class, operation_id, shared_components
 from adapters.http.docs.schemas import ExactSchemas
+from adapters.http.duplicate_routes import ensure_served_once, without_own_front
 from adapters.http.entities.own_routes import own_router
 from adapters.http.entities.router import entity_routers
 from adapters.http.handler_rules import OURS, ensure_theirs, rules_of

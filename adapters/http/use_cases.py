@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from application.denied_operations import DeniedOperations
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -13,8 +14,8 @@ from application.entities.histories import Histories
 from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 from application.freshness import Freshness
-from application.identity.account_deletion import AccountDeletion
-from application.identity.accounts import Accounts
+from application.identity.account.accounts import Accounts
+from application.identity.account.registration import Registration
 from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
@@ -22,17 +23,15 @@ from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.email_changes import EmailChangeRequests
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
-from application.identity.handover.appearance import Appearances
-from application.identity.handover.login_codes import LoginCodes
-from application.identity.handover.social_redirect import SocialRedirect
-from application.identity.handover.targets import Targets
+from application.identity.hosted_login.appearance import Appearances
+from application.identity.hosted_login.login_codes import LoginCodes
+from application.identity.hosted_login.targets import Targets
 from application.identity.joining.acceptance import InvitationAcceptance
 from application.identity.joining.domains import DomainAdministration
 from application.identity.joining.invitations import InvitationAdministration
@@ -40,22 +39,23 @@ from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
-from application.identity.linked_identities import LinkedIdentities
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
-from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.login.token_authentication import TokenAuthentication
-from application.identity.my_sessions import MySessions
-from application.identity.own_profile import OwnProfile
-from application.identity.personal_export import PersonalExport
-from application.identity.profiles import Profiles
-from application.identity.refusals import RefusalTrail
-from application.identity.registration import Registration
+from application.identity.self_service.account_deletion import AccountDeletion
+from application.identity.self_service.email_changes import EmailChangeRequests
+from application.identity.self_service.linked_identities import LinkedIdentities
+from application.identity.self_service.my_sessions import MySessions
+from application.identity.self_service.own_profile import OwnProfile
+from application.identity.self_service.personal_export import PersonalExport
+from application.identity.self_service.profiles import Profiles
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.client_credentials import ClientCredentials
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.identity.service_accounts.keys import KeyAdministration
+from application.identity.social.social_redirect import SocialRedirect
+from application.identity.social.social_sign_in import SocialSignIn
 from application.operations.monitoring import Monitoring
 from application.operations.system_reports import SystemReports
 from application.ports.identity.sessions import Tokens
@@ -143,7 +143,7 @@ class UseCases(IdentityUseCases):
     exporting: CallersExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess
-    refusals: RefusalTrail
+    denied_operations: DeniedOperations
     system_reports: SystemReports
     throttle: Throttle
     monitoring: Monitoring

@@ -12,7 +12,7 @@ from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.identity.accounts import MemoryCredentials, MemoryEmailChanges, MemoryOneTimeTokens
 from adapters.memory.identity.attempts import MemoryAttempts
-from adapters.memory.identity.factors.factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
+from adapters.memory.identity.factors.stored_factors import MemoryFactors, MemoryPasskeyHandles, MemoryRecoveryCodes
 from adapters.memory.identity.imported_hashes import MemoryImportedHashes
 from adapters.memory.identity.joining.domains import MemoryJoinRequests, MemoryTenantDomains
 from adapters.memory.identity.joining.former_members import MemoryFormerMembers

@@ -17,7 +17,7 @@ from adapters.postgres.identity.accounts import (
     PostgresOneTimeTokens,
 )
 from adapters.postgres.identity.attempts import PostgresAttempts
-from adapters.postgres.identity.factors.factors import (
+from adapters.postgres.identity.factors.stored_factors import (
     PostgresFactors,
     PostgresPasskeyHandles,
     PostgresRecoveryCodes,

@@ -56,7 +56,7 @@ class Passwords(Protocol):
 
 
 class Turns(Protocol):
-    """Work that is done one piece at a time for each key; implemented by application/identity/login/turns.py."""
+    """Work that is done one piece at a time for each key; implemented by application/identity/login/keyed_locks.py."""
 
     def taken(self, key: Hashable) -> AbstractAsyncContextManager[None]:
         """Waits for the key's turn and keeps it until the end of the block; raises TooBusy where too many wait."""
@@ -83,7 +83,7 @@ class AddressDigests(Protocol):
 
 
 class PasswordRules(Protocol):
-    """Rules of new passwords; implemented by application/identity/password_rules.py."""
+    """Rules of new passwords; implemented by application/identity/passwords/password_rules.py."""
 
     # `tenants` are names of the account's tenants, in all of these
     async def errors(

@@ -5,9 +5,7 @@ from typing import TypedDict
 
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from adapters.prometheus.outcomes import InvitationCounts
-from application.identity.account_deletion import AccountDeletion
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
-from application.identity.email_changes import EmailChangeRequests
 from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
 from application.identity.joining.departures import KeyedDepartures
 from application.identity.joining.domain_checks import DomainChecks
@@ -17,8 +15,10 @@ from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
-from application.identity.linked_identities import LinkedIdentities
-from application.identity.personal_export import PersonalExport
+from application.identity.self_service.account_deletion import AccountDeletion
+from application.identity.self_service.email_changes import EmailChangeRequests
+from application.identity.self_service.linked_identities import LinkedIdentities
+from application.identity.self_service.personal_export import PersonalExport
 from application.ports.identity.users import Departures
 from application.ports.runtime import PasswordRules
 from entrypoints.assembly.adapters import Adapters

@@ -13,19 +13,19 @@ from application.identity.factors.registering import FactorRegistration
 from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
-from application.identity.handover.appearance import Appearances
-from application.identity.handover.login_codes import LoginCodes
-from application.identity.handover.resumption import SessionResumption
-from application.identity.handover.targets import Targets
+from application.identity.hosted_login.appearance import Appearances
+from application.identity.hosted_login.login_codes import LoginCodes
+from application.identity.hosted_login.resumption import SessionResumption
+from application.identity.hosted_login.targets import Targets
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
-from application.identity.login.constant_time_passwords import ConstantTimePasswords
-from application.identity.login.encrypted_passwords import PasswordReader
 from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
+from application.identity.login.keyed_locks import KeyedLocks
 from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import Joining, SignIn
-from application.identity.login.turns import TurnsByKey
+from application.identity.passwords.constant_time_passwords import ConstantTimePasswords
+from application.identity.passwords.encrypted_passwords import PasswordReader
 from domain.limits import Lockout
 from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
@@ -90,7 +90,7 @@ def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> Sign
         clock=adapters.clock,
         ids=adapters.ids,
         joining=joining,
-        turns=TurnsByKey(),
+        turns=KeyedLocks(),
     )
 
 

@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 from litestar.exceptions import ImproperlyConfiguredException
 
 from adapters.http.app import build_app
-from adapters.http.clashes import ServedTwice
 from adapters.http.docs.schemas import UnreadableType
+from adapters.http.duplicate_routes import DuplicateRoutes
 from adapters.http.entities.own_routes import methods_and_paths, own_router
 from adapters.http.handler_rules import NoPolicy
 from adapters.http.use_cases import UseCases
 from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
+from application.denied_operations import DeniedOperations
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -27,31 +28,30 @@ from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
-from application.entities.transfers.places import TransferPlaces
+from application.entities.transfers.transfer_slots import TransferSlots
 from application.entities.writing import RowWriter
-from application.identity.accounts import Accounts
+from application.identity.account.accounts import Accounts
+from application.identity.account.registration import Registration, RegistrationPolicy
 from application.identity.administration.held_permissions import HeldPermissions
 from application.identity.administration.member_sessions import MemberSessions
 from application.identity.administration.memberships import MembershipAdministration
+from application.identity.administration.operator_accounts import OperatorAccounts
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
-from application.identity.handover.social_redirect import SocialRedirect
 from application.identity.joining.domain_checks import DomainChecks
 from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.sign_out import SignOut
-from application.identity.login.social_accounts import SocialAccounts
-from application.identity.login.social_sign_in import SocialSignIn
 from application.identity.login.token_authentication import TokenAuthentication
-from application.identity.my_sessions import MySessions
-from application.identity.operator_accounts import OperatorAccounts
-from application.identity.own_profile import OwnProfile
-from application.identity.password_rules import ServicePasswordRules
-from application.identity.profiles import Profiles
-from application.identity.refusals import RefusalTrail
-from application.identity.registration import Registration, RegistrationPolicy
+from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.self_service.my_sessions import MySessions
+from application.identity.self_service.own_profile import OwnProfile
+from application.identity.self_service.profiles import Profiles
 from application.identity.service_accounts.key_expiry import KeyExpiry
 from application.identity.service_accounts.last_uses import LastUses
+from application.identity.social.social_accounts import SocialAccounts
+from application.identity.social.social_redirect import SocialRedirect
+from application.identity.social.social_sign_in import SocialSignIn
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
@@ -137,7 +137,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         batches=Batches(writing, ids),
         histories=Histories(reads),
         cross_tenant_access=CrossTenantAccess(database, clock),
-        refusals=RefusalTrail(database, clock),
+        denied_operations=DeniedOperations(database, clock),
         **_transfers(adapters, reads, throttled["throttle"]),
         **throttled,
         operator_accounts=_operator_accounts(adapters, settings),
@@ -232,7 +232,7 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
 
 
 def _transfers(adapters: Adapters, reads: RowReads[Transaction], throttle: Throttle) -> TransferUseCases:
-    registry, clock, sheets, places = adapters.registry, adapters.clock, adapters.sheets, TransferPlaces()
+    registry, clock, sheets, places = adapters.registry, adapters.clock, adapters.sheets, TransferSlots()
     return {
         "exporting": CallersExport(FileExport(reads, registry, sheets), places, throttle, clock),
         "importing": FileImport(adapters.database, registry, clock, sheets, adapters.upkeep, places),
@@ -300,7 +300,7 @@ def routes_checked() -> Iterator[None]:
     """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
     try:
         yield
-    except ServedTwice as error:
+    except DuplicateRoutes as error:
         raise EntitiesError(error.mistakes) from None
     except ImproperlyConfiguredException as error:
         raise EntitiesError([f"ROUTES: {_UNPROVIDED.sub(_PROVIDED, error.detail)}"]) from None

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Struct
 
 from adapters.embedded.postgres import client_programs
-from adapters.postgres.backup.aside import Left
 from adapters.postgres.backup.dumps import (
     DumpedDatabase,
     DumpFailed,
@@ -29,6 +28,7 @@ from adapters.postgres.backup.dumps import (
     undo,
 )
 from adapters.postgres.backup.programs import NoProgram
+from adapters.postgres.backup.replaced_objects import Left
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
 from adapters.redis.backup.forgetting import forget_everything
 from entrypoints.assembly.entities import migration_folders

@@ -15,7 +15,7 @@ from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.identity.commands import add_administration_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
-from entrypoints.server.ending import end_by_signals, forget_signals
+from entrypoints.server.termination import end_by_signals, forget_signals
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 from entrypoints.terminal.answers import JSON, show, show_data
 from entrypoints.terminal.errors import SETTINGS, CommandError

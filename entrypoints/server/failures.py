@@ -11,7 +11,7 @@ from adapters.postgres.connection.failures import refused_url
 from adapters.postgres.connection.login_roles import LoginRefused
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
 from adapters.postgres.schema.row_security import ROLE
-from adapters.redis.refusals import RedisRefusal, RedisRefuses
+from adapters.redis.connection_check import RedisRefusal, RedisRefuses
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.assembly.entities import EntitiesError
 from entrypoints.settings.settings import Settings

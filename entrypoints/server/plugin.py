@@ -36,7 +36,7 @@ from entrypoints.assembly.entities import ensure_routes, load_registry, load_rou
 from entrypoints.assembly.http_settings import http_settings
 from entrypoints.assembly.use_cases import Services, assemble, routes_checked
 from entrypoints.server.background import background
-from entrypoints.server.telling_load import telling_load
+from entrypoints.server.load_reporting import load_reporting
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 
@@ -107,11 +107,11 @@ class Service(TenantryPlugin):
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Raises EntitiesError for routes that cannot be served."""
         with routes_checked():
-            return empty_application(self, self.http, [self._telling_load, *lifespan], **options)
+            return empty_application(self, self.http, [self._load_reporting, *lifespan], **options)
 
     @asynccontextmanager
-    async def _telling_load(self, _: Litestar) -> AsyncIterator[None]:
-        async with telling_load(self.metrics, self.use_cases.monitoring):
+    async def _load_reporting(self, _: Litestar) -> AsyncIterator[None]:
+        async with load_reporting(self.metrics, self.use_cases.monitoring):
             yield
 
 

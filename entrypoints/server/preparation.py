@@ -2,7 +2,7 @@
 
 from adapters.postgres.connection.login_roles import login_role
 from adapters.postgres.connection.poolers import pooler_of
-from adapters.redis.refusals import ensure_accepted
+from adapters.redis.connection_check import ensure_accepted
 from entrypoints.assembly.adapters import open_adapters
 from entrypoints.assembly.entities import load_registry
 from entrypoints.assembly.migrations import ensure_login, ensure_migrated

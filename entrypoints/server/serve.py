@@ -27,11 +27,11 @@ import click
 from adapters import console
 from entrypoints.assembly.entities import load_registry
 from entrypoints.server.draining import drain_of
-from entrypoints.server.ending import end_by_signals, is_kept_running
-from entrypoints.server.logs import configure_logs, log_configuration
+from entrypoints.server.logging.setup import configure_logs, log_configuration
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.server.start_warnings import setting_warnings
+from entrypoints.server.termination import end_by_signals, is_kept_running
 from entrypoints.settings.settings import Settings, host_and_port
 from entrypoints.terminal.answers import not_printed
 from entrypoints.terminal.errors import UNAVAILABLE, CommandError

@@ -15,10 +15,10 @@ from litestar import Litestar
 
 from application.tasks import beside
 from entrypoints.assembly.traces import start_traces
-from entrypoints.server.access_log import access_writer, with_fields
 from entrypoints.server.draining import drained
-from entrypoints.server.log_writer import LogWriter, written_beside
-from entrypoints.server.logs import configure_logs, rendering
+from entrypoints.server.logging.access_log import access_writer, with_fields
+from entrypoints.server.logging.log_writer import LogWriter, written_beside
+from entrypoints.server.logging.setup import configure_logs, rendering
 from entrypoints.server.plugin import Service, production_with
 from entrypoints.settings.settings import Settings
 

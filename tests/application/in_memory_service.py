@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from adapters.memory.clock import MovableClock
 from adapters.memory.mail import MemoryMailer
-from application.identity.accounts import ChangeForm, ConfirmForm, EmailForm, ResetForm
+from application.identity.account.accounts import ChangeForm, ConfirmForm, EmailForm, ResetForm
+from application.identity.account.registration import Registered, RegisterForm
 from application.identity.login.forms import LoginForm, LoginResult
-from application.identity.registration import Registered, RegisterForm
 from application.ports.mail_delivery import Message
 from domain.entities.declaration import Registry
 from domain.identity.tokens import caller_of

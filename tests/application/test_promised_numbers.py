@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from application.entities.transfers import imports, places
-from application.identity import email_changes
+from application.entities.transfers import imports, transfer_slots
 from application.identity.administration import (
     listing,
     roles,
@@ -15,10 +14,13 @@ from application.identity.administration import (
     user_forms,
 )
 from application.identity.factors import passkeys, registering
-from application.identity.handover import login_codes, social_redirect
+from application.identity.hosted_login import login_codes
 from application.identity.joining import own_tenants
-from application.identity.login import encrypted_passwords, gate
+from application.identity.login import gate
+from application.identity.passwords import encrypted_passwords
+from application.identity.self_service import email_changes
 from application.identity.service_accounts import forms, key_authentication
+from application.identity.social import social_redirect
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, retention, scope
@@ -120,7 +122,7 @@ PROMISED = {
     "rows of a file": (sheets.MOST_ROWS, 200_000),
     "rows of a file whose rule reads other rows": (sheets.MOST_ASKED_ROWS, 10_000),
     "columns of a file": (file_headers.MOST_COLUMNS, 1_000),
-    "seconds after which a place is asked for again": (places.RETRY_AFTER, 10),
+    "seconds after which a place is asked for again": (transfer_slots.RETRY_AFTER, 10),
     "errors that an import names": (sheets.MOST_ERRORS, 1_000),
     "rows of an import that renews statistics": (imports.ANALYZED_FROM, 10_000),
     "rows of a workbook": (sheets.MOST_XLSX_ROWS, 1_048_575),

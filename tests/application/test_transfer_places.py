@@ -4,13 +4,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from application.entities.transfers.places import AT_ONCE, OF_A_USER, TransferPlaces
+from application.entities.transfers.transfer_slots import AT_ONCE, OF_A_USER, TransferSlots
 from domain.errors import RateLimited
 from domain.scope import Caller
 from tests.builders import caller, new_id
 
 
-def taken(places: TransferPlaces, *callers: Caller) -> int:
+def taken(places: TransferSlots, *callers: Caller) -> int:
     """Number of the callers that get a place one after the other, before the first that gets none."""
     with ExitStack() as stack:
         for number, who in enumerate(callers):
@@ -24,27 +24,27 @@ def taken(places: TransferPlaces, *callers: Caller) -> int:
 @pytest.mark.parametrize(("places", "of_a_tenant"), [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2), (16, 4), (17, 5)])
 def test_a_tenant_has_at_most_a_quarter(places: int, of_a_tenant: int) -> None:
     tenant = new_id()
-    assert taken(TransferPlaces(places), *(caller(tenant_id=tenant) for _ in range(places + 1))) == of_a_tenant
+    assert taken(TransferSlots(places), *(caller(tenant_id=tenant) for _ in range(places + 1))) == of_a_tenant
 
 
 def test_a_user_has_at_most_two_in_all_tenants() -> None:
     user = new_id()
-    assert taken(TransferPlaces(40), *(caller(user_id=user, tenant_id=new_id()) for _ in range(4))) == OF_A_USER
+    assert taken(TransferSlots(40), *(caller(user_id=user, tenant_id=new_id()) for _ in range(4))) == OF_A_USER
 
 
 def test_all_together_have_so_many() -> None:
-    assert taken(TransferPlaces(), *(caller(tenant_id=new_id()) for _ in range(AT_ONCE + 1))) == AT_ONCE
+    assert taken(TransferSlots(), *(caller(tenant_id=new_id()) for _ in range(AT_ONCE + 1))) == AT_ONCE
 
 
 def test_two_users_of_a_tenant_leave_places_for_others() -> None:
     tenant = new_id()
     one_tenant = [caller(tenant_id=tenant) for _ in range(2)]
     others = [caller(tenant_id=new_id()) for _ in range(AT_ONCE - 2)]
-    assert taken(TransferPlaces(), *one_tenant, *others) == AT_ONCE
+    assert taken(TransferSlots(), *one_tenant, *others) == AT_ONCE
 
 
 def test_a_place_is_free_again_after_a_failure() -> None:
-    places, who = TransferPlaces(1), caller(tenant_id=new_id())
+    places, who = TransferSlots(1), caller(tenant_id=new_id())
     for _ in range(3):
         with pytest.raises(ValueError, match="x"), places.taken(who):
             raise ValueError("x")

@@ -38,7 +38,7 @@ def written_actions() -> Iterator[str]:
     """First texts of ``event("role.changed", …)`` and ``record(tx, "role.changed", …)``."""
     for path, call in calls("domain", "application", "adapters", "entrypoints"):
         name = ast.unparse(call.func)
-        if path == "entrypoints/server/log_writer.py" or not name.endswith(_WRITERS):
+        if path == "entrypoints/server/logging/log_writer.py" or not name.endswith(_WRITERS):
             continue
         for argument in call.args[:2]:
             for node in ast.walk(argument):

@@ -15,10 +15,10 @@ import pytest
 
 from adapters.http.operations.access_log import log_access
 from application.ports.access_log import AccessLine
-from entrypoints.server import log_writer
-from entrypoints.server.access_log import access_events, with_fields
-from entrypoints.server.log_writer import BEHIND, LogWriter, written_beside
-from entrypoints.server.logs import JSON, console, json_lines, plain_lines
+from entrypoints.server.logging import log_writer
+from entrypoints.server.logging.access_log import access_events, with_fields
+from entrypoints.server.logging.log_writer import BEHIND, LogWriter, written_beside
+from entrypoints.server.logging.setup import JSON, console, json_lines, plain_lines
 from tests.entrypoints.processes import Serve
 from tests.waiting import HUNG_AFTER
 

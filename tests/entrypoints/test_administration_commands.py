@@ -11,8 +11,8 @@ from uuid import UUID
 import pytest
 from click.testing import CliRunner
 
+from application.identity.administration.operator_accounts import OperatorAccounts
 from application.identity.administration.tenant_forms import TenantPage
-from application.identity.operator_accounts import OperatorAccounts
 from domain.errors import NotFound, ValidationError
 from domain.identity.identifiers import SYSTEM_IDENTIFIER
 from domain.scope import EveryTenant

@@ -2,7 +2,7 @@
 
 import asyncpg
 
-from adapters.postgres.backup.aside import set_aside
+from adapters.postgres.backup.replaced_objects import set_aside
 from tests.entrypoints.processes import Tenantry, free_port
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from urllib.parse import urlencode
 
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.handover.targets import Target
+from application.identity.hosted_login.targets import Target
 from domain.errors import ValidationError
 
 NAMES = ("app", "redirect", "state", "code_challenge")

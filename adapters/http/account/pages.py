@@ -14,10 +14,10 @@ from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import HTML, NOTHING_MORE
-from application.identity.handover.appearance import Appearance, Appearances, Logo
-from application.identity.handover.social_redirect import SocialRedirect
-from application.identity.handover.targets import Target, Targets
-from application.identity.registration import Registration
+from application.identity.account.registration import Registration
+from application.identity.hosted_login.appearance import Appearance, Appearances, Logo
+from application.identity.hosted_login.targets import Target, Targets
+from application.identity.social.social_redirect import SocialRedirect
 from domain.errors import Error, ValidationError
 from domain.words.words import Words, words_of
 

@@ -15,10 +15,10 @@ from adapters.http.request.host_cookie import HostCookie
 from adapters.http.request.responses import NO_STORE, Bytes, NoBody
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.handover.login_codes import LoginCodes
-from application.identity.handover.social_redirect import LIVES, BegunLogin, SocialRedirect
-from application.identity.handover.targets import Target
+from application.identity.hosted_login.login_codes import LoginCodes
+from application.identity.hosted_login.targets import Target
 from application.identity.login.forms import LoginResult
+from application.identity.social.social_redirect import LIVES, BegunLogin, SocialRedirect
 from application.ports.identity.sessions import Tokens
 from domain.errors import Error, InvalidCredentials
 from domain.identity.redirects import answered

@@ -8,8 +8,8 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Json, MessageOnly, Success, identity_message
 from adapters.http.request.rules import PUBLIC, Policy, action, operation
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
-from application.identity.registration import Registered, RegisterForm, Registration
+from application.identity.account.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
+from application.identity.account.registration import Registered, RegisterForm, Registration
 from domain.limits import REGISTER, RESEND, RESET
 
 OWN_PASSWORD = Policy("tenant", people=True)

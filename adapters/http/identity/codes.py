@@ -7,7 +7,7 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, RECENT_PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.handover.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
+from application.identity.hosted_login.login_codes import CodeForm, ExchangeForm, LoginCode, LoginCodes
 from application.identity.login.forms import LoginResult
 
 MAKE_TEXT = """For pages that log somebody in and hand the login over: the token is one that a login with `X-App-Id` \

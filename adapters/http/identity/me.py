@@ -6,8 +6,8 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import ANY_TOKEN, PEOPLE, Parameter, operation
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.own_profile import OwnAccountForm, OwnProfile
-from application.identity.profiles import BasicProfile, Profile, Profiles
+from application.identity.self_service.own_profile import OwnAccountForm, OwnProfile
+from application.identity.self_service.profiles import BasicProfile, Profile, Profiles
 from domain.errors import FieldError, ValidationError, unknown_name
 
 INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profile` answers the profile form.")

@@ -10,8 +10,8 @@ from litestar.types import ControllerRouterHandler
 from adapters.http.identity.accounts import AccountsController
 from adapters.http.identity.auth import AuthController
 from adapters.http.identity.codes import LoginCodesController
-from adapters.http.identity.factors.factors import FactorResetsController, FactorsController
 from adapters.http.identity.factors.mfa import MfaController
+from adapters.http.identity.factors.my_factors import FactorResetsController, FactorsController
 from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from adapters.http.identity.joining.domains import DomainsController

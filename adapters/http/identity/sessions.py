@@ -9,7 +9,7 @@ from adapters.http.request.responses import Data, MessageOnly, identity_data, id
 from adapters.http.request.rules import PEOPLE, action, needs, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.member_sessions import MemberSessions
-from application.identity.my_sessions import MySessions, SessionList
+from application.identity.self_service.my_sessions import MySessions, SessionList
 
 OfMembers: TypeAlias = NamedDependency[MemberSessions]
 

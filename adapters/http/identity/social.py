@@ -9,7 +9,7 @@ from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.login.forms import LoginResult
-from application.identity.login.social_sign_in import SocialForm, SocialSignIn
+from application.identity.social.social_sign_in import SocialForm, SocialSignIn
 
 TEXT = """`accessToken` is what the provider gave the user's browser or phone: an access token for `google`, `github` \
 and `facebook`, an id token for `microsoft`. It must have been issued to the application that this service is there.

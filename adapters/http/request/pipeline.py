@@ -21,9 +21,9 @@ from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.outgoing import LargeAnswers, Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
+from application.denied_operations import DeniedOperations
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.login.token_authentication import TokenAuthentication
-from application.identity.refusals import RefusalTrail
 from application.identity.service_accounts.key_authentication import KeyAuthentication
 from application.ports.access_log import AccessLine, AccessLog
 from application.ports.database import ASKED_BY
@@ -65,7 +65,7 @@ class Pipeline(ASGIMiddleware):
     throttle: Throttle
     clock: Clock
     cross_tenant_access: CrossTenantAccess
-    refusals: RefusalTrail
+    denied_operations: DeniedOperations
     log: AccessLog
     proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
@@ -101,7 +101,7 @@ class Pipeline(ASGIMiddleware):
             if outgoing.status:  # nothing was answered to a client that left before
                 self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
-            await self.refusals.note(caller, rules.operation, outgoing.status, http["state"]["client"])
+            await self.denied_operations.note(caller, rules.operation, outgoing.status, http["state"]["client"])
 
     async def _carry_out(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing, next_app: ASGIApp) -> None:
         await next_app(scope, outgoing.body, outgoing)

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 import asyncpg
 from msgspec import Struct
 
-from adapters.postgres.backup.aside import Left, delete_aside, left_by_restore, put_back, set_aside
 from adapters.postgres.backup.programs import ended, fitting_program
+from adapters.postgres.backup.replaced_objects import Left, delete_aside, left_by_restore, put_back, set_aside
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE

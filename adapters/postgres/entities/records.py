@@ -10,7 +10,7 @@ from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
-from adapters.postgres.entities.writing.turns import hold_referred, shared_references, take_turns
+from adapters.postgres.entities.writing.row_locks import hold_referred, shared_references, take_turns
 from adapters.postgres.entities.writing.writing import PostgresWriting
 from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import asyncpg
 
-from adapters.postgres.backup.aside import Left, left_by_restore
+from adapters.postgres.backup.replaced_objects import Left, left_by_restore
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
 from adapters.postgres.schema.copies import copy_columns

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
-from application.entities.transfers.places import TransferPlaces
+from application.entities.transfers.transfer_slots import TransferSlots
 from application.ports.database import RowReads
 from application.ports.entities.files import Sheets, TransferTransaction
 from application.ports.runtime import Clock
@@ -73,7 +73,7 @@ class CallersExport:
     """Exports of rows for callers, who have a place each, and get no more than they may have at the time."""
 
     export: FileExport
-    places: TransferPlaces
+    places: TransferSlots
     rights: TokenJudge
     clock: Clock
 

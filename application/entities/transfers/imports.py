@@ -8,7 +8,7 @@ from functools import partial
 from typing import BinaryIO
 
 from application.entities.guarded_fields import GuardedFields
-from application.entities.transfers.places import TransferPlaces
+from application.entities.transfers.transfer_slots import TransferSlots
 from application.entities.writing import (
     TransactionRows,
     Write,
@@ -74,7 +74,7 @@ class FileImport:
     clock: Clock
     sheets: Sheets
     upkeep: Upkeep
-    places: TransferPlaces = field(default_factory=TransferPlaces)
+    places: TransferSlots = field(default_factory=TransferSlots)
 
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.audit import record, record_on_member
-from application.identity.my_sessions import SessionList, shown_sessions
+from application.identity.self_service.my_sessions import SessionList, shown_sessions
 from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
 from application.ports.runtime import Clock

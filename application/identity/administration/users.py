@@ -9,6 +9,11 @@ from msgspec import UNSET
 
 from application.audit import record, record_on_member
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
+from application.identity.administration.mails_to_strangers import (
+    AdministrationTransaction,
+    add_notice,
+    add_to_stranger,
+)
 from application.identity.administration.user_forms import (
     NewUserForm,
     RolesForm,
@@ -21,7 +26,6 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
-from application.identity.mails_to_strangers import AdministrationTransaction, add_notice, add_to_stranger
 from application.ports.database import Database, Mail
 from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids, PasswordRules, Passwords

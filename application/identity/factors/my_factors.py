@@ -17,7 +17,7 @@ from application.identity.factors.forms import (
 )
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.gate import SecondFactorGate
-from application.identity.ways_in import WayTransaction, ensure_way_in
+from application.identity.self_service.login_methods import LoginMethodTransaction, ensure_login_method
 from application.ports.database import Database
 from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.factors import FactorTransaction
@@ -31,7 +31,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_a
 
 @dataclass(frozen=True)
 class MyFactors:
-    database: Database[WayTransaction]
+    database: Database[LoginMethodTransaction]
     providers: SocialProviders
     registration: FactorRegistration
     gate: SecondFactorGate
@@ -99,7 +99,7 @@ class MyFactors:
                 raise NotFound
             removed = next(factor for factor in factors if factor.id == factor_id)
             if removed.credential is not None and removed.credential.uv_initialized:
-                await ensure_way_in(tx, state.user, self.providers.names)
+                await ensure_login_method(tx, state.user, self.providers.names)
             # Codes stand in for a factor: without one they would be a second password.
             if len(factors) == 1:
                 self._ensure_not_required(state)

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
-from application.identity.joining.deciders import deciders
+from application.identity.joining.approvers import approvers
 from application.ports.database import Database
 from application.ports.identity.domains import DnsRecords, DnsUnavailable, DomainTransaction
 from application.ports.identity.users import notice
@@ -62,5 +62,5 @@ class DomainChecks:
             await self._tell(tx, found, now)
 
     async def _tell(self, tx: DomainTransaction, lost: TenantDomain, now: datetime) -> None:
-        for user in await deciders(tx, lost.tenant_id):
+        for user in await approvers(tx, lost.tenant_id):
             await tx.outbox.add(notice(self.ids.new(), "domain-lost", user, now, about=lost.domain))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from application.identity.joining.deciders import deciders
+from application.identity.joining.approvers import approvers
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.users import Departures, VerifiedIdentity, notice
@@ -127,7 +127,7 @@ class DomainJoining:
         return may_still_give(giver, domain.tenant_id, roles, SETS_DOMAINS)
 
     async def _tell(self, tx: DomainTransaction, domain: TenantDomain, now: datetime) -> None:
-        for decider in await deciders(tx, domain.tenant_id):
+        for decider in await approvers(tx, domain.tenant_id):
             await tx.outbox.add(notice(self.ids.new(), "join-request", decider, now, about=domain.domain))
 
 

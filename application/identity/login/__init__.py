@@ -1,4 +1,4 @@
-"""Use cases that start, renew and end a session, by password or by a social provider.
+"""Use cases that start, renew and end a session by password.
 
-Changes of the account itself stand in the folder above.
+Changes of the account are in ``account`` and ``self_service``.
 """

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import UnsetType
 
-from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
 from application.ports.runtime import Clock, Passwords

@@ -12,8 +12,8 @@ import click
 from rich.progress import TaskProgressColumn, TimeRemainingColumn
 
 from adapters.argon2 import Argon2ForeignHashes
-from application.identity.administration.imported_rows import Form, Row, read_rows
-from application.identity.administration.user_import import Outcome, Result, UserImport
+from application.identity.user_import.imported_rows import Form, Row, read_rows
+from application.identity.user_import.user_import import Outcome, Result, UserImport
 from domain.errors import BadRequest, FieldError
 from entrypoints.assembly.adapters import Adapters
 from entrypoints.cli.operator import open_prepared

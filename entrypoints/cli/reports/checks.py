@@ -55,7 +55,7 @@ async def _answers(settings: Settings, registry: Registry, findings: Findings) -
 
 async def _mistakes(settings: Settings, registry: Registry, findings: Findings) -> AsyncIterator[str]:
     # Imported only now: wrong settings are reported without the second that these imports take.
-    from adapters.redis.refusals import ensure_accepted  # noqa: PLC0415
+    from adapters.redis.connection_check import ensure_accepted  # noqa: PLC0415
     from entrypoints.assembly.migrations import check_migrations, check_stored_values, schema_findings  # noqa: PLC0415
     from entrypoints.server.failures import explained  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade
 from adapters.system import SystemClock, Uuid7Ids
-from application.identity.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import ServicePasswordRules
 from application.operations.first_start import FirstStart
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES

@@ -17,7 +17,7 @@ from adapters.postgres.entities.files import loading_statements as loading
 from adapters.postgres.entities.writing import bulk_statements as bulk
 from adapters.postgres.entities.writing import removal_statements as removal
 from adapters.postgres.entities.writing import single_row_statements as single
-from adapters.postgres.entities.writing import swapping, unique_violations
+from adapters.postgres.entities.writing import unique_swaps, unique_violations
 from adapters.postgres.schema import citus
 from domain.entities.declaration import EntityModel, entity, ref, unique
 from domain.entities.registry import build_registry
@@ -71,7 +71,7 @@ def rows(model: EntityModel) -> dict[str, str]:
         "insert rows": bulk.insert_rows(REGISTRY, model),
         "update rows": bulk.update_rows(REGISTRY, model, model.names, is_partial=False),
         "lock current rows": bulk.current_rows(REGISTRY, model, locked=True),
-        "set rows aside": swapping.set_aside(REGISTRY, model, swapping.spared_fields(model) or ()),
+        "set rows aside": unique_swaps.set_aside(REGISTRY, model, unique_swaps.spared_fields(model) or ()),
         "lock rows to delete": removal.lock_rows(REGISTRY, model, is_final=False),
         "delete rows": removal.mark_deleted(REGISTRY, model),
         "lock and delete rows": removal.lock_and_mark(REGISTRY, model),

@@ -14,7 +14,7 @@ import pytest
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
-from application.identity.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import ServicePasswordRules
 from application.operations.first_start import FirstStart
 from domain.entities.declaration import Registry
 from domain.identity.users import SHIPPED_ROLES

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from application.identity.accounts import EmailForm
+from application.identity.account.accounts import EmailForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
 from application.identity.login.forms import RefreshForm

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from application.identity.handover.appearance import Appearance, Logo, logo_of
+from application.identity.hosted_login.appearance import Appearance, Logo, logo_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.argon2 import Argon2ForeignHashes
 from adapters.memory.identity.passwords import MemoryPasswords
-from application.identity.login.constant_time_passwords import BUDGET, ConstantTimePasswords
+from application.identity.passwords.constant_time_passwords import BUDGET, ConstantTimePasswords
 from application.ports.whole_database import WholeDatabase
 from domain.scope import EveryTenant
 from tests.builders import user

@@ -8,13 +8,13 @@ from uuid import UUID
 
 import pytest
 
-from application.identity.administration.imported_rows import ImportedUser, Row
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, RolesForm
-from application.identity.administration.user_import import Outcome
 from application.identity.joining.acceptance import AcceptForm
 from application.identity.joining.join_requests import ApprovalForm
+from application.identity.user_import.imported_rows import ImportedUser, Row
+from application.identity.user_import.user_import import Outcome
 from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry

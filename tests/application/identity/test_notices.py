@@ -6,7 +6,7 @@ import pytest
 
 from adapters.memory.identity.social import MemorySocialProviders
 from application.identity.login.forms import LoginForm, LoginResult
-from application.identity.login.social_sign_in import SocialForm
+from application.identity.social.social_sign_in import SocialForm
 from application.ports.identity.accounts import LinkedProvider, SocialIdentity
 from domain.entities.declaration import Registry
 from domain.errors import EmailNotConfirmed

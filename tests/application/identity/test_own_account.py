@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from application.identity.account.registration import RegisterForm
 from application.identity.login.forms import RefreshForm
-from application.identity.registration import RegisterForm
 from domain.entities.declaration import Registry
 from domain.errors import (
     AccountLocked,

@@ -12,7 +12,7 @@ from adapters.memory.identity.social import MemorySocialProviders
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import UserForm
 from application.identity.login.forms import LoginForm, RefreshForm, SwitchForm
-from application.identity.login.social_sign_in import SocialForm
+from application.identity.social.social_sign_in import SocialForm
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
 from domain.errors import AccountDisabled, AccountLocked, EmailNotConfirmed, Forbidden, InvalidCredentials

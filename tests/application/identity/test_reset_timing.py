@@ -12,10 +12,10 @@ from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
-from application.identity.accounts import Accounts, EmailForm, ResetForm
-from application.identity.email_changes import EmailChangeRequests
-from application.identity.login.encrypted_passwords import PasswordReader
-from application.identity.password_rules import ServicePasswordRules
+from application.identity.account.accounts import Accounts, EmailForm, ResetForm
+from application.identity.passwords.encrypted_passwords import PasswordReader
+from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.self_service.email_changes import EmailChangeRequests
 from domain.errors import ValidationError
 from domain.limits import Lockout
 from domain.scope import Client, EveryTenant

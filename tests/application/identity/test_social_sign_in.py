@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from adapters.memory.identity.social import MemorySocialProviders
-from application.identity.accounts import ChangeForm, EmailForm
+from application.identity.account.accounts import ChangeForm, EmailForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm, UserForm
 from application.identity.login.forms import LoginResult, RefreshForm
-from application.identity.login.social_sign_in import SocialForm
+from application.identity.social.social_sign_in import SocialForm
 from application.ports.identity.accounts import SocialIdentity
 from application.ports.runtime import Passwords
 from application.ports.whole_database import WholeDatabase

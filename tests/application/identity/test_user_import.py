@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from application.identity.administration.imported_rows import Form, Row, read_rows
 from application.identity.administration.tenant_forms import NewTenantForm
-from application.identity.administration.user_import import Plan, Result, UserImport
+from application.identity.user_import.imported_rows import Form, Row, read_rows
+from application.identity.user_import.user_import import Plan, Result, UserImport
 from application.ports.identity.passwords import FOREIGN
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry

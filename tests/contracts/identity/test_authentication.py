@@ -8,7 +8,7 @@ from adapters.argon2 import Argon2Passwords, Cost
 from adapters.joserfc import JoserfcEncryptedPasswords
 from adapters.memory.clock import MovableClock
 from application.identity.login.authentication import PasswordAuthentication
-from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.identity.sessions import Authentication
 from application.ports.whole_database import WholeDatabase
 from domain.errors import AccountLocked, InvalidCredentials, ValidationError

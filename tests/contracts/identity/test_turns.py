@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from application.identity.login.turns import MOST_IN_A_ROW, TurnsByKey
+from application.identity.login.keyed_locks import MOST_IN_A_ROW, KeyedLocks
 from application.ports.runtime import Turns
 from domain.errors import TooBusy
 
 
 async def test_callers_of_one_key_take_turns_and_a_row_has_an_end() -> None:
-    by_key = TurnsByKey()
+    by_key = KeyedLocks()
     turns: Turns = by_key
     began, ended = list[int](), asyncio.Event()
 

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.breaches import Ask, AskedBreaches
 from adapters.memory.identity.passwords import MemoryBreaches
-from application.identity.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import ServicePasswordRules
 from application.ports.runtime import BreachedPasswords
 from domain.errors import ValidationError
 

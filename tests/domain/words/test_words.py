@@ -25,9 +25,9 @@ SPOKEN = ("domain", "application", "adapters/http", "adapters/postgres", "adapte
 UNSEEN = (
     "domain/entities/mistakes",  # of declarations, which the start of a service tells
     "adapters/postgres/connection/locales.py",  # of databases, which the start of a service tells
-    "application/identity/administration/imported_rows.py",  # of commands of whoever runs the service
-    "application/identity/administration/user_import.py",
-    "application/identity/operator_accounts.py",
+    "application/identity/user_import/imported_rows.py",  # of commands of whoever runs the service
+    "application/identity/user_import/user_import.py",
+    "application/identity/administration/operator_accounts.py",
 )
 """Files whose errors reach neither a page nor the console."""
 

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from application.identity.email_changes import CHANGES_A_DAY
+from application.identity.self_service.email_changes import CHANGES_A_DAY
 from application.ports.identity.personal_data import EVENTS
 from domain.limits import CHANGE_EMAIL, PERSONAL_EXPORT
 from domain.scope import EveryTenant

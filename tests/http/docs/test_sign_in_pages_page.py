@@ -1,7 +1,7 @@
 """docs/sign-in-pages.md: its commands run one after the other, as they stand there."""
 
 from adapters.http.request.rules import PUBLIC
-from application.identity.handover.login_codes import LIVES
+from application.identity.hosted_login.login_codes import LIVES
 from domain.identity.redirects import MOST_ADDRESSES
 from tests.http.app import TestApp
 from tests.http.docs.curl_examples import DOCS, commands, request_of

@@ -8,7 +8,7 @@ from litestar.params import JSONBody
 from adapters.http.app import HttpSettings
 from adapters.http.request.responses import bare
 from adapters.http.request.rules import ANY_TOKEN, rules
-from application.identity.accounts import EmailForm
+from application.identity.account.accounts import EmailForm
 from domain.limits import CHANGE_EMAIL, Limit
 from domain.scope import EveryTenant, user_subject
 from tests.http.app import ADMIN, TestApp, client_of, open_test_app

@@ -7,7 +7,7 @@ from litestar.params import FromPath
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import PEOPLE, RECENT_PEOPLE, action, operation
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.linked_identities import LinkedIdentities
+from application.identity.self_service.linked_identities import LinkedIdentities
 from application.ports.identity.accounts import LinkedProvider
 
 

@@ -7,9 +7,9 @@ from litestar.params import JSONBody
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import RECENT_PEOPLE, action, operation
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.account_deletion import AccountDeletion
-from application.identity.email_changes import EmailChangeRequests, NewEmailForm
-from application.identity.personal_export import PersonalExport
+from application.identity.self_service.account_deletion import AccountDeletion
+from application.identity.self_service.email_changes import EmailChangeRequests, NewEmailForm
+from application.identity.self_service.personal_export import PersonalExport
 from application.ports.identity.personal_data import PersonalData
 from domain.limits import CHANGE_EMAIL, PERSONAL_EXPORT
 

@@ -13,7 +13,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
 from adapters.postgres.entities.reading.page_bounds import has_long_rows
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
-from adapters.postgres.entities.writing.turns import hold_referred
+from adapters.postgres.entities.writing.row_locks import hold_referred
 from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, PostgresWriting, as_declared
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value

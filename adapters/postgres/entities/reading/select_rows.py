@@ -14,11 +14,11 @@ from msgspec import Struct
 from sqlalchemy import CompoundSelect, FromClause, Select, func
 
 from adapters.postgres.entities.reading.conditions import Filter, Ordered, after, condition, has_word, ordered_by
-from adapters.postgres.entities.reading.expectations import as_if_most_fulfil, may_be_found_by_index
 from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
 from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
 from adapters.postgres.entities.reading.page_bounds import sizes_of, within_bound
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
+from adapters.postgres.entities.reading.row_estimates import as_if_most_fulfil, may_be_found_by_index
 from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
 from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter

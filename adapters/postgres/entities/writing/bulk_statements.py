@@ -88,7 +88,7 @@ def update_rows(
     """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
 
     A row for which nothing was sent stays as it is, its version too. With ``spared`` the rows were set aside, see
-    ``swapping``: an array for each spared field (``former_name``) says what it was.
+    ``unique_swaps``: an array for each spared field (``former_name``) says what it was.
     """
     table, fields = table_of(registry, model), [model.by_name[name] for name in columns]
     were = spared or ()

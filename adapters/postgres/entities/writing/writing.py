@@ -22,7 +22,7 @@ from adapters.postgres.entities.writing.bulk_statements import (
     update_rows,
 )
 from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row, value_name
-from adapters.postgres.entities.writing.swapping import (
+from adapters.postgres.entities.writing.unique_swaps import (
     insert_anew,
     lock_table,
     new_name,

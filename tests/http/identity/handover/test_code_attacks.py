@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from adapters.memory.mail import MemoryMailer
-from application.identity.handover.login_codes import Handover, LoginCodes
+from application.identity.hosted_login.login_codes import Handover, LoginCodes
 from domain.identity.redirects import challenge_of
 from tests.http.app import Json
 from tests.http.identity.factors import EMAIL, Person, actions, ask_for_factors, move

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from application.identity.handover.login_codes import LIVES
+from application.identity.hosted_login.login_codes import LIVES
 from tests.http.app import PASSWORD, Json
 from tests.http.identity.factors import EMAIL, actions, move
 from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop, ensure_wrong_code

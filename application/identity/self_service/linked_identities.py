@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from application.audit import record_own
-from application.identity.ways_in import WayTransaction, ensure_way_in
+from application.identity.self_service.login_methods import LoginMethodTransaction, ensure_login_method
 from application.ports.database import Database
 from application.ports.identity.accounts import LinkedProvider, SocialProviders
 from application.ports.identity.users import own_notice
@@ -16,7 +16,7 @@ from domain.scope import Caller, Client, EveryTenant
 
 @dataclass(frozen=True)
 class LinkedIdentities:
-    database: Database[WayTransaction]
+    database: Database[LoginMethodTransaction]
     providers: SocialProviders
     cache: Cache
     clock: Clock
@@ -45,7 +45,7 @@ class LinkedIdentities:
             if name not in {identity.provider for identity in linked}:
                 raise NotFound
             await tx.social.unlink(caller.user_id, name)
-            await ensure_way_in(tx, state.user, self.providers.names)
+            await ensure_login_method(tx, state.user, self.providers.names)
             told = own_notice(self.ids.new(), "identity-removed", state.user, client, now, about=name)
             await tx.outbox.add(told)
             await record_own(tx, "identity.unlinked", caller.user_id, caller.tenant_id, client, now)

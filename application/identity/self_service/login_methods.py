@@ -9,11 +9,11 @@ from domain.errors import Conflict
 from domain.identity.users import User
 
 
-class WayTransaction(AccountTransaction, FactorTransaction, Protocol):
+class LoginMethodTransaction(AccountTransaction, FactorTransaction, Protocol):
     """Parts of the database that hold the ways to log in."""
 
 
-async def ensure_way_in(tx: WayTransaction, user: User, providers: Collection[str]) -> None:
+async def ensure_login_method(tx: LoginMethodTransaction, user: User, providers: Collection[str]) -> None:
     """Raises Conflict where neither a password nor an identity of ``providers`` nor a passkey logs the user in.
 
     The user's row must be locked, so that of two ways that are taken away at once one stays.

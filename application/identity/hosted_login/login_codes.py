@@ -8,8 +8,8 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from application.identity.handover.first_use import is_first_use
-from application.identity.handover.targets import Target, Targets
+from application.identity.hosted_login.first_use import is_first_use
+from application.identity.hosted_login.targets import Target, Targets
 from application.identity.login.forms import LoginResult
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction

@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_by_mail, record_own
-from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.identity.users import own_notice

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.identity.administration.imported_rows import ImportedUser, Row
 from application.identity.administration.user_forms import URL_LENGTH
+from application.identity.user_import.imported_rows import ImportedUser, Row
 from application.ports.database import Database
 from application.ports.identity.passwords import ForeignHashes
 from application.ports.identity.tenants import TenantTransaction

@@ -7,7 +7,7 @@ from application.ports.identity.users import IdentityTransaction
 from domain.identity.users import User
 
 
-async def deciders(tx: IdentityTransaction, tenant_id: UUID) -> Sequence[User]:
+async def approvers(tx: IdentityTransaction, tenant_id: UUID) -> Sequence[User]:
     """The tenant's active owners, or where it has none its active Admins."""
     told = await tx.memberships.lock_owners(tenant_id)
     states = [await tx.users.state(user_id) for user_id in told or await tx.memberships.lock_admins(tenant_id)]

@@ -9,8 +9,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from application.audit import record_own
-from application.identity.accounts import end_passkey_logins
-from application.identity.registration import Registration
+from application.identity.account.accounts import end_passkey_logins
+from application.identity.account.registration import Registration
 from application.ports.database import Database, Mail
 from application.ports.identity.accounts import AccountTransaction, SocialIdentity
 from application.ports.identity.tenants import TenantTransaction

@@ -13,7 +13,7 @@ EVERY = 1.0
 
 
 @asynccontextmanager
-async def telling_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> AsyncIterator[None]:
+async def load_reporting(metrics: PrometheusMetrics, monitoring: Monitoring) -> AsyncIterator[None]:
     async with beside(_keep_telling(metrics, monitoring)):
         yield
 

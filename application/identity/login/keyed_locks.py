@@ -18,7 +18,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class TurnsByKey:
+class KeyedLocks:
     """Callers of one key take turns, in the order in which they came; those of other keys do not wait for them."""
 
     _rows: dict[Hashable, _Row] = field(default_factory=dict, repr=False)

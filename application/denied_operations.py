@@ -20,7 +20,7 @@ NAMES = {403: "refused", 429: "limited"}
 
 
 @dataclass(frozen=True)
-class RefusalTrail:
+class DeniedOperations:
     database: Database[IdentityTransaction]
     clock: Clock
     _noted: dict[tuple[UUID, str], datetime] = field(default_factory=dict)

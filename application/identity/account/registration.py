@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_own
-from application.identity.login.encrypted_passwords import PasswordReader
+from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction

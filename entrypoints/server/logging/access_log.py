@@ -9,7 +9,7 @@ from structlog.typing import EventDict, WrappedLogger
 from adapters.http.operations import access_log
 from adapters.http.operations.access_log import log_nothing
 from application.ports.access_log import AccessLine, AccessLog
-from entrypoints.server.log_writer import LogWriter
+from entrypoints.server.logging.log_writer import LogWriter
 from entrypoints.settings.settings import Settings
 
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 from msgspec import Struct
 
-from application.identity.handover.first_use import is_first_use
-from application.identity.handover.targets import Target, Targets
+from application.identity.hosted_login.first_use import is_first_use
+from application.identity.hosted_login.targets import Target, Targets
 from application.identity.login.forms import LoginResult
-from application.identity.login.social_sign_in import LinkedAccounts, LoginCompletion
+from application.identity.social.social_sign_in import LinkedAccounts, LoginCompletion
 from application.ports.database import Database
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
 from application.ports.identity.passwords import NonceTransaction

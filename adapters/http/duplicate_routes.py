@@ -12,7 +12,7 @@ from litestar.types import ControllerRouterHandler
 _PARAMETER = re.compile(r"\{(?:(?!:path\})[^}])+\}")
 
 
-class ServedTwice(Exception):
+class DuplicateRoutes(Exception):
     """Methods and paths that more than one handler wants; Litestar would leave all but the last of them out."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
@@ -39,7 +39,9 @@ def ensure_served_once(router: Router) -> None:
     if mistakes:
         # Litestar gives each handler an OPTIONS of its own: that is only told where nothing else is served twice.
         others = [mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")]
-        raise ServedTwice(others or [f"{mistake}: all handlers of a path belong to one router" for mistake in mistakes])
+        raise DuplicateRoutes(
+            others or [f"{mistake}: all handlers of a path belong to one router" for mistake in mistakes]
+        )
 
 
 def without_own_front(beside: Sequence[ControllerRouterHandler], own: Router) -> list[ControllerRouterHandler]:

@@ -20,7 +20,7 @@ RETRY_AFTER = 10
 
 
 @dataclass
-class TransferPlaces:
+class TransferSlots:
     """Counter of running transfers: of the process, of each tenant and of each user."""
 
     places: int = AT_ONCE

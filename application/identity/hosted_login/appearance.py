@@ -6,7 +6,7 @@ from urllib.parse import quote, urlsplit
 
 from msgspec import UNSET, Struct
 
-from application.identity.handover.targets import RegisteredApplication
+from application.identity.hosted_login.targets import RegisteredApplication
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
 from domain.scope import EveryTenant

@@ -14,7 +14,7 @@ from typing import Any
 
 from structlog.typing import EventDict, Processor
 
-from entrypoints.server.logs import event
+from entrypoints.server.logging.setup import event
 
 GATHERED = 0.05
 """Seconds that lines wait for others to be written with: waking the thread for each line would slow the loop."""

@@ -1,0 +1,1 @@
+"""Logs of the server processes: set-up, the access log, and the thread that writes."""
