@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 from typing import BinaryIO
 
-from adapters.sheets.bad_rows import BadRow
+from adapters.sheets.table import BadRow
 from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.declaration import EntityModel
 from domain.entities.sheets import ImportOptions

@@ -13,11 +13,11 @@ from typing import BinaryIO
 
 import msgspec
 
-from adapters.sheets.bad_rows import BadRow
 from adapters.sheets.csv_text import read_csv
 from adapters.sheets.declarations import model_of
 from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
 from adapters.sheets.row_text import RowText
+from adapters.sheets.table import BadRow
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
 from domain.entities.file_headers import ensure_key, read_header, version_place

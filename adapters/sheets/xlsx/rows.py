@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
-from adapters.sheets.bad_rows import BadRow
+from adapters.sheets.table import BadRow
 from adapters.sheets.xlsx.archive import Archive
 from adapters.sheets.xlsx.sheet import Cell, SheetReader, SheetRow
 from adapters.sheets.xlsx.values import CellReader, WrongCell
