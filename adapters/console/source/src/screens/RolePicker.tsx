@@ -30,7 +30,7 @@ interface Props {
   mayLeaveOut?: boolean;
 }
 
-export function RoleList({ roles, chosen, change, legend, isReading = false, mayLeaveOut = false }: Props) {
+export function RolePicker({ roles, chosen, change, legend, isReading = false, mayLeaveOut = false }: Props) {
   // who may not read the roles has none to choose from
   if (!roles.length && !chosen.length) return null;
   const isBeyond = (name: string) => !mayGive(roles, name) && !(mayLeaveOut && chosen.includes(name));

@@ -12,8 +12,8 @@ import { Listed, Pick, Table, Tags, usePaged } from "../parts/Table";
 import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { ago, exactTime, type Key, t } from "../words/words";
-import { mayGive, ofMemberships, RoleList } from "./giving";
 import { PersonName } from "./names";
+import { mayGive, ofMemberships, RolePicker } from "./RolePicker";
 
 const STATES: InvitationItem["status"][] = ["pending", "accepted", "declined", "revoked", "expired"];
 const COLOURS: Record<InvitationItem["status"], string> = {
@@ -124,7 +124,7 @@ function Invite({ roles, onClose, done }: { roles: Role[]; onClose: () => void; 
       {(sending) => (
         <>
           <Emails text={text} change={setText} emails={emails} sending={sending} />
-          <RoleList roles={roles} chosen={chosen} change={choose} />
+          <RolePicker roles={roles} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>

@@ -11,8 +11,8 @@ import { Listed, Pick, Table, Tags, usePaged } from "../parts/Table";
 import { attempt, toast } from "../parts/Toast";
 import { may } from "../session/session";
 import { date, type Key, t } from "../words/words";
-import { mayGive, ofMemberships, RoleList } from "./giving";
 import { rolesOf } from "./identity";
+import { mayGive, ofMemberships, RolePicker } from "./RolePicker";
 
 export function JoinRequests() {
   const list = usePaged<JoinRequestItem>("/api/join-requests", {});
@@ -99,7 +99,7 @@ function LetIn({ request, onClose, done }: LetInProps) {
       {() => (
         <>
           <p>{t("joining.choose", { roles: request.roles.join(", ") })}</p>
-          <RoleList roles={roles} chosen={chosen} change={choose} />
+          <RolePicker roles={roles} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>
@@ -232,7 +232,7 @@ function DomainForm({ of, onClose, done }: FormProps) {
             choose={setMode}
             options={MODES.map((name): [string, string] => [name, t(`domains.mode.${name}` as Key)])}
           />
-          <RoleList roles={roles} chosen={chosen} change={choose} mayLeaveOut />
+          <RolePicker roles={roles} chosen={chosen} change={choose} mayLeaveOut />
         </>
       )}
     </FormDialog>

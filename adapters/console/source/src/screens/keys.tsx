@@ -14,10 +14,10 @@ import { attempt, toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, exactTime, t, time } from "../words/words";
-import { RoleList } from "./giving";
 import { endsSoon, rolesOf } from "./identity";
 import { ActiveBadge } from "./members";
 import { Made, NewKey } from "./newkey";
+import { RolePicker } from "./RolePicker";
 
 const BASE = "/api/service-accounts";
 
@@ -105,7 +105,7 @@ function NewAccount({ onClose }: { onClose: () => void }) {
             change={setDescription}
             sending={sending}
           />
-          <RoleList roles={roles.data ?? []} chosen={chosen} change={choose} />
+          <RolePicker roles={roles.data ?? []} chosen={chosen} change={choose} />
         </>
       )}
     </FormDialog>

@@ -24,7 +24,7 @@ import {
   state,
 } from "../session/session";
 import { chooseLanguage, type Key, LANGUAGES, language, t } from "../words/words";
-import { useOffer } from "./offer";
+import { usePasskeyAutofill } from "./passkeyAutofill";
 
 const email = signal("");
 
@@ -191,7 +191,7 @@ function Password({ forgotten }: { forgotten: () => void }) {
   const [password, setPassword] = useState("");
   const work = useWork(() => login(email.value.trim(), password));
   const passkey = useWork<Shown>(async (shown) => passkeyLogin(shown ?? (await choosePasskey())), "passkey.wrong");
-  const offer = useOffer((shown) => passkey.run(undefined, shown));
+  const offer = usePasskeyAutofill((shown) => passkey.run(undefined, shown));
   return (
     <Step
       title={t("login.title")}

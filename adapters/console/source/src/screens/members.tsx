@@ -14,10 +14,10 @@ import { toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
 import { may } from "../session/session";
 import { date, type Key, t } from "../words/words";
-import { RoleList } from "./giving";
 import { rolesOf } from "./identity";
 import { Invitations } from "./invitations";
 import { JoinRequests } from "./joining";
+import { RolePicker } from "./RolePicker";
 
 /** Members, invitations and requests to join, as tabs of one screen; each for those who may see it. */
 export function Members() {
@@ -168,7 +168,7 @@ function NewMember({ roles, onClose }: { roles: Role[]; onClose: () => void }) {
             sending={sending}
             required
           />
-          <RoleList roles={roles} chosen={chosen} change={choose} />
+          <RolePicker roles={roles} chosen={chosen} change={choose} />
           <label class="check">
             <input type="checkbox" checked={isMailed} onChange={() => setMailed(!isMailed)} />
             {t("members.welcome")}

@@ -5,7 +5,7 @@ import { choosePasskey } from "../session/session";
 
 /** Asks for the list when somebody comes to the field, since each page that is only looked at would count towards the
  * limit of logins. Nothing is told of a list that fails, for which nobody asked; `chosen` signs in by a passkey of it. */
-export function useOffer(chosen: (shown: Shown) => Promise<void>) {
+export function usePasskeyAutofill(chosen: (shown: Shown) => Promise<void>) {
   const waiting = useRef<AbortController | null>(null);
   const end = () => waiting.current?.abort();
   useEffect(() => end, []);

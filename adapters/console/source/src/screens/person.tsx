@@ -14,8 +14,8 @@ import { useUnsaved } from "../parts/unsaved";
 import { gone } from "../session/routes";
 import { may, userId } from "../session/session";
 import { ago, date, exactTime, t } from "../words/words";
-import { RoleList } from "./giving";
 import { permissionsOf, rolesOf, wider } from "./identity";
+import { RolePicker } from "./RolePicker";
 import { Sessions } from "./sessions";
 
 export function Person({ id }: { id: string }) {
@@ -155,7 +155,7 @@ function Details({ user, path, set, roles }: Props & { roles: Role[] }) {
         {field("phoneNumber", t("phone"), { type: "tel" })}
       </div>
       {mayGive && !user.may.change && <p class="muted">{t("person.beyond")}</p>}
-      <RoleList legend={t("person.roles")} roles={roles} chosen={chosen} change={choose} isReading={!mayGive} />
+      <RolePicker legend={t("person.roles")} roles={roles} chosen={chosen} change={choose} isReading={!mayGive} />
       {mayGive && (
         <p>
           <Submit isResting={sending.isBusy}>{t("save")}</Submit>
