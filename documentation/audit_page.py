@@ -1,7 +1,7 @@
 """Every action of the audit trail."""
 
 from documentation.markdown import code, sections, table
-from domain.audit import AUDIT_ACTIONS
+from domain.parts.composition import AUDIT_ACTIONS
 
 INTRODUCTION = """\
 `GET /api/audit-events` lists the audit trail of a tenant to those who hold `read:audit-events`, with the filters of

@@ -33,22 +33,6 @@ def registered(name: str, category: str) -> Permission:
     return Permission(id=uuid5(_NAMESPACE, name), name=name, category=category)
 
 
-INVITATION_PERMISSIONS = ("create:invitations", "read:invitations", "delete:invitations")
-SETTINGS_PERMISSIONS = ("read:tenant-settings", "update:tenant-settings")
-
-READ_SYSTEM = "read:system"
-"""Permission to see the state of the whole service, for super-admins alone."""
-
-
-def own_permissions() -> list[Permission]:
-    """Permissions that the service's own endpoints require."""
-    actions = ("create", "read", "update", "delete")
-    nouns = ("users", "roles", "tenants", "service-accounts")
-    names = [f"{action}:{noun}" for noun in nouns for action in actions]
-    names += ["create:permissions", "read:permissions", READ_SYSTEM, *INVITATION_PERMISSIONS, *SETTINGS_PERMISSIONS]
-    return [registered(name, "administration") for name in names]
-
-
 def is_permission(name: str) -> bool:
     """Whether the name is well formed: ``read:users``, ``*:users``, ``read:*`` and ``*`` are, ``Read:users`` is not."""
     return _NAME.fullmatch(name) is not None

@@ -1,7 +1,7 @@
 """Descriptions of the entities that a caller may read, for clients that know none of them beforehand."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,7 +17,6 @@ from application.entities.description_forms import (
     FieldRules,
     RelationDescription,
 )
-from domain.areas import areas_of
 from domain.entities.bodies import MOST_ITEMS
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, leads_an_index
 from domain.entities.query.operators import OPERATORS, is_sortable
@@ -32,19 +31,22 @@ from domain.entities.screens.presentation import (
     field_title,
     widget_of,
 )
+from domain.parts.part import AdministrationArea
 from domain.scope import Rights
 
 
 @dataclass(frozen=True)
 class Descriptions:
     registry: Registry
+    areas: Sequence[AdministrationArea]
 
     def all(self, rights: Rights) -> EntityList:
         """What a caller with these rights may read, with what they may do there."""
         hidden = self.registry.hidden_from(rights.permissions)
         readable = [model for model in self.registry if rights.may(model.permission("read"))]
         describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
-        return EntityList(entities=[describer.entity(model) for model in readable], areas=list(areas_of(rights)))
+        areas = [area.name for area in self.areas if area.is_open_to(rights)]
+        return EntityList(entities=[describer.entity(model) for model in readable], areas=areas)
 
 
 @dataclass(frozen=True)

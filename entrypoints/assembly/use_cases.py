@@ -1,29 +1,18 @@
-"""Use cases on adapters, and the application on those."""
+"""Use cases on adapters."""
 
-import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib.metadata import version
 from typing import TypedDict
 from urllib.parse import urlsplit
 
-from litestar.exceptions import ImproperlyConfiguredException
-
-from adapters.http.app import build_app
-from adapters.http.docs.schemas import UnreadableType
-from adapters.http.duplicate_routes import DuplicateRoutes
-from adapters.http.entities.own_routes import methods_and_paths, own_router
-from adapters.http.handler_rules import NoPolicy
 from adapters.http.use_cases import UseCases
-from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from application.denied_operations import DeniedOperations
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
-from application.entities.declaration_files import file_of
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.transfers.exports import CallersExport, FileExport
@@ -63,10 +52,11 @@ from application.ports.identity.users import Departures
 from application.ports.whole_database import Transaction
 from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
+from domain.entities.declaration import Registry
+from domain.parts.composition import AREAS, OWN_PERMISSIONS
 from domain.retention import DatedRecords
+from domain.scope import Permission, registered
 from entrypoints.assembly.adapters import Adapters, lifetimes
-from entrypoints.assembly.entities import EntitiesError, load_routes, where_raised
-from entrypoints.assembly.http_settings import http_settings
 from entrypoints.assembly.joining import JoiningUseCases, departures_of, email_changes_of, joining_use_cases
 from entrypoints.assembly.logins import assemble_logins, lockout_of, password_reader, sign_in_of, targets_of
 from entrypoints.assembly.mail import relay_of
@@ -127,12 +117,12 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         own_profile=OwnProfile(database, adapters.cache, clock),
         users=_users(adapters, settings, departures),
         held_permissions=HeldPermissions(database),
-        roles=RoleAdministration(database, revocations, adapters.registry, clock, ids),
+        roles=RoleAdministration(database, revocations, _required_permissions(adapters.registry), clock, ids),
         tenants=TenantAdministration(database, revocations, adapters.cache, clock, ids),
         memberships=MembershipAdministration(database, departures, revocations, adapters.cache, clock, ids),
         **_joining(adapters, settings, joining, counts),
         **service_account_use_cases(adapters, settings),
-        descriptions=Descriptions(adapters.registry),
+        descriptions=Descriptions(adapters.registry, AREAS),
         crud=Crud(reads, writing, ids),
         batches=Batches(writing, ids),
         histories=Histories(reads),
@@ -165,6 +155,10 @@ def _timed(adapters: Adapters, settings: Settings) -> tuple[Adapters, RowReads[T
         adapters = replace(adapters, database=TimedDatabase(adapters.database))
         reads = None if reads is None else TimedReads(reads)
     return adapters, PrimaryReads(adapters.database) if reads is None else reads
+
+
+def _required_permissions(registry: Registry) -> list[Permission]:
+    return [*OWN_PERMISSIONS, *(registered(name, "entities") for name in registry.permissions())]
 
 
 def _registration(adapters: Adapters, settings: Settings) -> Registration:
@@ -272,51 +266,6 @@ def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRu
     # of an address only numbers would be left, and what is before the last dot says whose host it is
     names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
     return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
-
-
-def ensure_routes_served(services: Services, settings: Settings) -> list[str]:
-    """Methods and paths of one's own routes. Raises EntitiesError before any worker is started, which would die of it.
-
-    Without routes of one's own nothing can clash, and the start is spared the asking.
-    """
-    routes = load_routes(settings.entities)
-    if not routes:
-        return []
-    with routes_checked():
-        build_app(services, http_settings(settings, routes), PrometheusMetrics())
-        return methods_and_paths(own_router(services, routes))
-
-
-_UNPROVIDED = re.compile(r"Explicit dependency '(\w+)' for '(.+)' has no default value, or provided dependency\.")
-"""Litestar's words for an argument of a name that nothing has."""
-_PROVIDED = (
-    r"\2 takes \1, which nothing is called: the rows of an entity are called by its plural with underscores, such as"
-    " order_lines; the other names are caller, client, database and session."
-)
-
-
-@contextmanager
-def routes_checked() -> Iterator[None]:
-    """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
-    try:
-        yield
-    except DuplicateRoutes as error:
-        raise EntitiesError(error.mistakes) from None
-    except ImproperlyConfiguredException as error:
-        raise EntitiesError([f"ROUTES: {_UNPROVIDED.sub(_PROVIDED, error.detail)}"]) from None
-    except (NoPolicy, UnreadableType) as error:
-        raise EntitiesError([_named_by_file(str(error))]) from None
-    except EntitiesError:
-        raise
-    except Exception as error:  # annotations of a user's handler may raise anything
-        raise EntitiesError([f"ROUTES cannot be served: {where_raised(error)}"]) from error
-
-
-def _named_by_file(mistake: str) -> str:
-    """``nopolicy_16b66028b05dc63c.lend states …`` as ``nopolicy.py: ROUTES: lend states …``."""
-    module, _, rest = mistake.partition(".")
-    file = file_of(module)
-    return f"ROUTES: {mistake}" if file is None else f"{file.name}: ROUTES: {rest}"
 
 
 class SocialUseCases(TypedDict):

@@ -34,7 +34,8 @@ from domain.entities.declaration import Registry
 from entrypoints.assembly.adapters import Adapters, serving_adapters
 from entrypoints.assembly.entities import ensure_routes, load_registry, load_routes, registry_of
 from entrypoints.assembly.http_settings import http_settings
-from entrypoints.assembly.use_cases import Services, assemble, routes_checked
+from entrypoints.assembly.routes import routes_checked
+from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.server.background import background
 from entrypoints.server.load_reporting import load_reporting
 from entrypoints.settings.settings import Settings, SettingsError, read_settings

@@ -6,7 +6,8 @@ from adapters.redis.connection_check import ensure_accepted
 from entrypoints.assembly.adapters import open_adapters
 from entrypoints.assembly.entities import load_registry
 from entrypoints.assembly.migrations import ensure_login, ensure_migrated
-from entrypoints.assembly.use_cases import assemble, ensure_routes_served
+from entrypoints.assembly.routes import ensure_routes_served
+from entrypoints.assembly.use_cases import assemble
 from entrypoints.server.start_warnings import database_warnings
 from entrypoints.settings.settings import Settings
 from entrypoints.terminal.errors import SETTINGS, CommandError

@@ -25,7 +25,7 @@ class Payslip(Struct, rename="camel", kw_only=True):
     [(OPEN, False), ((*OPEN, "read:wages"), False), ((*OPEN, "update:wages"), True), (("*",), True)],
 )
 def test_rows_are_made_by_those_who_may_write_all_that_is_required(held: tuple[str, ...], creates: bool) -> None:
-    described = Descriptions(build_registry([Payslip])).all(Rights(held, is_super_admin=False))
+    described = Descriptions(build_registry([Payslip]), areas=()).all(Rights(held, is_super_admin=False))
     (payslips,) = described.entities
     assert payslips.may.create is creates
     # a file may change rows that are there, whose required values it need not have
@@ -41,7 +41,7 @@ def test_rows_that_are_shared_or_not_writable_are_not_offered_for_change(
     class Rate(Struct):
         code: str
 
-    described = Descriptions(build_registry([Rate])).all(Rights(("*",), is_super_admin=is_super_admin))
+    described = Descriptions(build_registry([Rate]), areas=()).all(Rights(("*",), is_super_admin=is_super_admin))
     may = described.entities[0].may
     changes = writable and (tenant_owned or is_super_admin)
     assert {may.create, may.update, may.delete, may.purge, may.import_} == {changes}

@@ -10,7 +10,7 @@ import pytest
 
 from adapters import console
 from adapters.http.request.errors import NAMES, STATUS, code_in
-from domain.audit import AUDIT_ACTIONS
+from domain.parts.composition import AUDIT_ACTIONS
 
 CONSOLE = Path(__file__).resolve().parents[2] / "adapters" / "console"
 SOURCE, BUILT = CONSOLE / "source", CONSOLE / "built"

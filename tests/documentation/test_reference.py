@@ -9,7 +9,7 @@ import pytest
 from documentation.metrics_page import metrics
 from documentation.reference import FOLDER, PAGES
 from documentation.sources import ROOT, calls, text_of
-from domain.audit import AUDIT_ACTIONS
+from domain.parts.composition import AUDIT_ACTIONS
 from tenantry.testing import open_app
 
 _ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
@@ -31,7 +31,7 @@ def test_no_other_page_stands_among_them() -> None:
 
 def test_every_action_of_the_audit_trail_is_listed_and_written() -> None:
     plain = {action for action in AUDIT_ACTIONS if "{" not in action}
-    assert set(written_actions()) == plain, "domain/audit.py has to list each action, with what it means"
+    assert set(written_actions()) == plain, "the modules of domain/parts have to list each action, with its meaning"
 
 
 def written_actions() -> Iterator[str]:
@@ -52,7 +52,7 @@ def test_every_action_that_names_something_is_listed_and_written() -> None:
         match for path in (ROOT / "application").rglob("*.py") for match in _NAMING.findall(path.read_text("utf-8"))
     }
     listed = {action.partition("{")[0] for action in AUDIT_ACTIONS if ":{" in action}
-    assert written == listed, "domain/audit.py has to list each action, with what it means"
+    assert written == listed, "the modules of domain/parts have to list each action, with its meaning"
 
 
 async def test_every_metric_that_is_served_is_listed() -> None:

@@ -7,7 +7,7 @@ from adapters.http.request.responses import NO_STORE, EntityData, entity_data
 from adapters.http.request.rules import ORDINARY, operation, rules, super_admin
 from adapters.http.request.strict_request import StrictRequest
 from application.operations.system_reports import SystemReport, SystemReports
-from domain.scope import READ_SYSTEM
+from domain.parts.operations import READ_SYSTEM
 
 TEXT = """Version, whether database and Redis answer this process, the latest mails that were given up, the keys of \
 tokens and encrypted passwords, and every setting. Of secrets it tells whether they are set, not what they are."""

@@ -8,7 +8,7 @@ from adapters.http.request.responses import NO_STORE, EntityData, entity_data
 from adapters.http.request.rules import ORDINARY, operation, super_admin
 from adapters.http.request.strict_request import StrictRequest
 from application.operations.traffic import Traffic, TrafficReport
-from domain.scope import READ_SYSTEM
+from domain.parts.operations import READ_SYSTEM
 
 TEXT = """A point for each minute in which requests came, up to six hours back; `errors` are answers from 500 on, \
 `refused` those of limits (429). Times are milliseconds, null without a request, and as exact as the buckets of \

@@ -14,7 +14,6 @@ from application.ports.identity.users import PERMISSION_TAKEN, IdentityTransacti
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.entities.declaration import Registry
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.forms import documented, text_errors
 from domain.identity.administration import (
@@ -37,8 +36,6 @@ from domain.scope import (
     EveryTenant,
     Permission,
     is_permission,
-    own_permissions,
-    registered,
     role_subject,
     smallest,
 )
@@ -95,9 +92,11 @@ class PermissionList(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class RoleAdministration:
+    """Use cases; ``required_permissions`` are those that the service's endpoints and every served entity require."""
+
     database: Database[IdentityTransaction]
     revocations: Revocations
-    registry: Registry
+    required_permissions: Sequence[Permission]
     clock: Clock
     ids: Ids
 
@@ -168,13 +167,10 @@ class RoleAdministration:
             await record(tx, "role.deleted", caller, role_id, client, self.clock.now())
 
     async def permissions(self) -> PermissionList:
-        """Permissions added by super-admins, those of the service itself and those of every served entity."""
+        """Permissions added by super-admins, and those that endpoints require."""
         async with self.database.read_only(EveryTenant()) as read:
             made = await read.permissions.all()
-        every = {
-            permission.name: permission
-            for permission in (*made, *own_permissions(), *served_permissions(self.registry))
-        }
+        every = {permission.name: permission for permission in (*made, *self.required_permissions)}
         return PermissionList(items=[every[name] for name in sorted(every)])
 
     async def create_permission(self, caller: Caller, form: PermissionForm, client: Client) -> Permission:
@@ -185,7 +181,7 @@ class RoleAdministration:
         errors = [*_length_errors("description", form.description, 0, DESCRIPTION_LENGTH)]
         _ensure([*errors, *_length_errors("category", form.category, 0, CATEGORY_LENGTH)])
         permission = Permission(id=self.ids.new(), name=form.name, description=form.description, category=form.category)
-        if form.name in {existing.name for existing in (*own_permissions(), *served_permissions(self.registry))}:
+        if form.name in {required.name for required in self.required_permissions}:
             raise Conflict.on("name", PERMISSION_TAKEN)
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.permissions.add(permission)
@@ -199,10 +195,6 @@ def _seen(caller: Caller, role: Role | None) -> Role:
     if role is None or role.tenant_id not in (None, caller.tenant_id):
         raise NotFound
     return role
-
-
-def served_permissions(registry: Registry) -> list[Permission]:
-    return [registered(name, "entities") for name in registry.permissions()]
 
 
 def _errors(form: RoleForm | RoleChange) -> list[FieldError]:

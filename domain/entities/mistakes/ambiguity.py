@@ -32,7 +32,7 @@ _START, _END = "start", "end"
 """What ``^`` and ``$`` take, beside the characters: no loop reads either."""
 
 
-class Part(Struct):
+class Fragment(Struct):
     """Positions where a part of a pattern begins and ends, and the number of ways to read nothing with it."""
 
     firsts: Ways
@@ -92,34 +92,34 @@ class Automaton:
             for place, ways in enumerate(self.following)
         ]
 
-    def _position(self, taken: frozenset[str]) -> Part:
+    def _position(self, taken: frozenset[str]) -> Fragment:
         self.taken.append(taken)
         self.following.append({})
         place = len(self.taken) - 1
-        return Part({place: 1}, {place: 1})
+        return Fragment({place: 1}, {place: 1})
 
-    def _link(self, first: Part, second: Part) -> None:
+    def _link(self, first: Fragment, second: Fragment) -> None:
         for (last, ways), (begin, more) in product(first.lasts.items(), second.firsts.items()):
             _add(self.following[last], {begin: ways * more})
 
-    def _loop(self, part: Part) -> Part:
+    def _loop(self, part: Fragment) -> Fragment:
         self._link(part, part)
         return part
 
-    def _sequence(self, nodes: Sequence[Node]) -> Part:
-        whole = Part({}, {}, 1)
+    def _sequence(self, nodes: Sequence[Node]) -> Fragment:
+        whole = Fragment({}, {}, 1)
         for code, value in nodes:
             whole = self._joined(whole, self._part(code, value))
         return whole
 
-    def _joined(self, first: Part, second: Part) -> Part:
+    def _joined(self, first: Fragment, second: Fragment) -> Fragment:
         self._link(first, second)
         firsts, lasts = dict(first.firsts), dict(second.lasts)
         _add(firsts, second.firsts, first.empty)
         _add(lasts, first.lasts, second.empty)
-        return Part(firsts, lasts, min(2, first.empty * second.empty))
+        return Fragment(firsts, lasts, min(2, first.empty * second.empty))
 
-    def _part(self, code: Any, value: Any) -> Part:
+    def _part(self, code: Any, value: Any) -> Fragment:
         if code in (*_REPEATS, codes.POSSESSIVE_REPEAT):
             # A possessive repetition gives nothing back: one round stands for it.
             least, most = (value[0], value[1]) if code in _REPEATS else (min(1, value[0]), 1)
@@ -130,7 +130,7 @@ class Automaton:
             return self._either([self._sequence(body) for body in bodies])
         if code in (codes.ASSERT, codes.ASSERT_NOT):
             self.is_sure = False
-            return Part({}, {}, 1)
+            return Fragment({}, {}, 1)
         return self._position(self._taken(code, value))
 
     def _taken(self, code: Any, value: Any) -> frozenset[str]:
@@ -141,29 +141,29 @@ class Automaton:
         texts = (text for text in self.sample if len(text) == 1)
         return frozenset(text for text in texts if is_any or self._takes((code, value), text))
 
-    def _either(self, parts: list[Part]) -> Part:
+    def _either(self, parts: list[Fragment]) -> Fragment:
         firsts, lasts = Ways(), Ways()
         for part in parts:
             _add(firsts, part.firsts)
             _add(lasts, part.lasts)
-        return Part(firsts, lasts, min(2, sum(part.empty for part in parts)))
+        return Fragment(firsts, lasts, min(2, sum(part.empty for part in parts)))
 
-    def _anchor(self, value: Any) -> Part:
+    def _anchor(self, value: Any) -> Fragment:
         is_line = self.flags & re.MULTILINE
         if value is codes.AT_BEGINNING_STRING or (value is codes.AT_BEGINNING and not is_line):
             return self._position(frozenset([_START]))
         if value is codes.AT_END_STRING or (value is codes.AT_END and not is_line):
             return self._position(frozenset([_END]))
         self.is_sure = False
-        return Part({}, {}, 1)
+        return Fragment({}, {}, 1)
 
-    def _repeated(self, body: list[Node], least: int, most: int) -> Part:
+    def _repeated(self, body: list[Node], least: int, most: int) -> Fragment:
         if most >= _MANY or most * _choices(body) >= _MANY:
             part = self._loop(self._sequence(body))
             self.few |= set(product(part.lasts, part.firsts)) if most <= _FEW else set()
             # Nothing is read by no round, and by a round that reads nothing.
-            return Part(part.firsts, part.lasts, min(2, 2 * part.empty if least else 1 + part.empty))
-        whole = Part({}, {}, 1)
+            return Fragment(part.firsts, part.lasts, min(2, 2 * part.empty if least else 1 + part.empty))
+        whole = Fragment({}, {}, 1)
         for number in range(min(most, _COPIES)):
             part = self._sequence(body)
             if number >= least:

@@ -106,7 +106,8 @@ async def _of_keys_and_routes(
 ) -> AsyncIterator[str]:
     from adapters.joserfc import WrongSecretKey  # noqa: PLC0415
     from entrypoints.assembly.adapters import open_adapters  # noqa: PLC0415
-    from entrypoints.assembly.use_cases import assemble, ensure_routes_served  # noqa: PLC0415
+    from entrypoints.assembly.routes import ensure_routes_served  # noqa: PLC0415
+    from entrypoints.assembly.use_cases import assemble  # noqa: PLC0415
 
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)

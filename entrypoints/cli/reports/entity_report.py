@@ -7,6 +7,7 @@ from msgspec import UNSET
 from application.entities.descriptions import Descriptions
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.limits import entity_limit
+from domain.parts.composition import AREAS
 from entrypoints.cli.operator import operator
 from entrypoints.terminal.answers import Answer
 
@@ -16,7 +17,7 @@ WRITING = ("create", "update", "delete", "restore", "create-batch", "update-batc
 
 def describe(registry: Registry) -> Answer:
     """The report; as JSON the answer of ``GET /api/entities`` for the operator, who may do everything."""
-    described = Descriptions(registry).all(operator().rights)
+    described = Descriptions(registry, AREAS).all(operator().rights)
     return Answer("\n".join(_lines(registry)), described)
 
 

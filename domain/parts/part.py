@@ -1,0 +1,36 @@
+"""Type of the data that each part contributes."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from domain.scope import Rights
+
+
+class AdministrationArea(Struct, frozen=True):
+    """An area of administration: ``permission`` opens the endpoint that lists its objects."""
+
+    name: str
+    permission: str
+    super_admin: bool = False
+
+    def is_open_to(self, rights: Rights) -> bool:
+        return rights.may(self.permission) and (rights.is_super_admin or not self.super_admin)
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """Data of one part of the service.
+
+    ``permissions`` are those that its endpoints require. ``audit_actions`` maps each action that its use cases record
+    to the action's meaning; braces mark the varying text, as in ``domain.added:{domain}``. ``areas`` are its areas of
+    administration.
+    """
+
+    permissions: tuple[str, ...] = ()
+    audit_actions: Mapping[str, str] = {}
+    areas: tuple[AdministrationArea, ...] = ()
+
+
+def permissions_on(noun: str) -> tuple[str, ...]:
+    """The four permissions on a resource: ``create:roles``, ``read:roles``, ``update:roles``, ``delete:roles``."""
+    return tuple(f"{action}:{noun}" for action in ("create", "read", "update", "delete"))

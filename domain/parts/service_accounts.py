@@ -1,0 +1,18 @@
+"""Service accounts, their API keys, and tokens of client credentials."""
+
+from domain.parts.part import AdministrationArea, Part, permissions_on
+
+SERVICE_ACCOUNTS = Part(
+    permissions=permissions_on("service-accounts"),
+    audit_actions={
+        "service-account.created": "A service account was created.",
+        "service-account.changed": "A service account was changed.",
+        "service-account.deleted": "A service account was deleted.",
+        "key.created": "An API key was made.",
+        "key.rotated": "An API key was replaced by a new one.",
+        "key.ended": "An API key was ended.",
+        "key.refused": "An API key was refused: it has ended, its account is off, or the network is none of its own.",
+        "token.issued": "A service account got a token for one of its keys.",
+    },
+    areas=(AdministrationArea("service-accounts", "read:service-accounts"),),
+)
