@@ -87,7 +87,7 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
         # A place is taken before the file comes: it would be written to the disk for nothing.
-        with importing.places.taken(request.caller):
+        with importing.slots.taken(request.caller):
             async with uploaded(request) as upload:
                 may = fields.access(request.caller)
                 options = read_options(model, options_of(upload), may)

@@ -1,15 +1,15 @@
 """Export of rows of any entity as a file."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
 
 from application.entities.transfers.transfer_slots import TransferSlots
 from application.ports.database import RowReads
 from application.ports.entities.files import Sheets, TransferTransaction
 from application.ports.runtime import Clock
+from application.throttle import Throttle
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
 from domain.entities.sheets import FILE_FORMS, MOST_XLSX_ROWS, BuiltForm, Form, exported_columns
@@ -18,12 +18,6 @@ from domain.scope import Caller, EveryTenant, Scope
 
 ASKED_AGAIN = timedelta(seconds=10)
 """Time after which the rights of whoever takes a file are asked again: it may take an hour to be sent."""
-
-
-class TokenJudge(Protocol):
-    """Judge of a caller's token as it is now; implemented by application/throttle.py."""
-
-    async def ensure_alive(self, caller: Caller) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -70,32 +64,32 @@ class FileExport:
 
 @dataclass(frozen=True)
 class CallersExport:
-    """Exports of rows for callers, who have a place each, and get no more than they may have at the time."""
+    """Exports of rows for callers, who have a slot each, and get no more than they may have at the time."""
 
     export: FileExport
-    places: TransferSlots
-    rights: TokenJudge
+    slots: TransferSlots
+    throttle: Throttle
     clock: Clock
 
     async def pieces(
         self, caller: Caller, scope: Scope, model: EntityModel, query: Query, form: str
     ) -> AsyncGenerator[bytes, None]:
-        """Pieces as of ``FileExport``; the caller has a place until the end. Raises RateLimited before the first."""
+        """Pieces as of ``FileExport``; the caller has a slot until the end. Raises RateLimited before the first."""
         file = self.export.pieces(scope, model, query, form)
-        with self.places.taken(caller):
-            async with aclosing(while_alive(caller, file, self.rights, self.clock)) as pieces:
+        with self.slots.taken(caller):
+            async with aclosing(while_alive(caller, file, self.throttle.ensure_alive, self.clock)) as pieces:
                 async for piece in pieces:
                     yield piece
 
 
 async def while_alive(
-    caller: Caller, pieces: AsyncGenerator[bytes, None], rights: TokenJudge, clock: Clock
+    caller: Caller, pieces: AsyncGenerator[bytes, None], ensure_alive: Callable[[Caller], Awaitable[None]], clock: Clock
 ) -> AsyncGenerator[bytes, None]:
     """The file, broken off once the caller was logged out or lost rights. Raises Unauthorized."""
     asked = clock.now()
     async with aclosing(pieces):
         async for piece in pieces:
             if (now := clock.now()) - asked >= ASKED_AGAIN:
-                await rights.ensure_alive(caller)
+                await ensure_alive(caller)
                 asked = now
             yield piece

@@ -66,7 +66,7 @@ class _RollBack(Exception):
 class FileImport:
     """Imports of rows. The caller's permission has been checked before; tenant and rules are checked here.
 
-    Who serves others takes one of the ``places`` before an upload is read.
+    A handler takes one of the ``slots`` before it reads an upload.
     """
 
     database: Database[TransferTransaction]
@@ -74,7 +74,7 @@ class FileImport:
     clock: Clock
     sheets: Sheets
     upkeep: Upkeep
-    places: TransferSlots = field(default_factory=TransferSlots)
+    slots: TransferSlots = field(default_factory=TransferSlots)
 
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess

@@ -1,4 +1,4 @@
-"""Places for exports and imports: so many at a time in a process, shared fairly by tenants and users."""
+"""Slots for exports and imports: a limited number in a process, shared fairly by tenants and users."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,23 +13,23 @@ from domain.scope import Caller
 AT_ONCE = 8
 """Most exports and imports that run in one process at the same time."""
 TENANTS_SHARE = 4
-"""A tenant may have one of so many places, rounded up."""
+"""A tenant may hold a quarter of the slots, rounded up."""
 OF_A_USER = 2
 RETRY_AFTER = 10
-"""Seconds after which somebody who got no place may try again: most files take less."""
+"""Seconds after which a caller without a slot may try again: most files take less."""
 
 
 @dataclass
 class TransferSlots:
     """Counter of running transfers: of the process, of each tenant and of each user."""
 
-    places: int = AT_ONCE
+    total: int = AT_ONCE
     _taken: Counter[UUID | None] = field(default_factory=Counter)
     _inside: int = 0
 
     @contextmanager
     def taken(self, caller: Caller) -> Iterator[None]:
-        """A place for the length of the block. Raises RateLimited where the caller may have no further one."""
+        """Holds a slot for the block. Raises RateLimited where the caller may hold no further one."""
         # Refused at once instead of queued: a transfer may take minutes, longer than clients wait.
         self._ensure_free(caller)
         whose = (caller.tenant_id, caller.user_id)
@@ -43,11 +43,11 @@ class TransferSlots:
             self._taken = +self._taken
 
     def _ensure_free(self, caller: Caller) -> None:
-        of_a_tenant = max(1, -(-self.places // TENANTS_SHARE))
+        of_a_tenant = max(1, -(-self.total // TENANTS_SHARE))
         if self._taken[caller.user_id] >= OF_A_USER:
             raise RateLimited(RETRY_AFTER, f"You have {OF_A_USER} exports and imports running: wait for one to end.")
         if self._taken[caller.tenant_id] >= of_a_tenant:
             told = f"Your tenant has {of_a_tenant} exports and imports running: wait for one to end."
             raise RateLimited(RETRY_AFTER, told)
-        if self._inside >= self.places:
+        if self._inside >= self.total:
             raise RateLimited(RETRY_AFTER, "Too many exports and imports are running: try again shortly.")

@@ -111,7 +111,7 @@ async def test_a_file_breaks_off_for_one_who_was_stopped_meanwhile() -> None:
         finally:
             closed.append(True)
 
-    pieces = while_alive(CALLER, rows(), Rights(lasts=2), clock)
+    pieces = while_alive(CALLER, rows(), Rights(lasts=2).ensure_alive, clock)
     while not closed:
         with suppress(TokenInvalid):
             sent.append(await anext(pieces))
@@ -122,4 +122,6 @@ async def test_a_short_file_asks_nobody() -> None:
     async def rows() -> AsyncGenerator[bytes, None]:
         yield b"row"
 
-    assert [piece async for piece in while_alive(CALLER, rows(), Rights(lasts=0), MovableClock(NOW))] == [b"row"]
+    assert [piece async for piece in while_alive(CALLER, rows(), Rights(lasts=0).ensure_alive, MovableClock(NOW))] == [
+        b"row"
+    ]

@@ -25,13 +25,13 @@ async def test_who_waits_for_a_place_is_not_held_by_the_limit() -> None:
         files = {"file": ("a.csv", "name\r\n")} if method == "POST" else None
         return await app.call(method, path, as_whom="root in acme", files=files)
 
-    places = app.services.exporting.places
-    places.places = 0
+    slots = app.services.exporting.slots
+    slots.total = 0
     for method, path in (("GET", "/api/products/export"), ("POST", "/api/products/import")):
         refused = [await ask(method, path) for _ in range(7)]
         assert {(answer.status_code, answer.headers["Retry-After"]) for answer in refused} == {(429, "10")}
         assert {answer.headers["X-RateLimit-Remaining"] for answer in refused} == {"4"}
-    places.places = 8
+    slots.total = 8
     answers = [await ask("GET", "/api/products/export") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [200] * 5 + [429]
     assert int(answers[-1].headers["Retry-After"]) > 10

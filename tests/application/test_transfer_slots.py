@@ -1,4 +1,4 @@
-"""Places for exports and imports: nobody shuts the others out."""
+"""Slots for exports and imports: no tenant and no user takes all of them."""
 
 from contextlib import ExitStack
 
@@ -10,21 +10,21 @@ from domain.scope import Caller
 from tests.builders import caller, new_id
 
 
-def taken(places: TransferSlots, *callers: Caller) -> int:
-    """Number of the callers that get a place one after the other, before the first that gets none."""
+def taken(slots: TransferSlots, *callers: Caller) -> int:
+    """Number of the callers that get a slot one after the other, before the first that gets none."""
     with ExitStack() as stack:
         for number, who in enumerate(callers):
             try:
-                stack.enter_context(places.taken(who))
+                stack.enter_context(slots.taken(who))
             except RateLimited:
                 return number
     return len(callers)
 
 
-@pytest.mark.parametrize(("places", "of_a_tenant"), [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2), (16, 4), (17, 5)])
-def test_a_tenant_has_at_most_a_quarter(places: int, of_a_tenant: int) -> None:
+@pytest.mark.parametrize(("total", "of_a_tenant"), [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2), (16, 4), (17, 5)])
+def test_a_tenant_has_at_most_a_quarter(total: int, of_a_tenant: int) -> None:
     tenant = new_id()
-    assert taken(TransferSlots(places), *(caller(tenant_id=tenant) for _ in range(places + 1))) == of_a_tenant
+    assert taken(TransferSlots(total), *(caller(tenant_id=tenant) for _ in range(total + 1))) == of_a_tenant
 
 
 def test_a_user_has_at_most_two_in_all_tenants() -> None:
@@ -36,16 +36,16 @@ def test_all_together_have_so_many() -> None:
     assert taken(TransferSlots(), *(caller(tenant_id=new_id()) for _ in range(AT_ONCE + 1))) == AT_ONCE
 
 
-def test_two_users_of_a_tenant_leave_places_for_others() -> None:
+def test_two_users_of_a_tenant_leave_slots_for_others() -> None:
     tenant = new_id()
     one_tenant = [caller(tenant_id=tenant) for _ in range(2)]
     others = [caller(tenant_id=new_id()) for _ in range(AT_ONCE - 2)]
     assert taken(TransferSlots(), *one_tenant, *others) == AT_ONCE
 
 
-def test_a_place_is_free_again_after_a_failure() -> None:
-    places, who = TransferSlots(1), caller(tenant_id=new_id())
+def test_a_slot_is_free_again_after_a_failure() -> None:
+    slots, who = TransferSlots(1), caller(tenant_id=new_id())
     for _ in range(3):
-        with pytest.raises(ValueError, match="x"), places.taken(who):
+        with pytest.raises(ValueError, match="x"), slots.taken(who):
             raise ValueError("x")
-    assert taken(places, who) == 1
+    assert taken(slots, who) == 1
