@@ -1,19 +1,11 @@
 """Lines of the audit trail, written in the transaction of the act that they tell of."""
 
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
-from application.ports.database import AuditTrail
+from application.ports.database import AuditedTransaction
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, event
-
-
-class AuditedTransaction(Protocol):
-    """The part of the database that holds the audit trail."""
-
-    @property
-    def audit(self) -> AuditTrail: ...
 
 
 async def record(

@@ -76,7 +76,7 @@ class Argon2Passwords:
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="password")
         self._queue = HashQueue(at_once, waiting)
-        self._turns = KeyedLocks()
+        self._locks = KeyedLocks()
         self._dummy = made_up(self._hasher)
 
     async def hash(self, password: str) -> str:
@@ -109,7 +109,7 @@ class Argon2Passwords:
     async def _off_loop(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if (asked_by := ASKED_BY.get()) is None:
             return await self._queued(work, *args, **kwargs)
-        async with self._turns.taken(asked_by):
+        async with self._locks.locked(asked_by):
             return await self._queued(work, *args, **kwargs)
 
     async def _queued(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

@@ -26,7 +26,7 @@ from application.identity.administration.users import UserAdministration
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
-from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.reauthentication import Reauthentication
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
 from application.identity.hosted_login.appearance import Appearances
@@ -39,7 +39,6 @@ from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
-from application.identity.login.reauthentication import Reauthentication
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.token_authentication import TokenAuthentication
@@ -90,7 +89,6 @@ class IdentityUseCases:
 
     sign_in: SignIn
     reauthentication: Reauthentication
-    factor_reproofs: FactorReproofs
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
     my_factors: MyFactors

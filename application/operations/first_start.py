@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from application.identity.administration.user_forms import checked_email
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database
-from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.whole_database import Transaction
 from domain.errors import Conflict
 from domain.identity.identifiers import SYSTEM_IDENTIFIER

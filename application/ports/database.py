@@ -93,6 +93,13 @@ AWAITED: frozenset[MailKind] = frozenset({"confirmation", "reset", "email-change
 """Mails that somebody waits for at this moment: they go before notices and invitations, however many those are."""
 
 
+class AuditedTransaction(Protocol):
+    """The part of the database that holds the audit trail."""
+
+    @property
+    def audit(self) -> AuditTrail: ...
+
+
 class Mail(Struct, frozen=True, kw_only=True):
     """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
 

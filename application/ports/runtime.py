@@ -1,12 +1,8 @@
 """Time, new identifiers, secrets of links, password hashing, and passwords known from breaches."""
 
-from collections.abc import Hashable, Iterable
-from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
-
-from domain.errors import FieldError
 
 
 class Clock(Protocol):
@@ -55,14 +51,6 @@ class Passwords(Protocol):
         ...
 
 
-class Turns(Protocol):
-    """Work that is done one piece at a time for each key; implemented by application/identity/login/keyed_locks.py."""
-
-    def taken(self, key: Hashable) -> AbstractAsyncContextManager[None]:
-        """Waits for the key's turn and keeps it until the end of the block; raises TooBusy where too many wait."""
-        ...
-
-
 class LinkSecrets(Protocol):
     """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
 
@@ -79,23 +67,6 @@ class AddressDigests(Protocol):
 
         Digests of one mailbox in two tenants have nothing in common.
         """
-        ...
-
-
-class PasswordRules(Protocol):
-    """Rules of new passwords; implemented by application/identity/passwords/password_rules.py."""
-
-    # `tenants` are names of the account's tenants, in all of these
-    async def errors(
-        self, password: str, *, email: str, full_name: str, field: str, tenants: Iterable[str]
-    ) -> tuple[FieldError, ...]:
-        """Errors of a new password, named ``field``."""
-        ...
-
-    async def ensure_good(
-        self, password: str, *, email: str, full_name: str, field: str, tenants: Iterable[str]
-    ) -> None:
-        """Raises ValidationError with the errors of a new password."""
         ...
 
 

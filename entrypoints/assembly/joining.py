@@ -6,8 +6,8 @@ from typing import TypedDict
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from adapters.prometheus.outcomes import InvitationCounts
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
-from application.identity.joining.acceptance import Entrance, InvitationAcceptance, ReadPassword
-from application.identity.joining.departures import KeyedDepartures
+from application.identity.joining.acceptance import InvitationAcceptance
+from application.identity.joining.departures import Departures
 from application.identity.joining.domain_checks import DomainChecks
 from application.identity.joining.domains import DomainAdministration
 from application.identity.joining.invitations import InvitationAdministration
@@ -15,12 +15,13 @@ from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
+from application.identity.login.sign_in import SignIn
+from application.identity.passwords.encrypted_passwords import PasswordReader
+from application.identity.passwords.password_rules import PasswordRules
 from application.identity.self_service.account_deletion import AccountDeletion
 from application.identity.self_service.email_changes import EmailChangeRequests
 from application.identity.self_service.linked_identities import LinkedIdentities
 from application.identity.self_service.personal_export import PersonalExport
-from application.ports.identity.users import Departures
-from application.ports.runtime import PasswordRules
 from entrypoints.assembly.adapters import Adapters
 from entrypoints.assembly.logins import applications_of
 from entrypoints.assembly.mail import link_secrets
@@ -49,8 +50,8 @@ class JoiningUseCases(TypedDict):
 def joining_use_cases(
     adapters: Adapters,
     settings: Settings,
-    entrance: Entrance,
-    password_reader: ReadPassword,
+    sign_in: SignIn,
+    password_reader: PasswordReader,
     password_rules: PasswordRules,
     counts: InvitationCounts,
 ) -> JoiningUseCases:
@@ -65,7 +66,7 @@ def joining_use_cases(
             adapters.passwords,
             password_reader,
             password_rules,
-            entrance,
+            sign_in,
             cache,
             clock,
             ids,
@@ -90,7 +91,7 @@ def joining_use_cases(
 def departures_of(settings: Settings) -> Departures:
     assert settings.secret_key is not None
     other = settings.other_secret_key.reveal() if settings.other_secret_key else None
-    return KeyedDepartures(KeyedAddressDigests(settings.secret_key.reveal(), other))
+    return Departures(KeyedAddressDigests(settings.secret_key.reveal(), other))
 
 
 def email_changes_of(adapters: Adapters, settings: Settings) -> EmailChangeRequests:

@@ -9,21 +9,21 @@ from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
 from application.identity.factors.passkeys import Passkeys
 from application.identity.factors.proofs import FactorProofs
+from application.identity.factors.reauthentication import Reauthentication
 from application.identity.factors.registering import FactorRegistration
-from application.identity.factors.reproofs import FactorReproofs
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
 from application.identity.hosted_login.appearance import Appearances
 from application.identity.hosted_login.login_codes import LoginCodes
 from application.identity.hosted_login.resumption import SessionResumption
 from application.identity.hosted_login.targets import Targets
+from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.keyed_locks import KeyedLocks
-from application.identity.login.reauthentication import Reauthentication
-from application.identity.login.sign_in import Joining, SignIn
+from application.identity.login.sign_in import SignIn
 from application.identity.passwords.constant_time_passwords import ConstantTimePasswords
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from domain.limits import Lockout
@@ -37,7 +37,6 @@ class LoginUseCases:
 
     sign_in: SignIn
     reauthentication: Reauthentication
-    factor_reproofs: FactorReproofs
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
     my_factors: MyFactors
@@ -50,7 +49,7 @@ class LoginUseCases:
     code_counts: CodeCounts
 
 
-def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) -> LoginUseCases:
+def assemble_logins(adapters: Adapters, settings: Settings, joining: DomainJoining) -> LoginUseCases:
     database, clock, ids, tickets = adapters.database, adapters.clock, adapters.ids, adapters.tickets
     secrets, factor_counts, code_counts = adapters.second_factors.secrets, SecondFactorCounts(), CodeCounts()
     sign_in, issuing = sign_in_of(adapters, settings, joining), _issuing(adapters, settings)
@@ -60,13 +59,11 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) ->
     registration = FactorRegistration(
         tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
     )
-    reproofs = FactorReproofs(database, proofs, passkeys)
     targets, resumption = targets_of(adapters, settings), SessionResumption(database, issuing)
     return LoginUseCases(
         sign_in=sign_in,
-        reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, reproofs, clock),
-        factor_reproofs=reproofs,
-        second_factor=SecondFactor(database, tickets, proofs, registration, passkeys, sign_in, clock),
+        reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, proofs, clock),
+        second_factor=SecondFactor(database, tickets, proofs, registration, sign_in, clock),
         passkey_login=PasskeyLogin(database, passkeys, sign_in, factor_counts, clock),
         my_factors=MyFactors(database, adapters.social, registration, issuing.gate, clock, ids),
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
@@ -80,7 +77,7 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: Joining) ->
     )
 
 
-def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> SignIn:
+def sign_in_of(adapters: Adapters, settings: Settings, joining: DomainJoining) -> SignIn:
     return SignIn(
         database=adapters.database,
         authentication=_authentication(adapters, settings),
@@ -90,7 +87,7 @@ def sign_in_of(adapters: Adapters, settings: Settings, joining: Joining) -> Sign
         clock=adapters.clock,
         ids=adapters.ids,
         joining=joining,
-        turns=KeyedLocks(),
+        locks=KeyedLocks(),
     )
 
 

@@ -28,11 +28,12 @@ from application.identity.administration.operator_accounts import OperatorAccoun
 from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from application.identity.joining.departures import Departures
 from application.identity.joining.domain_checks import DomainChecks
 from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.sign_out import SignOut
 from application.identity.login.token_authentication import TokenAuthentication
-from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import PasswordRules
 from application.identity.self_service.my_sessions import MySessions
 from application.identity.self_service.own_profile import OwnProfile
 from application.identity.self_service.profiles import Profiles
@@ -48,7 +49,6 @@ from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
 from application.ports.database import RowReads
-from application.ports.identity.users import Departures
 from application.ports.whole_database import Transaction
 from application.primary_reads import PrimaryReads
 from application.throttle import Throttle
@@ -67,7 +67,7 @@ from entrypoints.settings.settings import Settings
 
 
 class TransferUseCases(TypedDict):
-    """Use cases of files, which share their places."""
+    """Use cases of files, which share their slots."""
 
     exporting: CallersExport
     importing: FileImport
@@ -226,10 +226,10 @@ def _system_reports(adapters: Adapters, settings: Settings) -> SystemReports:
 
 
 def _transfers(adapters: Adapters, reads: RowReads[Transaction], throttle: Throttle) -> TransferUseCases:
-    registry, clock, sheets, places = adapters.registry, adapters.clock, adapters.sheets, TransferSlots()
+    registry, clock, sheets, slots = adapters.registry, adapters.clock, adapters.sheets, TransferSlots()
     return {
-        "exporting": CallersExport(FileExport(reads, registry, sheets), places, throttle, clock),
-        "importing": FileImport(adapters.database, registry, clock, sheets, adapters.upkeep, places),
+        "exporting": CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
+        "importing": FileImport(adapters.database, registry, clock, sheets, adapters.upkeep, slots),
     }
 
 
@@ -261,11 +261,11 @@ def _recent(settings: Settings) -> timedelta:
     return timedelta(minutes=settings.reauth_minutes)
 
 
-def _password_rules(adapters: Adapters, settings: Settings) -> ServicePasswordRules:
+def _password_rules(adapters: Adapters, settings: Settings) -> PasswordRules:
     host = urlsplit(settings.base_url).hostname or ""
     # of an address only numbers would be left, and what is before the last dot says whose host it is
     names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
-    return ServicePasswordRules((settings.docs_title, *names), adapters.breaches)
+    return PasswordRules((settings.docs_title, *names), adapters.breaches)
 
 
 class SocialUseCases(TypedDict):
@@ -289,7 +289,7 @@ def _social(adapters: Adapters, settings: Settings, joining: DomainJoining) -> S
         database=adapters.database,
         providers=adapters.social,
         accounts=accounts,
-        entrance=sign_in,
+        sign_in=sign_in,
         tickets=adapters.tickets,
         targets=targets_of(adapters, settings),
         clock=adapters.clock,

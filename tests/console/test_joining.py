@@ -8,7 +8,6 @@ from playwright.async_api import ViewportSize, expect
 
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.dns import MemoryDnsRecords
-from application.identity.joining.domain_joining import DomainJoining
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
 from tests.console.conftest import NARROW, WIDE, Service, Visitor
@@ -38,7 +37,7 @@ async def ask_to_join(service: Service, email: str) -> None:
     app = service.app
     await make_proved(service, email)
     # read anew, wherever the tests before have left the clock
-    cast(DomainJoining, app.services.sign_in.joining).known.read_at = None
+    app.services.sign_in.joining.known.read_at = None
     body = {"email": email, "password": PASSWORD, "isPasswordEncrypted": False}
     answer = await app.call("POST", "/api/auth/login", json=body)
     assert answer.status_code == 200, answer.text

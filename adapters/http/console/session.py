@@ -17,9 +17,9 @@ from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import UseCases
 from application.identity.factors.forms import EnrolFinishForm, VerifyForm
 from application.identity.factors.passkey_login import PasskeyLoginForm
+from application.identity.factors.reauthentication import ReauthenticationForm
 from application.identity.joining.acceptance import AcceptForm
 from application.identity.login.forms import LoginForm, RefreshForm
-from application.identity.login.reauthentication import ReauthenticationForm
 from domain.errors import FieldError, ValidationError
 from domain.forms import read_form
 from domain.limits import LOGIN

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_by_mail, record_own
 from application.identity.passwords.encrypted_passwords import PasswordReader
+from application.identity.passwords.password_rules import PasswordRules
+from application.identity.self_service.email_changes import EmailChangeRequests
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
 from application.ports.identity.users import own_notice
-from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
@@ -46,12 +47,6 @@ class ChangeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     is_password_encrypted: bool | UnsetType = UNSET
 
 
-class AddressProof(Protocol):
-    """Second half of a change of the address; implemented by EmailChangeRequests."""
-
-    async def finish(self, email: str, secret: str, client: Client) -> bool: ...
-
-
 @dataclass(frozen=True)
 class Accounts:
     database: Database[AccountTransaction]
@@ -63,7 +58,7 @@ class Accounts:
     clock: Clock
     ids: Ids
     lockout: Lockout
-    changes: AddressProof
+    changes: EmailChangeRequests
 
     async def request_link(self, kind: MailKind, form: EmailForm, language: str = "", *, silent: bool = False) -> None:
         """Puts a mail into the outbox, whether or not the address has an account; ``silent`` only reads the form.

@@ -9,10 +9,11 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_own
 from application.identity.passwords.encrypted_passwords import PasswordReader
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
 from application.ports.identity.users import IdentityTransaction
-from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.runtime import Clock, Ids, Passwords
 from domain.errors import Forbidden, NotFound, ValidationError
 from domain.identity.users import (
     MEMBER,

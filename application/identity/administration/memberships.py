@@ -10,8 +10,9 @@ from msgspec import UNSET, Struct, UnsetType
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.mails_to_strangers import AdministrationTransaction, add_notice
 from application.identity.administration.user_forms import UserItem, item_fields
+from application.identity.joining.departures import Departures
 from application.ports.database import Database
-from application.ports.identity.users import Departures, IdentityTransaction, notice
+from application.ports.identity.users import IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction
-from application.ports.runtime import Clock, PasswordRules, Passwords
+from application.ports.runtime import Clock, Passwords
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound

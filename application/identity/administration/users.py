@@ -26,9 +26,11 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
+from application.identity.joining.departures import Departures
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database, Mail
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
-from application.ports.runtime import Clock, Ids, PasswordRules, Passwords
+from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
+from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid

@@ -114,6 +114,11 @@ def ensure_valid_name(name: str | UnsetType) -> None:
         raise ValidationError(fields=errors)
 
 
+def wrong_ticket(field: str) -> ValidationError:
+    """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
+    return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
+
+
 def factor_item(factor: Factor) -> FactorItem:
     return FactorItem(**item_fields(factor))
 

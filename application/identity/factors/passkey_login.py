@@ -6,10 +6,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.factors.forms import Assertion, Begun
-from application.identity.factors.passkeys import Passkeys
-from application.identity.factors.proofs import VerifiedPasskey
-from application.identity.factors.second_factor import LoginEntrance
+from application.identity.factors.passkeys import Passkeys, VerifiedPasskey
 from application.identity.login.forms import LoginResult
+from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.users import VerifiedIdentity
@@ -32,7 +31,7 @@ class PasskeyLoginForm(Struct, rename="camel", forbid_unknown_fields=True, kw_on
 class PasskeyLogin:
     database: Database[FactorTransaction]
     passkeys: Passkeys
-    entrance: LoginEntrance
+    sign_in: SignIn
     outcomes: Outcomes
     clock: Clock
 
@@ -51,7 +50,7 @@ class PasskeyLogin:
         self.outcomes.count("passkey", "accepted")
         # The gate is passed like by every login: a tenant may ask for more than this passkey.
         verified = VerifiedIdentity(state, by_password=False, methods=combined((), passkey.methods))
-        return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        return await self.sign_in.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 
     @retry_on_conflict
     async def _used(self, passkey: VerifiedPasskey, client: Client) -> AccountState:

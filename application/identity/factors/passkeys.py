@@ -10,8 +10,7 @@ from uuid import UUID
 from msgspec import Struct
 from msgspec.structs import replace
 
-from application.identity.factors.forms import Assertion, Begun
-from application.identity.factors.proofs import NewPasskey, VerifiedPasskey, wrong_ticket
+from application.identity.factors.forms import Assertion, Begun, wrong_ticket
 from application.ports.database import Database
 from application.ports.identity.factors import Credential, Factor, FactorTransaction
 from application.ports.identity.passkeys import PasskeyCeremonies, Seen
@@ -35,6 +34,21 @@ class PasskeyState(Struct, frozen=True):
     challenge: bytes
     ceremony: Ceremony
     user_id: UUID | None
+
+
+class VerifiedPasskey(Struct, frozen=True, kw_only=True):
+    """An assertion that verified: the factor with its new state, and the ``amr`` that it stands for."""
+
+    factor: Factor
+    seen: int
+    methods: tuple[str, ...]
+
+
+class NewPasskey(Struct, frozen=True, kw_only=True):
+    """A passkey that was made, and the ``amr`` that making it stands for."""
+
+    credential: Credential
+    methods: tuple[str, ...]
 
 
 @dataclass(frozen=True)

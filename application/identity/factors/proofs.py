@@ -1,16 +1,15 @@
 """The check of a second factor that somebody shows: guesses are counted, and what is right serves once."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from application.identity.factors.forms import Assertion
+from application.identity.factors.forms import Assertion, Begun, wrong_ticket
+from application.identity.factors.passkeys import Passkeys, VerifiedPasskey
 from application.ports.database import Database
-from application.ports.identity.factors import Credential, Factor, FactorSecrets, FactorTransaction
+from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
@@ -43,37 +42,12 @@ class UsedNonce(Struct, frozen=True):
     field: str = "ticket"
 
 
-class VerifiedPasskey(Struct, frozen=True, kw_only=True):
-    """An assertion that verified: the factor with its new state, and the ``amr`` that it stands for."""
-
-    factor: Factor
-    seen: int
-    methods: tuple[str, ...]
-
-
-class NewPasskey(Struct, frozen=True, kw_only=True):
-    """A passkey that was made, and the ``amr`` that making it stands for."""
-
-    credential: Credential
-    methods: tuple[str, ...]
-
-
 class MatchedStep(Struct, frozen=True):
     """The time step of a code that matched, and the app's secret to store."""
 
     factor_id: UUID
     step: int
     sealed: str
-
-
-class PasskeyChecks(Protocol):
-    """Verification of assertions; implemented by application/identity/factors/passkeys.py."""
-
-    async def verified(
-        self, user_id: UUID, state: str, response: Assertion, factors: Sequence[Factor], client: Client
-    ) -> VerifiedPasskey:
-        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -85,10 +59,16 @@ class FactorProofs:
 
     database: Database[FactorTransaction]
     secrets: FactorSecrets
-    passkeys: PasskeyChecks
+    passkeys: Passkeys
     outcomes: Outcomes
     clock: Clock
     ids: Ids
+
+    async def ask(self, user_id: UUID) -> Begun:
+        """Asks for one of the user's passkeys. Raises ValidationError when there is none."""
+        async with self.database.read_only(EveryTenant()) as read:
+            factors = await read.factors.of(user_id)
+        return await self.passkeys.ask(user_id, factors)
 
     async def show(self, user: User, proof: Proof, client: Client, ticket: UsedNonce | None = None) -> tuple[str, ...]:
         """The ``amr`` of the proof; the guesses before it are forgiven, and the ticket is used up with it.
@@ -197,11 +177,6 @@ async def consume_nonce(tx: FactorTransaction, ticket: UsedNonce, now: datetime)
     """Uses the ticket up. Raises ValidationError on its field for one that was used before."""
     if not await tx.used_nonces.consume(ticket.id, ticket.until, now):
         raise wrong_ticket(ticket.field)
-
-
-def wrong_ticket(field: str) -> ValidationError:
-    """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
-    return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
 
 
 def _ensure_complete(proof: Proof) -> None:

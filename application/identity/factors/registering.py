@@ -4,13 +4,14 @@ import secrets as random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
-from application.identity.factors.forms import Assertion, Begun, FinishForm
-from application.identity.factors.proofs import WRONG_CODE, NewPasskey, UsedNonce, consume_nonce, wrong_ticket
+from application.identity.factors.forms import Begun, FinishForm, wrong_ticket
+from application.identity.factors.passkeys import Passkeys
+from application.identity.factors.proofs import WRONG_CODE, UsedNonce, consume_nonce
 from application.ports.identity.factors import Factor, FactorSecrets, FactorTransaction
 from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import own_notice
@@ -43,16 +44,6 @@ class TotpState(Struct, frozen=True):
     secret: bytes
 
 
-class PasskeyMaking(Protocol):
-    """Registration of passkeys; implemented by application/identity/factors/passkeys.py."""
-
-    async def begin(self, user: User, factors: Sequence[Factor]) -> Begun: ...
-
-    async def made(self, user_id: UUID, state: str, response: Assertion) -> NewPasskey:
-        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
-        ...
-
-
 class NewFactor(Struct, frozen=True, kw_only=True):
     """A factor to store, the ``amr`` that its first use stands for, and what is used up with it."""
 
@@ -65,7 +56,7 @@ class NewFactor(Struct, frozen=True, kw_only=True):
 class FactorRegistration:
     tickets: Tickets
     secrets: FactorSecrets
-    passkeys: PasskeyMaking
+    passkeys: Passkeys
     drawn: Callable[[str], str]
     clock: Clock
     ids: Ids

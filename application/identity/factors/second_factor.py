@@ -1,8 +1,7 @@
 """The second half of a login: a factor that is shown, or set up, for the ticket that the first half ended with."""
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
-from uuid import UUID
+from typing import Literal
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
@@ -13,12 +12,13 @@ from application.identity.factors.forms import (
     EnrolForm,
     VerifyForm,
     ensure_valid_name,
+    wrong_ticket,
 )
-from application.identity.factors.passkeys import Passkeys
-from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, UsedNonce, wrong_ticket
+from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, UsedNonce
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.identity.login.gate import Pending, Waiting, revocations_of
+from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.sessions import Ticket, Tickets
@@ -52,34 +52,13 @@ class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
     recovery_codes: list[str] | UnsetType = UNSET
 
 
-class LoginEntrance(Protocol):
-    """Completion of a login or of a switch of the tenant; implemented by SignIn."""
-
-    async def complete_login(
-        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
-    ) -> LoginResult:
-        """Passes the gate again, starts the session and returns the result of a login."""
-        ...
-
-    async def ensure_application(self, state: AccountState, preferred: UUID | None, app_id: str | None) -> None:
-        """Raises Forbidden where the application would refuse the login."""
-        ...
-
-    async def enter(
-        self, session_id: UUID, tenant_id: UUID | None, methods: tuple[str, ...], client: Client
-    ) -> SwitchResult | RefreshResult:
-        """Takes a session that has shown ``methods`` into the tenant."""
-        ...
-
-
 @dataclass(frozen=True)
 class SecondFactor:
     database: Database[FactorTransaction]
     tickets: Tickets
     proofs: FactorProofs
     registration: FactorRegistration
-    passkeys: Passkeys
-    entrance: LoginEntrance
+    sign_in: SignIn
     clock: Clock
 
     async def verify(self, form: VerifyForm, client: Client) -> Completed:
@@ -116,7 +95,7 @@ class SecondFactor:
         await self._reserve(state)
         _ensure_counts(ticket, kind, "code" if kind == "totp" else "response")
         # Asked before anything is stored: the recovery codes are shown once, by the login that follows.
-        await self.entrance.ensure_application(state, waiting.preferred, waiting.app_id)
+        await self.sign_in.ensure_application(state, waiting.preferred, waiting.app_id)
         new = await self.registration.finish(kind, state.user.id, form)
         codes = await self._store(ticket, state, new, client)
         return _enrolled(await self._complete(waiting, state, new.methods, client), codes)
@@ -125,9 +104,7 @@ class SecondFactor:
         """Asks for a passkey of the account whose login waits. Raises ValidationError on ``ticket`` or ``method``."""
         opened, state = await self._opened(ticket, "challenge")
         _ensure_counts(opened, "passkey", "method")
-        async with self.database.read_only(EveryTenant()) as read:
-            factors = await read.factors.of(state.user.id)
-        return await self.passkeys.ask(state.user.id, factors)
+        return await self.proofs.ask(state.user.id)
 
     async def _opened(
         self, text: str, purpose: Literal["challenge", "enrolment"]
@@ -175,7 +152,7 @@ class SecondFactor:
         methods = further(waiting.methods, added)
         # The ticket of a switch or a refresh belongs to a session that lives already.
         if waiting.session_id is not None:
-            return await self.entrance.enter(waiting.session_id, waiting.preferred, methods, client)
+            return await self.sign_in.enter(waiting.session_id, waiting.preferred, methods, client)
         async with self.database.read_only(EveryTenant()) as read:
             # Read anew: a factor was just added or used, and everything else is judged as it is now.
             now_there = await read.users.state(state.user.id)
@@ -184,7 +161,7 @@ class SecondFactor:
         verified = VerifiedIdentity(
             now_there, by_password=waiting.by_password, renewed=waiting.renewed, methods=methods
         )
-        return await self.entrance.complete_login(verified, waiting.preferred, waiting.app_id, client)
+        return await self.sign_in.complete_login(verified, waiting.preferred, waiting.app_id, client)
 
 
 def _ensure_counts(ticket: Ticket[Pending], method: Method, field: str) -> None:

@@ -9,16 +9,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.identity.hosted_login.first_use import is_first_use
+from application.identity.hosted_login.resumption import SessionResumption
 from application.identity.hosted_login.targets import Target, Targets
 from application.identity.login.forms import LoginResult
+from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction, Tickets
 from application.ports.runtime import Clock, CodeOutcomes
 from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.redirects import is_answer
-from domain.identity.tokens import Session
-from domain.identity.users import User
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 LIVES = timedelta(seconds=60)
@@ -55,33 +55,13 @@ class CodeTransaction(SessionTransaction, NonceTransaction, Protocol):
     """Parts of the database that codes need."""
 
 
-class SessionsHandedOver(Protocol):
-    """Sessions that an application takes over by a code; implemented by SessionResumption."""
-
-    async def resume(self, session_id: UUID, client: Client) -> LoginResult:
-        """The session's new tokens, as the result of a login; the tokens of before are used up.
-
-        Raises TokenInvalid and TokenExpired for a session that has ended, ReauthenticationRequired for one that was
-        proved too long ago to set up the factor that is required, and what a login raises.
-        """
-        ...
-
-
-class StolenSessions(Protocol):
-    """End of a session whose code was used twice; implemented by SignIn."""
-
-    async def end_stolen(self, session: Session, user: User, client: Client) -> None:
-        """Ends the session at once and tells its user by mail."""
-        ...
-
-
 @dataclass(frozen=True)
 class LoginCodes:
     database: Database[CodeTransaction]
     tickets: Tickets
     targets: Targets
-    sessions: SessionsHandedOver
-    stolen: StolenSessions
+    resumption: SessionResumption
+    sign_in: SignIn
     outcomes: CodeOutcomes
     clock: Clock
 
@@ -122,7 +102,7 @@ class LoginCodes:
             await self._refuse(content.session_id, client)
         try:
             await self.targets.ensure(content.target)
-            result = await self.sessions.resume(content.session_id, client)
+            result = await self.resumption.resume(content.session_id, client)
         except (ReauthenticationRequired, ValidationError, TokenExpired, TokenInvalid):
             # Taken out of the registration meanwhile, or ended: the code is as wrong as any other.
             await self._refuse(content.session_id, client)
@@ -134,7 +114,7 @@ class LoginCodes:
             found = await read.sessions.with_account_state(session_id)
         if found is not None:
             session, state = found
-            await self.stolen.end_stolen(session, state.user, client)
+            await self.sign_in.end_stolen(session, state.user, client)
 
     async def _refuse(self, session_id: UUID | None, client: Client) -> NoReturn:
         self.outcomes.count("refused")

@@ -23,6 +23,11 @@ class SessionResumption:
 
     @retry_on_conflict
     async def resume(self, session_id: UUID, client: Client) -> LoginResult:
+        """New tokens of the session, as the result of a login; the tokens of before are used up.
+
+        Raises TokenInvalid and TokenExpired for a session that has ended, ReauthenticationRequired for one that was
+        proved too long ago to set up the factor that is required, and what a login raises.
+        """
         session, state = await self.issuing.session(session_id)
         now = self.issuing.clock.now()
         if session.ended_at is not None:

@@ -1,12 +1,11 @@
 """Target of a handover: an application, one of its addresses, and the challenge of whoever began the login."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
-from uuid import UUID
 
 from msgspec import Struct
 
+from application.identity.login.applications import RegisteredApplications
+from domain.entities.builtin_entities import Application
 from domain.errors import ValidationError
 from domain.identity.redirects import LONGEST_STATE, is_challenge, redirect_mistake
 
@@ -23,32 +22,11 @@ class Target(Struct, frozen=True, kw_only=True):
     state: str | None = None
 
 
-class RegisteredApplication(Protocol):
-    """Fields of the entity ``applications`` that a handover reads."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def is_active(self) -> bool: ...
-    @property
-    def allowed_tenant_ids(self) -> Sequence[UUID] | None: ...
-    @property
-    def redirect_urls(self) -> Sequence[str] | None: ...
-
-
-class ApplicationsById(Protocol):
-    """Registered applications by their ids; implemented by application/identity/login/applications.py."""
-
-    async def by_id(self, app_id: str) -> RegisteredApplication | None:
-        """The registered application, closed ones too; None for an unknown one."""
-        ...
-
-
 @dataclass(frozen=True)
 class Targets:
-    applications: ApplicationsById
+    applications: RegisteredApplications
 
-    async def ensure(self, target: Target) -> RegisteredApplication:
+    async def ensure(self, target: Target) -> Application:
         """The application.
 
         Raises ValidationError on ``app``, ``redirect``, ``codeChallenge`` or ``state``. Nothing may be sent to the

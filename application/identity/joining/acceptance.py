@@ -8,11 +8,17 @@ from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.identity.joining.departures import Departures
+from application.identity.login.applications import RegisteredApplications
+from application.identity.login.forms import LoginResult
+from application.identity.login.sign_in import SignIn
+from application.identity.passwords.encrypted_passwords import PasswordReader
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.service_accounts import ServiceAccounts
-from application.ports.identity.users import Departures, VerifiedIdentity
-from application.ports.runtime import Clock, Ids, InvitationOutcomes, PasswordRules, Passwords
+from application.ports.identity.users import VerifiedIdentity
+from application.ports.runtime import Clock, Ids, InvitationOutcomes, Passwords
 from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
@@ -55,26 +61,6 @@ class JoinedTenant(Struct, rename="camel", kw_only=True):
     joined_at: datetime
 
 
-class Entrance(Protocol):
-    """Second half of a login, once the identity is verified; implemented by SignIn."""
-
-    async def complete_login(
-        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
-    ) -> Struct: ...
-
-
-class ApplicationCheck(Protocol):
-    """Question whether an application takes a login; implemented by RegisteredApplications."""
-
-    async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None: ...
-
-
-class ReadPassword(Protocol):
-    """Reader of a body's password, which may be encrypted; implemented by PasswordReader."""
-
-    async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str: ...
-
-
 class AcceptanceTransaction(InvitationTransaction, Protocol):
     """Parts of the database that answers need: the inviter may be a service account."""
 
@@ -87,14 +73,14 @@ class InvitationAcceptance:
     database: Database[AcceptanceTransaction]
     departures: Departures
     passwords: Passwords
-    password_reader: ReadPassword
+    password_reader: PasswordReader
     password_rules: PasswordRules
-    entrance: Entrance
+    sign_in: SignIn
     cache: Cache
     clock: Clock
     ids: Ids
     outcomes: InvitationOutcomes
-    applications: ApplicationCheck
+    applications: RegisteredApplications
 
     async def accept(self, caller: Caller, form: AcceptForm, client: Client) -> JoinedTenant:
         """Joins with the caller's account, whose address must be that of the invitation."""
@@ -107,7 +93,7 @@ class InvitationAcceptance:
         """
         return await self._join(caller, None, invitation_id, client)
 
-    async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> Struct:
+    async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> LoginResult:
         """Makes an account for the address, which the link proves, joins, and logs in to the tenant.
 
         Raises ValidationError, Forbidden for an application that does not take the tenant or the invitation's roles,
@@ -140,7 +126,7 @@ class InvitationAcceptance:
         state = await self._register(form.token, user, client)
         # The link is the proof, as a provider's word is: no failure is forgiven. The password was set a moment ago.
         verified = VerifiedIdentity(state, by_password=False, methods=("pwd",))
-        return await self.entrance.complete_login(verified, invitation.tenant_id, app_id, client)
+        return await self.sign_in.complete_login(verified, invitation.tenant_id, app_id, client)
 
     async def _ensure_application(self, app_id: str | None, invitation: Invitation) -> None:
         if app_id is None:

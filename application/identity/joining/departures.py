@@ -10,7 +10,7 @@ from domain.identity.users import AccountState, User, mailbox_key
 
 
 @dataclass(frozen=True)
-class KeyedDepartures:
+class Departures:
     """Digests of mailboxes, beside the marks on accounts, which end with the account."""
 
     addresses: AddressDigests

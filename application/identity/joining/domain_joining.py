@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from application.identity.joining.approvers import approvers
+from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
-from application.ports.identity.users import Departures, VerifiedIdentity, notice
+from application.ports.identity.users import VerifiedIdentity, notice
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError

@@ -8,9 +8,9 @@ from uuid import UUID
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import ParameterReader, Parameters
+from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction, ListedJoinRequest
-from application.ports.identity.users import Departures
 from application.ports.runtime import Clock, InvitationOutcomes
 from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict

@@ -6,8 +6,9 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.identity.joining.departures import Departures
 from application.ports.database import Database
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction, notice
+from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict

@@ -8,10 +8,11 @@ from uuid import UUID
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from application.identity.login.applications import RegisteredApplications
 from application.identity.login.forms import CurrentTenant, LoginResult
 from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
-from application.ports.identity.sessions import Applications, RefreshTokens, SessionTransaction, Tokens
+from application.ports.identity.sessions import RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
 from domain.errors import ReauthenticationRequired, TokenExpired, TokenInvalid
 from domain.identity.tokens import (
@@ -67,7 +68,7 @@ class TokenIssuing:
     """Steps that every way to a pair of tokens shares: login, refresh, switch of the tenant, and a proof shown anew."""
 
     database: Database[SessionTransaction]
-    applications: Applications
+    applications: RegisteredApplications
     tokens: Tokens
     refresh_tokens: RefreshTokens
     clock: Clock

@@ -1,4 +1,4 @@
-"""Work that is done one piece at a time for each key."""
+"""Locks by key within one process."""
 
 import asyncio
 from collections.abc import AsyncIterator, Hashable
@@ -7,37 +7,37 @@ from dataclasses import dataclass, field
 
 from domain.errors import TooBusy
 
-MOST_IN_A_ROW = 100
-"""Callers of one key that wait or work; as many passwords may wait for a core."""
+LONGEST_QUEUE = 100
+"""Most callers that hold or await one key; as many passwords may wait for a core."""
 
 
 @dataclass
-class _Row:
+class _Entry:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     callers: int = 0
 
 
 @dataclass(frozen=True)
 class KeyedLocks:
-    """Callers of one key take turns, in the order in which they came; those of other keys do not wait for them."""
+    """A lock for each key; callers of one key get it in the order in which they asked."""
 
-    _rows: dict[Hashable, _Row] = field(default_factory=dict, repr=False)
+    _entries: dict[Hashable, _Entry] = field(default_factory=dict, repr=False)
 
     @asynccontextmanager
-    async def taken(self, key: Hashable) -> AsyncIterator[None]:
-        """Keeps the key's turn for the block. Raises TooBusy when MOST_IN_A_ROW callers are there already."""
-        row = self._rows.setdefault(key, _Row())
-        if row.callers >= MOST_IN_A_ROW:
+    async def locked(self, key: Hashable) -> AsyncIterator[None]:
+        """Holds the key's lock for the block. Raises TooBusy when LONGEST_QUEUE callers hold or await it."""
+        entry = self._entries.setdefault(key, _Entry())
+        if entry.callers >= LONGEST_QUEUE:
             raise TooBusy
-        row.callers += 1
+        entry.callers += 1
         try:
-            async with row.lock:
+            async with entry.lock:
                 yield
         finally:
-            row.callers -= 1
-            if not row.callers:
-                del self._rows[key]
+            entry.callers -= 1
+            if not entry.callers:
+                del self._entries[key]
 
     def __len__(self) -> int:
-        """Keys that somebody works or waits for."""
-        return len(self._rows)
+        """Number of keys that are held or awaited."""
+        return len(self._entries)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from application.audit import record_own
+from application.identity.joining.domain_joining import DomainJoining
+from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.forms import (
     LoginForm,
     LoginResult,
@@ -19,10 +20,11 @@ from application.identity.login.forms import (
 )
 from application.identity.login.gate import Waiting
 from application.identity.login.issuing import Entered, TokenIssuing
+from application.identity.login.keyed_locks import KeyedLocks
 from application.ports.database import Database, Mail
-from application.ports.identity.sessions import Authentication, NewLogin, SessionTransaction
+from application.ports.identity.sessions import NewLogin, SessionTransaction
 from application.ports.identity.users import VerifiedIdentity, notice, own_notice
-from application.ports.runtime import Clock, Ids, Turns
+from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import (
@@ -50,34 +52,26 @@ from domain.identity.users import AccountState, Membership, User, attempts_key, 
 from domain.scope import Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
-class Joining(Protocol):
-    """Memberships that an address gives; implemented by DomainJoining."""
-
-    async def joined(self, verified: VerifiedIdentity, client: Client) -> AccountState:
-        """The state of the account, with the membership that its address has just given it."""
-        ...
-
-
 @dataclass(frozen=True)
 class SignIn:
     database: Database[SessionTransaction]
-    authentication: Authentication
+    authentication: PasswordAuthentication
     issuing: TokenIssuing
     revocations: Revocations
     cache: Cache
     clock: Clock
     ids: Ids
-    joining: Joining
-    turns: Turns
+    joining: DomainJoining
+    locks: KeyedLocks
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
-        """Logins of one address and network take turns in a process.
+        """Logs in by password, one login at a time for an address and network in a process.
 
-        Each counts as a guess until its password has proved right: without turns, six right ones at the same moment
-        would lock the account for the last of them.
+        Each counts as a guess until its password has proved right: in parallel, six right ones would lock the account
+        for the last of them.
         """
         how = form.is_password_encrypted
-        async with self.turns.taken((attempts_key(form.email), client.network)):
+        async with self.locks.locked((attempts_key(form.email), client.network)):
             verified = await self.authentication.by_password(form.email, form.password, how, client)
             return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
 

@@ -13,7 +13,7 @@ SHORTEST_WORD = 3
 
 
 @dataclass(frozen=True)
-class ServicePasswordRules:
+class PasswordRules:
     """Check of new passwords: the rules of the domain with the words of this service, and a breach service.
 
     ``names`` are those of the service, such as its title and its host; with ``breaches`` None nobody is asked.

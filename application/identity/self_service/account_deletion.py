@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from application.identity.joining.departures import Departures
 from application.ports.database import Database
-from application.ports.identity.users import Departures, IdentityTransaction, MemberTransaction
+from application.ports.identity.users import IdentityTransaction, MemberTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict

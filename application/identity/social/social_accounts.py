@@ -38,7 +38,10 @@ class SocialAccounts:
     ids: Ids
 
     async def account_state_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """The account of an identity; created when the address is new, None when it belongs to somebody else."""
+        """The account of an identity, created when the address is new.
+
+        None when the address belongs to somebody else, or the provider gives none.
+        """
         try:
             return await self._find_or_create(identity, client)
         except Conflict:

@@ -10,7 +10,8 @@ from msgspec import Struct
 from application.identity.hosted_login.first_use import is_first_use
 from application.identity.hosted_login.targets import Target, Targets
 from application.identity.login.forms import LoginResult
-from application.identity.social.social_sign_in import LinkedAccounts, LoginCompletion
+from application.identity.login.sign_in import SignIn
+from application.identity.social.social_accounts import SocialAccounts
 from application.ports.database import Database
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
 from application.ports.identity.passwords import NonceTransaction
@@ -51,8 +52,8 @@ class SocialRedirect:
 
     database: Database[NonceTransaction]
     providers: SocialProviders
-    accounts: LinkedAccounts
-    entrance: LoginCompletion
+    accounts: SocialAccounts
+    sign_in: SignIn
     tickets: Tickets
     targets: Targets
     clock: Clock
@@ -99,13 +100,11 @@ class SocialRedirect:
         identity = await self.providers.redeem(begun.provider, brought) if code else None
         state = await self.accounts.account_state_of(identity, client) if identity else None
         if state is None:
-            await self.entrance.note_refusal(None, client)
+            await self.sign_in.note_refusal(None, client)
             raise InvalidCredentials("No account here belongs to this login with the provider.")
         verified = VerifiedIdentity(state, by_password=False, methods=("social",))
         app_id = begun.target.app_id if begun.target else None
-        result = await self.entrance.complete_login(verified, None, app_id, client)
-        assert isinstance(result, LoginResult)
-        return result
+        return await self.sign_in.complete_login(verified, None, app_id, client)
 
     def _address(self, provider: str) -> str:
         # One address for each provider: the answer of one is never taken for that of another.

@@ -1,15 +1,16 @@
 """Login with an account at a social provider."""
 
 from dataclasses import dataclass
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.identity.accounts import SocialIdentity, SocialProviders
+from application.identity.login.forms import LoginResult
+from application.identity.login.sign_in import SignIn
+from application.identity.social.social_accounts import SocialAccounts
+from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.users import VerifiedIdentity
 from domain.errors import InvalidCredentials, ValidationError
-from domain.identity.users import AccountState, User
 from domain.scope import Client
 
 
@@ -20,45 +21,20 @@ class SocialForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
     requested_app_id: str | None = None
 
 
-class LoginCompletion(Protocol):
-    """Second half of a login, once the identity is verified; implemented by SignIn."""
-
-    async def complete_login(
-        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
-    ) -> Struct:
-        """Starts the session and returns the response of a login."""
-        ...
-
-    async def note_refusal(self, user: User | None, client: Client) -> None:
-        """Records a failed login in the audit trail; ``user`` is None when the account is unknown."""
-        ...
-
-
-class LinkedAccounts(Protocol):
-    """Accounts of social identities; implemented by SocialAccounts."""
-
-    async def account_state_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """The account of the identity, created or claimed if need be.
-
-        None when the address belongs to another account or the provider gives no address.
-        """
-        ...
-
-
 @dataclass(frozen=True)
 class SocialSignIn:
     providers: SocialProviders
-    accounts: LinkedAccounts
-    entrance: LoginCompletion
+    accounts: SocialAccounts
+    sign_in: SignIn
 
-    async def login(self, form: SocialForm, client: Client) -> Struct:
+    async def login(self, form: SocialForm, client: Client) -> LoginResult:
         provider = form.provider.strip().casefold()
         if provider not in self.providers.names:
             raise ValidationError.on("provider", "is not an enabled provider")
         identity = await self.providers.identify(provider, form.access_token)
         state = await self.accounts.account_state_of(identity, client) if identity else None
         if state is None:
-            await self.entrance.note_refusal(None, client)
+            await self.sign_in.note_refusal(None, client)
             raise InvalidCredentials("No account here belongs to this login with the provider.")
         verified = VerifiedIdentity(state, by_password=False, methods=("social",))
-        return await self.entrance.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        return await self.sign_in.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)

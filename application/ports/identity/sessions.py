@@ -1,17 +1,16 @@
 """Sessions in the database, the tokens that stand for them, and the tickets of logins that are not finished."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Generic, Literal, Protocol, TypeVar
 from uuid import UUID
 
-from msgspec import Struct, UnsetType
+from msgspec import Struct
 
 from application.ports.database import Mail
 from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
 from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
-from domain.identity.users import AccountState, User
-from domain.scope import AuditEvent, Client
+from domain.identity.users import AccountState
+from domain.scope import AuditEvent
 
 
 class NewLogin(Struct, frozen=True):
@@ -72,31 +71,6 @@ class SessionTransaction(IdentityTransaction, Protocol):
 
     @property
     def sessions(self) -> Sessions: ...
-
-
-class Authentication(Protocol):
-    """Verification of passwords; implemented by application/identity/login/authentication.py."""
-
-    async def by_password(
-        self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
-    ) -> VerifiedIdentity:
-        """Raises AccountLocked, TooBusy or InvalidCredentials, in the same time for unknown and known accounts."""
-        ...
-
-    async def ensure_own(self, user: User, password: str, is_encrypted: bool | UnsetType, client: Client) -> None:
-        """Verifies the password of somebody who is logged in; a guess counts towards the lock, as at login.
-
-        Raises AccountLocked, TooBusy, or ValidationError on ``password``.
-        """
-        ...
-
-
-class Applications(Protocol):
-    """Client applications; implemented by application/identity/login/applications.py."""
-
-    async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
-        """Raises Forbidden. With ``tenant_id`` None, for a Global Token, tenant and permissions are not checked yet."""
-        ...
 
 
 class Tokens(Protocol):

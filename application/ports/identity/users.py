@@ -3,7 +3,7 @@
 Identity reaches over tenants: use cases decide what a caller may see, and name the tenant.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -250,22 +250,6 @@ class AddressMark(Struct, frozen=True):
 
     tenant_id: UUID
     digest: bytes
-
-
-class Departures(Protocol):
-    """Marks on the mailboxes of those who leave; implemented by application/identity/joining/departures.py."""
-
-    def marks(self, user: User, tenants: Iterable[UUID], by: UUID) -> list[AddressMark]:
-        """Marks for tenants that the account leaves; ``by`` ends its memberships."""
-        ...
-
-    def marks_of_account(self, state: AccountState, left: Iterable[UUID], by: UUID) -> list[AddressMark]:
-        """Marks of an account that is deleted, for the tenants that it is in, and those that it has ``left`` before."""
-        ...
-
-    def digests(self, email_key: str, tenant_id: UUID) -> list[bytes]:
-        """Digests by which a mark on the mailbox of the address is found."""
-        ...
 
 
 class FormerMembers(Protocol):

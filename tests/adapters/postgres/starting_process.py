@@ -7,7 +7,7 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade
 from adapters.system import SystemClock, Uuid7Ids
-from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import PasswordRules
 from application.operations.first_start import FirstStart
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
@@ -22,7 +22,7 @@ async def main(url: str) -> None:
     assert await upgrade(url, registry) == []
     database = PostgresDatabase(url, registry, Uuid7Ids(), connections=1)
     await database.open()
-    start = FirstStart(database, MemoryPasswords(), ServicePasswordRules((), None), SystemClock(), Uuid7Ids())
+    start = FirstStart(database, MemoryPasswords(), PasswordRules((), None), SystemClock(), Uuid7Ids())
     made = await start.prepare("admin@example.com", None)
     assert await database.is_ready()
     await database.close()

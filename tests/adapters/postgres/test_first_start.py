@@ -14,7 +14,7 @@ import pytest
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
-from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import PasswordRules
 from application.operations.first_start import FirstStart
 from domain.entities.declaration import Registry
 from domain.identity.users import SHIPPED_ROLES
@@ -39,7 +39,7 @@ async def replica(url: str, registry: Registry, number: int) -> AsyncIterator[Fi
     database = PostgresDatabase(url, registry, ids, connections=1)
     await database.open()
     try:
-        yield FirstStart(database, MemoryPasswords(), ServicePasswordRules((), None), clock, ids)
+        yield FirstStart(database, MemoryPasswords(), PasswordRules((), None), clock, ids)
     finally:
         await database.close()
 

@@ -14,7 +14,7 @@ from adapters.memory.identity.passwords import MemoryPasswords
 from adapters.postgres.database import PostgresDatabase
 from application.identity.account.accounts import Accounts, EmailForm, ResetForm
 from application.identity.passwords.encrypted_passwords import PasswordReader
-from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import PasswordRules
 from application.identity.self_service.email_changes import EmailChangeRequests
 from domain.errors import ValidationError
 from domain.limits import Lockout
@@ -38,7 +38,7 @@ async def accounts(postgres: PostgresDatabase) -> Accounts:
         password_reader=PasswordReader(
             postgres, JoserfcEncryptedPasswords("a secret key for tests, long enough"), clock, strict=False
         ),
-        password_rules=ServicePasswordRules((), None),
+        password_rules=PasswordRules((), None),
         revocations=revocations,
         cache=cache,
         clock=clock,

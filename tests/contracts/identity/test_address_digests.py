@@ -3,7 +3,7 @@
 import hashlib
 
 from adapters.joserfc.address_digests import KeyedAddressDigests
-from application.identity.joining.departures import KeyedDepartures
+from application.identity.joining.departures import Departures
 from domain.identity.users import AccountState, mailbox_key
 from tests.builders import new_id, user
 
@@ -36,7 +36,7 @@ def test_what_follows_a_plus_sign_is_no_other_mailbox() -> None:
 
 
 def test_marks_are_of_every_tenant_that_is_left_and_found_by_the_digests() -> None:
-    departures, tenants = KeyedDepartures(KeyedAddressDigests(SECOND, FIRST)), [new_id(), new_id()]
+    departures, tenants = Departures(KeyedAddressDigests(SECOND, FIRST)), [new_id(), new_id()]
     ada = user(email_key=ADA)
     marks = departures.marks(ada, [*tenants, *tenants], new_id())
     assert [mark.tenant_id for mark in marks] == sorted(tenants)
@@ -46,7 +46,7 @@ def test_marks_are_of_every_tenant_that_is_left_and_found_by_the_digests() -> No
 
 
 def test_an_address_that_nobody_proved_is_marked_by_others_alone() -> None:
-    departures, home = KeyedDepartures(KeyedAddressDigests(FIRST)), new_id()
+    departures, home = Departures(KeyedAddressDigests(FIRST)), new_id()
     unproved, proved = user(email_proved=False), user(email_proved=True)
     assert departures.marks(unproved, [home], unproved.id) == []
     assert len(departures.marks(unproved, [home], new_id())) == 1

@@ -7,7 +7,6 @@ import pytest
 
 from application.identity.login.applications import RegisteredApplications
 from application.ports.entities.records import Act, NewRow
-from application.ports.identity.sessions import Applications
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import Forbidden
@@ -57,7 +56,7 @@ REFUSED: list[tuple[str, UUID | None, Sequence[str]]] = [
 ]
 
 
-async def test_an_application_accepts_the_users_it_is_open_to(registered: Applications) -> None:
+async def test_an_application_accepts_the_users_it_is_open_to(registered: RegisteredApplications) -> None:
     for app_id, tenant_id, permissions in TAKEN:
         await registered.ensure_takes(app_id, tenant_id, permissions)
     for app_id, tenant_id, permissions in REFUSED:
@@ -66,7 +65,7 @@ async def test_an_application_accepts_the_users_it_is_open_to(registered: Applic
 
 
 async def test_where_registration_is_required_an_unregistered_application_is_refused(
-    registered: Applications, database: WholeDatabase, registry: Registry
+    registered: RegisteredApplications, database: WholeDatabase, registry: Registry
 ) -> None:
     strict = RegisteredApplications(database, registry["applications"], registration_required=True)
     await strict.ensure_takes(None, HERE, ())

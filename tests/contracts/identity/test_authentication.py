@@ -9,7 +9,6 @@ from adapters.joserfc import JoserfcEncryptedPasswords
 from adapters.memory.clock import MovableClock
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.passwords.encrypted_passwords import PasswordReader
-from application.ports.identity.sessions import Authentication
 from application.ports.whole_database import WholeDatabase
 from domain.errors import AccountLocked, InvalidCredentials, ValidationError
 from domain.limits import Lockout
@@ -27,7 +26,7 @@ def passwords() -> Argon2Passwords:
 
 
 @pytest.fixture
-def authentication(database: WholeDatabase, passwords: Argon2Passwords, clock: MovableClock) -> Authentication:
+def authentication(database: WholeDatabase, passwords: Argon2Passwords, clock: MovableClock) -> PasswordAuthentication:
     reader = PasswordReader(database, JoserfcEncryptedPasswords("a secret"), clock, strict=False)
     return PasswordAuthentication(database, passwords, reader, clock, Lockout(3, timedelta(minutes=15)))
 
@@ -38,7 +37,7 @@ async def keep(database: WholeDatabase, password_hash: str | None) -> None:
 
 
 async def test_who_knows_the_password_is_proven_and_its_hash_stays(
-    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+    authentication: PasswordAuthentication, database: WholeDatabase, passwords: Argon2Passwords
 ) -> None:
     await keep(database, await passwords.hash("first password 1⁄2"))
     for typed in (PASSWORD, "first password ½"):
@@ -49,7 +48,7 @@ async def test_who_knows_the_password_is_proven_and_its_hash_stays(
 
 
 async def test_a_weaker_hash_is_renewed(
-    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+    authentication: PasswordAuthentication, database: WholeDatabase, passwords: Argon2Passwords
 ) -> None:
     weaker = await Argon2Passwords(CHEAP, cores=1).hash("a password")
     await keep(database, weaker)
@@ -62,7 +61,7 @@ async def test_a_weaker_hash_is_renewed(
 
 @pytest.mark.parametrize("email", [EMAIL, "nobody@example.com", "no address"])
 async def test_unknown_and_wrong_are_alike_and_lock_alike(
-    authentication: Authentication, database: WholeDatabase, email: str
+    authentication: PasswordAuthentication, database: WholeDatabase, email: str
 ) -> None:
     await keep(database, None)
     for _ in range(3):
@@ -73,7 +72,7 @@ async def test_unknown_and_wrong_are_alike_and_lock_alike(
 
 
 async def test_ones_own_password_is_verified_and_guesses_of_it_lock_as_at_login(
-    authentication: Authentication, database: WholeDatabase, passwords: Argon2Passwords
+    authentication: PasswordAuthentication, database: WholeDatabase, passwords: Argon2Passwords
 ) -> None:
     await keep(database, await passwords.hash("first password 1⁄2"))
     ada = (await authentication.by_password(EMAIL, PASSWORD, False, HERE)).state.user
@@ -87,6 +86,6 @@ async def test_ones_own_password_is_verified_and_guesses_of_it_lock_as_at_login(
         await authentication.ensure_own(ada, PASSWORD, False, HERE)
 
 
-async def test_an_account_without_a_password_has_none_to_show(authentication: Authentication) -> None:
+async def test_an_account_without_a_password_has_none_to_show(authentication: PasswordAuthentication) -> None:
     with pytest.raises(ValidationError):
         await authentication.ensure_own(user(), "", False, HERE)

@@ -7,7 +7,7 @@ import pytest
 
 from adapters.breaches import Ask, AskedBreaches
 from adapters.memory.identity.passwords import MemoryBreaches
-from application.identity.passwords.password_rules import ServicePasswordRules
+from application.identity.passwords.password_rules import PasswordRules
 from application.ports.runtime import BreachedPasswords
 from domain.errors import ValidationError
 
@@ -38,7 +38,7 @@ async def test_it_knows_what_it_knows(breaches: BreachedPasswords) -> None:
 
 
 async def ensure_good(password: str, breaches: BreachedPasswords | None) -> None:
-    rules = ServicePasswordRules(("Tenantry",), breaches)
+    rules = PasswordRules(("Tenantry",), breaches)
     await rules.ensure_good(
         password, email="ada@example.com", full_name="Ada Lovelace", field="newPassword", tenants=["Acme Tools"]
     )
@@ -49,7 +49,7 @@ async def test_a_password_from_a_breach_is_refused(breaches: BreachedPasswords) 
     await ensure_good(KNOWN, None)
     with pytest.raises(ValidationError):
         await ensure_good(KNOWN, breaches)
-    rules = ServicePasswordRules((), breaches)
+    rules = PasswordRules((), breaches)
     (error,) = await rules.errors(KNOWN, email="", full_name="", field="newPassword", tenants=())
     assert (error.field, error.message) == ("newPassword", "was found in a data breach: choose another")
 

@@ -8,9 +8,8 @@ from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import NO_SESSION, PEOPLE, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import EMPTY, Begun, EmptyForm
-from application.identity.factors.reproofs import FactorReproofs
+from application.identity.factors.reauthentication import Reauthentication, ReauthenticationForm
 from application.identity.login.forms import RefreshResult
-from application.identity.login.reauthentication import Reauthentication, ReauthenticationForm
 
 
 class ReauthenticationController(Controller):
@@ -46,7 +45,7 @@ class ReauthenticationController(Controller):
     async def ask(
         self,
         request: StrictRequest,
-        factor_reproofs: NamedDependency[FactorReproofs],
+        reauthentication: NamedDependency[Reauthentication],
         data: JSONBody[EmptyForm] = EMPTY,  # noqa: ARG002  # it may be left out; other fields are refused
     ) -> Response[Data[Begun]]:
-        return identity_data(await factor_reproofs.ask(request.caller))
+        return identity_data(await reauthentication.ask(request.caller))

@@ -1,17 +1,21 @@
 """A proof shown anew in a session that lives: what follows may ask for a recent one."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
+from application.identity.factors.forms import Begun
+from application.identity.factors.proofs import FactorProofs, Proof
+from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.forms import RefreshResult
 from application.identity.login.issuing import TokenIssuing
 from application.ports.database import Database
-from application.ports.identity.sessions import Authentication, SessionTransaction
+from application.ports.identity.sessions import SessionTransaction
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import Error, SerializationConflict, TokenInvalid, ValidationError
+from domain.identity.factor_codes import DIGITS
 from domain.identity.factors import further
 from domain.identity.tokens import Session, proved_by
 from domain.identity.users import AccountState, User, ensure_may_sign_in
@@ -28,21 +32,17 @@ class ReauthenticationForm(Struct, rename="camel", forbid_unknown_fields=True, k
     response: dict[str, Any] | UnsetType = UNSET
 
 
-class OwnProofs(Protocol):
-    """Checks of second factors; implemented by application/identity/factors/reproofs.py."""
-
-    async def show_again(self, user: User, form: ReauthenticationForm, client: Client) -> tuple[str, ...]:
-        """The ``amr`` of the factor. Raises ValidationError and AccountLocked."""
-        ...
-
-
 @dataclass(frozen=True)
 class Reauthentication:
     database: Database[SessionTransaction]
-    authentication: Authentication
+    authentication: PasswordAuthentication
     issuing: TokenIssuing
-    proofs: OwnProofs
+    proofs: FactorProofs
     clock: Clock
+
+    async def ask(self, caller: Caller) -> Begun:
+        """Asks for one of the caller's passkeys. Raises ValidationError when there is none."""
+        return await self.proofs.ask(caller.user_id)
 
     async def show(self, caller: Caller, form: ReauthenticationForm, client: Client) -> RefreshResult:
         """Tokens of the same session with a new time of proof; the refresh token of before is used up.
@@ -53,7 +53,7 @@ class Reauthentication:
         _, state = await self._session(caller)
         # Security: who has a second factor is not let in by the weaker proof alone.
         if state.factors.kinds:
-            methods = await self.proofs.show_again(state.user, form, client)
+            methods = await self.proofs.show(state.user, _proof(form), client)
         elif form.password is UNSET:
             raise ValidationError.on("password", "is required: this account has no second factor")
         else:
@@ -100,3 +100,15 @@ class Reauthentication:
             raise TokenInvalid("The session has ended.")
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         return session, state
+
+
+def _proof(form: ReauthenticationForm) -> Proof:
+    """The second factor of the form. Raises ValidationError, also for a password alone."""
+    # Half of a passkey's answer is refused by its missing field, and not taken for a missing code.
+    if form.state is not UNSET or form.response is not UNSET:
+        return Proof(method="passkey", state=form.state, response=form.response)
+    if form.code is UNSET:
+        raise ValidationError.on("code", "is required: this account has a second factor, or show a passkey")
+    # Codes of apps are digits alone, and shorter than a recovery code.
+    is_totp = len("".join(form.code.split())) <= DIGITS
+    return Proof(method="totp" if is_totp else "recovery", code=form.code)
