@@ -11,13 +11,15 @@ from msgspec import Struct
 from application.ports.database import Mail
 from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
 from application.ports.identity.factors import Factor
+from application.ports.runtime import Ids
+from domain.entities.declaration import Registry
 from domain.identity.domains import JoinRequest, TenantDomain
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import ApiKey, ServiceAccount
 from domain.identity.signing_keys import SigningKey
 from domain.identity.tokens import Session
 from domain.identity.users import Role, Tenant, User
-from domain.scope import Permission
+from domain.scope import Permission, Scope
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]
@@ -151,3 +153,13 @@ class Access(Protocol):
     def write(self) -> AbstractAsyncContextManager[Store]:
         """The state to change; an exception undoes the changes."""
         ...
+
+
+@dataclass(frozen=True)
+class MemoryContext:
+    """State and scope of a transaction, from which each part makes its ports."""
+
+    access: Access
+    scope: Scope
+    registry: Registry
+    ids: Ids

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
-from adapters.memory.audit import TABLE as EVENTS
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.entities.history import TABLE as HISTORIES
+from adapters.memory.operations.audit import TABLE as EVENTS
 from domain.entities.declaration import EntityModel
 from domain.retention import DatedRecords
 

@@ -1,4 +1,4 @@
-"""Storage of one-time tokens, and changes of passwords and addresses by account holders."""
+"""Tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from adapters.memory.identity.users import unlink_all
 from adapters.memory.store import Access, IssuedToken, Store
 from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
+from application.ports.identity.passwords import FOREIGN
 from domain.limits import LINKS_APART
 
 
@@ -127,3 +128,11 @@ class MemoryCredentials:
             }
             store.factors = {**store.factors, **ended}
             return len(ended)
+
+
+@dataclass(frozen=True)
+class MemoryImportedHashes:
+    access: Access
+
+    async def any_left(self) -> bool:
+        return any((user.password_hash or "").startswith(FOREIGN) for user in self.access.read().users.values())

@@ -1,14 +1,14 @@
-"""Roles of tenants and of the system."""
+"""Roles of tenants and of the system, and permissions that super-admins added."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.memory.store import Access, Store
-from application.ports.identity.users import ROLE_HELD, ListedRole
+from application.ports.identity.users import PERMISSION_TAKEN, ROLE_HELD, ListedRole
 from domain.errors import Conflict
 from domain.identity.users import SUPER_ADMIN, Role
-from domain.scope import SYSTEM_TENANT_ID
+from domain.scope import SYSTEM_TENANT_ID, Permission
 
 
 @dataclass(frozen=True)
@@ -84,3 +84,17 @@ def _ensure_name_is_free(store: Store, role: Role) -> None:
     others = [other for other in store.roles.values() if other.tenant_id in (None, role.tenant_id)]
     if any(other.id != role.id and other.name.lower() == role.name.lower() for other in others):
         raise Conflict.on("name", "There is a role of this name already.")
+
+
+@dataclass(frozen=True)
+class MemoryPermissions:
+    access: Access
+
+    async def all(self) -> list[Permission]:
+        return sorted(self.access.read().permissions.values(), key=lambda existing: existing.name)
+
+    async def add(self, permission: Permission) -> None:
+        async with self.access.write() as store:
+            if any(existing.name == permission.name for existing in store.permissions.values()):
+                raise Conflict.on("name", PERMISSION_TAKEN)
+            store.permissions[permission.id] = permission

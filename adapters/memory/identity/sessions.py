@@ -6,10 +6,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.audit import note
 from adapters.memory.identity.attempts import forgive, is_known
 from adapters.memory.identity.users import account_state_in, living_sessions
 from adapters.memory.mail import put_in
+from adapters.memory.operations.audit import note
 from adapters.memory.store import Access, Failures, Store
 from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids

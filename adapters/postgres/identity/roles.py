@@ -1,4 +1,4 @@
-"""Roles of tenants and of the system."""
+"""Roles of tenants and of the system, and the permissions that administrators added."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
-from application.ports.identity.users import ROLE_HELD, ListedRole
+from application.ports.identity.users import PERMISSION_TAKEN, ROLE_HELD, ListedRole
 from domain.errors import Conflict
 from domain.identity.users import SUPER_ADMIN, Role
-from domain.scope import SYSTEM_TENANT_ID
+from domain.scope import SYSTEM_TENANT_ID, Permission
 
 NAME_TAKEN = ("name", "There is a role of this name already.")
-TAKEN: Mapping[str, tuple[str, str]] = {"uq_roles_name": NAME_TAKEN}
+TAKEN: Mapping[str, tuple[str, str]] = {"uq_roles_name": NAME_TAKEN, "uq_permissions_name": ("name", PERMISSION_TAKEN)}
 
 _VISIBLE = """
 SELECT id, tenant_id, name, description, permissions
@@ -65,6 +65,8 @@ _LOCK_SUPER_ADMINS = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.su
 _SUPER_ADMINS = """
 SELECT u.id FROM users u JOIN user_roles h ON h.user_id = u.id JOIN roles r ON r.id = h.role_id
 WHERE u.is_active AND r.tenant_id IS NULL AND r.name = $1 ORDER BY u.id"""
+_PERMISSIONS = "SELECT id, name, description, category FROM permissions ORDER BY name"
+_ADD_PERMISSION = "INSERT INTO permissions (id, name, description, category) VALUES ($1, $2, $3, $4)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +132,16 @@ def _role(row: asyncpg.Record) -> Role:
         description=row["description"],
         permissions=tuple(row["permissions"]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresPermissions:
+    connection: ServiceConnection
+
+    async def all(self) -> list[Permission]:
+        return [Permission(**row) for row in await self.connection.fetch(_PERMISSIONS)]
+
+    async def add(self, permission: Permission) -> None:
+        values = (permission.id, permission.name, permission.description, permission.category)
+        with taken(TAKEN):
+            await self.connection.execute(_ADD_PERMISSION, *values)

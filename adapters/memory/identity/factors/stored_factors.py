@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access
+from adapters.memory.store import Access, MemoryContext
 from application.ports.identity.factors import Credential, Factor
 from domain.errors import Conflict
 
@@ -91,3 +91,17 @@ class MemoryPasskeyHandles:
     async def of(self, user_id: UUID, fresh: bytes) -> bytes:
         async with self.access.write() as store:
             return store.passkey_handles.setdefault(user_id, fresh)
+
+
+class MemoryFactorPorts(MemoryContext):
+    @property
+    def factors(self) -> MemoryFactors:
+        return MemoryFactors(self.access)
+
+    @property
+    def recovery_codes(self) -> MemoryRecoveryCodes:
+        return MemoryRecoveryCodes(self.access)
+
+    @property
+    def passkey_handles(self) -> MemoryPasskeyHandles:
+        return MemoryPasskeyHandles(self.access)

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.audit import note
 from adapters.memory.mail import put_in
+from adapters.memory.operations.audit import note
 from adapters.memory.store import Access, Store
 from application.ports.identity.invitations import (
     InvitationListing,

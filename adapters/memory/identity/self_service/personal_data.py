@@ -8,8 +8,8 @@ from uuid import UUID
 
 import msgspec
 
-from adapters.memory.audit import TABLE
-from adapters.memory.store import Access, Store
+from adapters.memory.operations.audit import TABLE
+from adapters.memory.store import Access, MemoryContext, Store
 from application.ports.identity.personal_data import EVENTS, AccountRecord, EventRecord, PersonalData
 from domain.identity.users import User
 
@@ -142,3 +142,9 @@ def _events(store: Store, user_id: UUID) -> list[EventRecord]:
     # The address of an administrator who did something to the account is not the person's.
     hidden = [{**row, "address": row["address"] if row["actor_id"] == user_id else None} for row in own]
     return [EventRecord(**{name: row[name] for name in EventRecord.__struct_fields__}) for row in hidden]
+
+
+class MemorySelfServicePorts(MemoryContext):
+    @property
+    def personal(self) -> MemoryPersonalRecords:
+        return MemoryPersonalRecords(self.access)

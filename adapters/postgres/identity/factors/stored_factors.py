@@ -10,6 +10,7 @@ from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.failures import taken
+from adapters.postgres.context import PostgresContext
 from application.ports.identity.factors import Credential, Factor
 
 TAKEN: Mapping[str, tuple[str, str]] = {"uq_factors_credential_id": ("response", "This passkey is registered already.")}
@@ -113,3 +114,19 @@ def _factor(row: asyncpg.Record) -> Factor:
         return Factor(**values)
     columns["transports"] = tuple(columns["transports"])
     return Factor(**values, credential=Credential(id=credential_id, **columns))
+
+
+class PostgresFactorPorts(PostgresContext):
+    __slots__ = ()
+
+    @property
+    def factors(self) -> PostgresFactors:
+        return PostgresFactors(self.connection)
+
+    @property
+    def recovery_codes(self) -> PostgresRecoveryCodes:
+        return PostgresRecoveryCodes(self.connection)
+
+    @property
+    def passkey_handles(self) -> PostgresPasskeyHandles:
+        return PostgresPasskeyHandles(self.connection)

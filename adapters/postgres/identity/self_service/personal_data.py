@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.context import PostgresContext
 from application.ports.identity.personal_data import EVENTS, PersonalData
 from domain.identity.users import User
 
@@ -93,3 +94,11 @@ class PostgresPersonalRecords:
             return None
         data = _decoder.decode(text)
         return msgspec.structs.replace(data, events=data.events[:events], has_more_events=len(data.events) > events)
+
+
+class PostgresSelfServicePorts(PostgresContext):
+    __slots__ = ()
+
+    @property
+    def personal(self) -> PostgresPersonalRecords:
+        return PostgresPersonalRecords(self.connection)

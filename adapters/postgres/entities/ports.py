@@ -1,0 +1,27 @@
+"""Ports of entities' rows."""
+
+from adapters.postgres.context import PostgresContext
+from adapters.postgres.entities.files.copying import PostgresTransfers
+from adapters.postgres.entities.history import PostgresHistory
+from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
+from adapters.postgres.entities.records import PostgresRecords
+
+
+class PostgresEntityPorts(PostgresContext):
+    __slots__ = ()
+
+    @property
+    def records(self) -> PostgresRecords:
+        return PostgresRecords(self.connection, self.registry, self.scope, self.searches)
+
+    @property
+    def answers(self) -> PostgresIdempotencyStore:
+        return PostgresIdempotencyStore(self.connection)
+
+    @property
+    def history(self) -> PostgresHistory:
+        return PostgresHistory(self.connection, self.scope)
+
+    @property
+    def transfers(self) -> PostgresTransfers:
+        return PostgresTransfers(self.connection, self.registry, self.scope)
