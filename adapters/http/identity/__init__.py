@@ -1,1 +1,1 @@
-"""Endpoints of area A, one file for each resource."""
+"""Endpoints of identity, area A of the specification: one folder for each part."""

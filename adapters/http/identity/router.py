@@ -7,32 +7,37 @@ from litestar import Router
 from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
 
-from adapters.http.identity.accounts import AccountsController
-from adapters.http.identity.auth import AuthController
-from adapters.http.identity.codes import LoginCodesController
+from adapters.http.identity.account.accounts import AccountsController
+from adapters.http.identity.administration.member_sessions import MemberSessionsController
+from adapters.http.identity.administration.memberships import MembershipsController
+from adapters.http.identity.administration.roles import (
+    HeldPermissionsController,
+    PermissionsController,
+    RolesController,
+)
+from adapters.http.identity.administration.tenant_settings import TenantSettingsController
+from adapters.http.identity.administration.tenants import TenantsController
+from adapters.http.identity.administration.users import UsersController
 from adapters.http.identity.factors.mfa import MfaController
 from adapters.http.identity.factors.my_factors import FactorResetsController, FactorsController
 from adapters.http.identity.factors.passkeys import PasskeysController, related_origins_handler
 from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from adapters.http.identity.hosted_login.codes import LoginCodesController
 from adapters.http.identity.joining.domains import DomainsController
 from adapters.http.identity.joining.invitations import InvitationsController
 from adapters.http.identity.joining.join_requests import JoinRequestsController
 from adapters.http.identity.joining.ownership import OwnershipController, OwnTenantsController
 from adapters.http.identity.joining.received import AcceptanceController, ReceivedInvitationsController
-from adapters.http.identity.keys import KeysController
-from adapters.http.identity.me import me_router
-from adapters.http.identity.memberships import MembershipsController
-from adapters.http.identity.roles import HeldPermissionsController, PermissionsController, RolesController
+from adapters.http.identity.login.auth import AuthController
+from adapters.http.identity.login.keys import KeysController
+from adapters.http.identity.login.social import SocialController
 from adapters.http.identity.self_service.identities import IdentitiesController
+from adapters.http.identity.self_service.me import me_router
 from adapters.http.identity.self_service.own_account import OwnAccountController
+from adapters.http.identity.self_service.sessions import SessionsController
 from adapters.http.identity.service_accounts.accounts import ServiceAccountsController
 from adapters.http.identity.service_accounts.keys import ApiKeysController
 from adapters.http.identity.service_accounts.token import MetadataController, TokenController
-from adapters.http.identity.sessions import MemberSessionsController, SessionsController
-from adapters.http.identity.social import SocialController
-from adapters.http.identity.tenant_settings import TenantSettingsController
-from adapters.http.identity.tenants import TenantsController
-from adapters.http.identity.users import UsersController
 from adapters.http.request.rules import ORDINARY, rules
 from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import IdentityUseCases, UseCases

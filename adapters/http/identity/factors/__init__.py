@@ -1,4 +1,1 @@
-"""Endpoints of proofs: a proof shown anew, second factors, passkeys.
-
-Sessions, accounts and administration stand in the folder above.
-"""
+"""Endpoints of second factors and passkeys, and of a proof that is repeated."""

@@ -1,4 +1,1 @@
-"""Endpoints of the ways into a tenant: invitations, domains, requests to join, a tenant of one's own; and of owners.
-
-Members of a tenant are administered in the folder above.
-"""
+"""Endpoints of the ways into a tenant: invitations, domains, requests to join, a tenant of one's own; and of owners."""

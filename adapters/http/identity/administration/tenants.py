@@ -6,7 +6,7 @@ from litestar import Controller, Response, delete, get, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 
-from adapters.http.identity.listing import IS_ACTIVE, LIST_PARAMETERS
+from adapters.http.identity.administration.listing import IS_ACTIVE, LIST_PARAMETERS
 from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
 from adapters.http.request.rules import ANY_TOKEN, action, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id

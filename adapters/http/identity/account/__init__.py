@@ -1,0 +1,1 @@
+"""Endpoints of an account: registration, confirmation of its address, and its password."""

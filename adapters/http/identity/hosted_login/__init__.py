@@ -1,0 +1,1 @@
+"""Endpoints of the one-time codes that hand a login over to a registered application."""
