@@ -1,18 +1,16 @@
-"""Writes ``docs/performance.md``, ``docs/performance-growth.md`` and their plots."""
+"""Writes the results in ``docs/performance.md``, their plot, and ``docs/performance-growth.md``."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import svg, table
 from benchmarks.growth import Step
-from benchmarks.measures import Reading, Row
+from benchmarks.measures import Row
 from benchmarks.operations import Operation
 from benchmarks.runner import Plan, Results
-from benchmarks.sections import section
+from benchmarks.sections import with_section
 
-INTRODUCTION = """# Performance
-
-Written by `make bench`, which measures the service against a *baseline*: Litestar, asyncpg and msgspec by hand for one
+INTRODUCTION = """`make bench` measures the service against a *baseline*: Litestar, asyncpg and msgspec by hand for one
 table, with a token check and a tenant filter, and no limits, revocation, registry or generality (`benchmarks/`). Both
 servers hold the same rows under the same indexes, run as one process each on the same core, and are asked the same
 requests in turn. The service has everything on; limits are counted and shown, but refuse nothing
@@ -22,8 +20,7 @@ READING = """The ratio is the service's rate by the baseline's, the median over 
 Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth
 of requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that the server's
 process had until then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the baseline's.
-[Decision 0115](decisions/0115-where-a-request-spends-its-time.md) tells, with flame graphs, where the time of each
-operation goes; [performance-growth.md](performance-growth.md) has the figures for more connections, rows, tenants and
+[Performance as the service grows](performance-growth.md) has the figures for more connections, rows, tenants and
 entities."""
 
 GROWTH = """# Performance as the service grows
@@ -32,34 +29,22 @@ Written by `make bench ARGS=--growth`; [performance.md](performance.md) says wha
 
 
 def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> Path:
-    plots = docs / "performance"
-    plots.mkdir(parents=True, exist_ok=True)
-    for name, text in _plots(plan, results):
-        (plots / f"{name}.svg").write_text(text)
+    title = "The service's rate, as a part of the baseline's; the marks are the goals"
+    (docs / "performance" / "ratios.svg").write_text(svg.bars(title, _bars(plan, results)))
     report = docs / "performance.md"
-    beside = section(report.read_text("utf-8"), "peers") if report.exists() else None
-    report.write_text("\n".join([*_lines(plan, results, machine), *(["", beside] if beside else [])]) + "\n", "utf-8")
+    content = "\n".join(_lines(plan, results, machine))
+    report.write_text(with_section(report.read_text("utf-8"), "results", content), "utf-8")
     if results.steps:
         (docs / "performance-growth.md").write_text("\n".join(_growth(plan, results, machine)) + "\n")
     return report
 
 
-def _plots(plan: Plan, results: Results) -> Iterator[tuple[str, str]]:
-    ratios = [(row.title, row.ratio, row.goal) for row in results.rows(_main(plan))]
-    yield "ratios", svg.bars("The service's rate, as a part of the baseline's; the marks are the goals", ratios)
-    for what, steps in results.steps.items():
-        yield what, svg.lines(f"Cost by {what}", what, "ms, median", _series(steps, lambda reading: reading.p50))
+def _bars(plan: Plan, results: Results) -> list[tuple[str, float, float | None]]:
+    return [(row.title, row.ratio, row.goal) for row in results.rows(_main(plan))]
 
 
 def _main(plan: Plan) -> list[Operation]:
     return [operation for operation in plan.operations if operation.goal is not None]
-
-
-def _series(steps: Sequence[Step], figure: Callable[[Reading], float]) -> dict[str, list[svg.Point]]:
-    series: dict[str, list[svg.Point]] = {}
-    for step in steps:
-        series.setdefault(step.operation.split(",")[0], []).append((step.amount, figure(step.service)))
-    return series
 
 
 def _lines(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[str]:
@@ -84,7 +69,7 @@ def _growth(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[st
     yield f"{GROWTH}\n\nOne run of {plan.timing.seconds:g} seconds each.\n"
     yield from _machine(machine)
     for what, steps in results.steps.items():
-        yield f"\n## More {what}\n\n{_steps(what, steps)}\n\n![Cost by {what}](performance/{what}.svg)"
+        yield f"\n## More {what}\n\n{_steps(what, steps)}"
 
 
 def _machine(machine: Sequence[str]) -> Iterator[str]:

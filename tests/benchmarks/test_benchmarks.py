@@ -122,13 +122,6 @@ def test_bars_show_what_misses_its_goal_in_another_colour() -> None:
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}path"))) == 2
 
 
-def test_lines_rise_with_their_values_on_logarithmic_axes() -> None:
-    drawn = ET.fromstring(svg.lines("Cost", "rows", "ms", {"get": [(10, 1), (1_000, 100)], "page": [(10, 10)]}))
-    first = next(drawn.iter("{http://www.w3.org/2000/svg}polyline"))
-    (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in (first.get("points") or "").split())
-    assert (x1, y1, x2, y2) == (80.0, 300.0, 540.0, 60.0)
-
-
 def test_a_turn_is_as_quick_as_its_busiest_process() -> None:
     assert Turn(each=0.5, busiest=1.0, counted=100.0).rate == 2_000
     assert Turn(each=0.5, busiest=0.5, counted=100.0).rate == 4_000

@@ -233,7 +233,9 @@ def test_a_run_is_of_everything_and_can_be_of_less() -> None:
 
 def test_the_benchmark_against_the_baseline_keeps_the_table_of_the_peers(tmp_path: Path) -> None:
     kept = "<!-- peers: written by a command -->\n\nthe table\n\n<!-- end of peers -->"
-    (tmp_path / "performance.md").write_text(f"# Earlier figures\n\n{kept}\n")
+    earlier = "<!-- results: written by a command -->\n\nEarlier figures\n\n<!-- end of results -->"
+    (tmp_path / "performance.md").write_text(f"# Performance\n\n{earlier}\n\n{kept}\n")
+    (tmp_path / "performance").mkdir()
     pair = Pair(a_reading(100.0), a_reading(90.0))
     plan = runner.Plan(
         size=Size(), timing=Timing(seconds=1, warm_up=1), rounds=1, operations=MAIN[:1], grows=False, reports=True
