@@ -75,21 +75,18 @@ def test_no_text_of_the_reference_is_torn_into_characters() -> None:
     assert torn == set()
 
 
-def test_the_table_of_decisions_lists_each_of_them_once() -> None:
+def test_the_table_of_decisions_lists_each_title_without_a_gap_in_the_numbers() -> None:
     folder = ROOT / "docs" / "decisions"
-    listed = re.findall(r"^\| \[\d{4}\]\((\S+\.md)\) \|", (folder / "README.md").read_text(), re.MULTILINE)
-    there = {path.name for path in folder.glob("0*.md")}
-    assert listed == sorted(set(listed))
-    assert set(listed) == there
+    paths = sorted(folder.glob("0*.md"))
+    titles = [path.read_text().split("\n", 1)[0].removeprefix("# ").split(": ", 1) for path in paths]
+    rows = re.findall(r"^\| \[(\d{4})\]\((\S+\.md)\) \| (.+) \|$", (folder / "README.md").read_text(), re.MULTILINE)
+    assert rows == [(number, path.name, title) for (number, title), path in zip(titles, paths, strict=True)]
+    assert [number for number, _, _ in rows] == [f"{place:04}" for place in range(1, len(paths) + 1)]
 
 
-def test_a_decision_has_its_number_and_says_when_it_was_replaced() -> None:
-    folder = ROOT / "docs" / "decisions"
-    rows = re.findall(
-        r"^\| \[(\d{4})\]\((\S+\.md)\) \|.*\| ([^|]+) \|$", (folder / "README.md").read_text(), re.MULTILINE
-    )
-    assert rows
-    for number, name, state in rows:
-        title, _, beginning = (folder / name).read_text().split("\n")[:3]
-        assert title.startswith(f"# {number}: "), name
-        assert beginning.lstrip("*").startswith("Replaced ") == state.startswith("replaced "), name
+def test_every_decision_that_a_file_cites_exists() -> None:
+    numbers = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("0*.md")}
+    cited = re.compile(r"\b[Dd]ecisions?[ /](\d{4})\b")
+    texts = {path: path.read_text() for path in [*DOCUMENTS, *ROOT.glob("[!.]*/**/*.py")]}
+    lost = {str(path): set(cited.findall(text)) - numbers for path, text in texts.items()}
+    assert {path: missing for path, missing in lost.items() if missing} == {}

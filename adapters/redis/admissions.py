@@ -25,7 +25,7 @@ class RedisAdmissions:
     docs/decisions/0002.
 
     With ``keeps_count`` the fallback counts at all times, and refuses what Redis lets through beyond a limit: a server
-    that took over from another may not know the last requests. See docs/decisions/0183.
+    that took over from another may not know the last requests. See docs/decisions/0003.
     """
 
     def __init__(

@@ -26,12 +26,12 @@ NEEDED_BY_FEW = {
 """Imported by the request, the command or the other process that needs them, never to serve.
 
 SQLAlchemy, its ORM, advanced-alchemy, rich and greenlet are not among them: Litestar and structlog import them where
-they are installed, and own endpoints may ask for a session (decision 0102).
+they are installed, and own endpoints may ask for a session (decision 0011).
 """
 
 IDLE_MIB = 200
-"""Most that all processes of a service with one worker have together; what they share counts once. The goal is 170
-(docs/decisions/0108)."""
+"""Most that all processes of a service with one worker have together; what they share counts once. The goal is
+170."""
 
 PREPARED_AND_SERVED = """
 import os, sys

@@ -1,4 +1,4 @@
-"""Forms with a file: read from the wire to the disk, piece by piece (decision 0105)."""
+"""Forms with a file: read from the wire to the disk, piece by piece (decision 0031)."""
 
 import hashlib
 import tempfile

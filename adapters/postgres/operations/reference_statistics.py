@@ -1,4 +1,4 @@
-"""Statistics that tell the planner that a reference determines the tenant; decision 0204.
+"""Statistics that tell the planner that a reference determines the tenant; decision 0019.
 
 PostgreSQL takes columns for independent of each other: of the rows with a category it expects one in 10,000 to be the
 tenant's, where there are 10,000 tenants, and all of them are. Then a whole category seems to be one row.

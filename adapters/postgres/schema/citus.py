@@ -1,7 +1,7 @@
 """Statements that distribute the tables over the nodes of a Citus cluster, and what Citus asks of the schema.
 
 Rows of tenants are distributed by their tenant, rows that all tenants share are copied to every node, and identity
-stays on the coordinator, with the audit trail that its statements write. Decision 0186 has the reasons.
+stays on the coordinator, with the audit trail that its statements write. Decision 0008 has the reasons.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
 """Tables in parts by month: which they are, how their parts are called, and the statements that make parts.
 
 Where the key is an id, it is a UUIDv7, whose first 48 bits are the milliseconds since 1970: so the primary key stays as
-it is, and a row is found by its id in one part. See docs/decisions/0193.
+it is, and a row is found by its id in one part. See docs/decisions/0014.
 """
 
 import re

@@ -3,7 +3,7 @@
 Row-level security lets an index answer leakproof comparisons alone, and LIKE is not one. A function for each search
 field, ``tenantry_search."products.name"``, therefore asks the index with the rights of the role ``tenantry_search``,
 which no row-level security holds back from an index: its policy is ``true``. The function adds the tenant of the
-setting ``tenantry.scope``, takes a pattern and a bound, and returns ids alone. Decision 0185 has the reasons.
+setting ``tenantry.scope``, takes a pattern and a bound, and returns ids alone. Decision 0016 has the reasons.
 
 Statements are DDL that SQLAlchemy has no words for: literals, in which ``ddl`` puts quoted names.
 """

@@ -1,4 +1,4 @@
-"""Searches by an index: the ids of the rows that can match, where a word is rare; decision 0185.
+"""Searches by an index: the ids of the rows that can match, where a word is rare; decision 0016.
 
 A statement reads a sample first, of the rows at the head of the entity's own order. A word that is frequent among them
 is read in the order of the page, which ends when the page is full; any other one is looked up in the index, whose

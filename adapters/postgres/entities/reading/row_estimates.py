@@ -1,4 +1,4 @@
-"""How many rows the planner expects the conditions of a page to leave; decision 0203.
+"""How many rows the planner expects the conditions of a page to leave; decision 0019.
 
 PostgreSQL remembers one plan of a statement for all tenants, made for a tenant of average size. Where that size is
 small and a condition is expected to leave a single row, reading and sorting the whole tenant seems as cheap as

@@ -1,7 +1,7 @@
 """The plain statements that write one row of an entity, which is what most writes are.
 
 The result is the row as it is shown, its id and its version; or nothing where something is in the way: the bulk
-statement then says what. Decision 0101 has the figures of what they save. Arguments: ``tenant``, ``by``, ``at``,
+statement then says what. Decision 0010 has the figures of what they save. Arguments: ``tenant``, ``by``, ``at``,
 ``id``, for updates ``version`` (which the caller saw, or None), and a value for each column (``value_name``).
 """
 
