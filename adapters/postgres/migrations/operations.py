@@ -12,6 +12,7 @@ from alembic.operations.ops import AlterColumnOp, MigrateOperation
 from adapters.postgres.migrations.online.histories import move_histories, rename_in_histories
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.schema import row_security
+from adapters.postgres.schema.parts import BY_TABLE, making
 from adapters.postgres.schema.sql import ddl, quoted
 
 Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
@@ -50,6 +51,12 @@ def secure_table(table: str, *, by_tenant: bool) -> None:
         op.execute(statement)
     for statement in row_security.policies(table) if by_tenant else ():
         op.execute(statement)
+
+
+def make_first_parts(table: str) -> None:
+    """Makes the parts of a new table of ``IN_PARTS``: those of the next months, and one for all other rows."""
+    op.execute(ddl("CREATE TABLE %(table)s_rest PARTITION OF %(table)s DEFAULT", {"table": table}, table=table))
+    op.execute(making(BY_TABLE[table]))
 
 
 def index_trigrams(index: str, table: str, expression: str) -> None:

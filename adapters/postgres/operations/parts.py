@@ -1,7 +1,7 @@
 """Parts by month: made ahead of time, and dropped whole when they are past their retention.
 
-Only the owner of the table may do either. What no part takes lies in ``…_rest``, so that no row is ever refused; its
-rows, and those from before the table had parts, are deleted one by one.
+Only the owner of the table may do either. Rows of no month are in ``…_rest``, so that no row is ever refused; those
+are deleted one by one.
 """
 
 from datetime import datetime
@@ -25,8 +25,7 @@ else:  # generic in its stubs alone
 
 _IS_OWN = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::text::regclass"
 
-# Whether a part has bounds on both sides, and whether all that it takes is older than $2; a part without a lower bound
-# holds what was there before, the rest has no bounds.
+# Whether a part has bounds, as all but the rest have, and whether all that it takes is older than $2.
 _PARTS = """
 SELECT name, low IS NOT NULL AS is_of_calendar, coalesce(CASE
     WHEN high ~ '^[0-9a-f-]{36}$' THEN to_timestamp(('x' || left(replace(high, '-', ''), 12))::bit(48)::bigint / 1000.0)

@@ -38,7 +38,7 @@ IN_PARTS: Mapping[DatedRecords, InParts] = MappingProxyType(
 
 BY_TABLE: Mapping[str, InParts] = MappingProxyType({parted.table: parted for parted in IN_PARTS.values()})
 
-_PART = re.compile(r"^(\w+)_(?:\d{6}|old|rest)$")
+_PART = re.compile(r"^(\w+)_(?:\d{6}|rest)$")
 _ID_OF = "(lpad(to_hex((1000 * extract(epoch FROM %(moment)s))::bigint), 12, '0') || repeat('0', 20))::uuid"
 
 
@@ -48,7 +48,7 @@ def partitioned(table: str) -> dict[str, Any]:
 
 
 def is_name_of_part(table: str) -> bool:
-    """Whether a table is a part of another: of a month (``audit_events_202611``), of the time before, or the rest."""
+    """Whether a table is a part of another: of a month (``audit_events_202611``), or the rest."""
     found = _PART.match(table)
     return found is not None and found[1] in BY_TABLE
 

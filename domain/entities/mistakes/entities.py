@@ -24,7 +24,7 @@ RESERVED_TABLES = frozenset(
     service-account-roles sessions signing-keys social-identities spent-ids tenant-domains user-roles""".split()
 )
 # What `is_name_of_part` in adapters/postgres/schema/parts.py knows by its name: a migration would pass the table over.
-_PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|old|rest)")
+_PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|rest)")
 # A field with one of these names could not be filtered by.
 RESERVED_PARAMETERS = frozenset(
     """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted

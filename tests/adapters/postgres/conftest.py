@@ -1,19 +1,12 @@
-"""Databases of tests of migrations: one that tests of a worker use after each other, and those of older versions."""
+"""The database that the tests of migrations of one worker use one after the other."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
-from adapters.postgres.migrations.commands import run_command
-from adapters.postgres.migrations.pending import VERSIONS
-from adapters.postgres.schema.schema import metadata_for
-from domain.entities.declaration import Registry
 from tests.adapters.postgres.changed_books import TABLES, Books
-from tests.conftest import MakeDatabase, NewDatabase
+from tests.conftest import NewDatabase
 from tests.databases import named
-
-DatabaseAt = Callable[[str], Awaitable[str]]
 
 MADE = f"""
 SELECT format('DROP TABLE %I CASCADE', relname) FROM ({TABLES} AND NOT relispartition) made WHERE relname <> ALL ($1)
@@ -60,19 +53,3 @@ async def books(cleaned: Cleaned, tmp_path: Path) -> Books:
     """A migrated database without books, whose tables of the service and of the catalogue no test changes."""
     await cleaned.clean()
     return Books(cleaned.books.url, tmp_path)
-
-
-@pytest.fixture(scope="session")
-def database_at(make_database: MakeDatabase, registry: Registry) -> DatabaseAt:
-    """Makes databases at a revision of ours: each after the first is a copy, and a later revision goes on from one."""
-    made: dict[str, str] = {}
-
-    async def make(revision: str) -> str:
-        if revision not in made:
-            earlier = max((known for known in made if known < revision), default=None)
-            url = await make_database(made[earlier] if earlier else None)
-            await run_command(url, metadata_for(registry), [VERSIONS], lambda commands: commands.upgrade(revision))
-            made[revision] = url
-        return await make_database(made[revision])
-
-    return make

@@ -1,17 +1,15 @@
 """Migrations of lowered copies: they come and go with the uniques without case of their fields."""
 
-from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
 from adapters.postgres.migrations.inspection import differences
-from adapters.postgres.migrations.migrate import downgrade, upgrade, write_migration
+from adapters.postgres.migrations.migrate import downgrade, write_migration
 from adapters.postgres.migrations.pending import pending
 from domain.entities.declaration import Registry, unique
 from tests.adapters.postgres.changed_books import Books, declared
-from tests.adapters.postgres.conftest import DatabaseAt
 
 COPIES = """
 SELECT attname, pg_get_expr(adbin, adrelid) FROM pg_attribute
@@ -23,11 +21,6 @@ AS_BEFORE_COPIES = """
 DROP INDEX uq_books_title;
 ALTER TABLE books DROP COLUMN "title$lower";
 CREATE UNIQUE INDEX uq_books_title ON books (tenant_id, lower(title COLLATE "default")) WHERE NOT is_deleted"""
-SHIPPED = """
-SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indexrelid = 'uq_categories_name'::regclass"""
-COPY_OF_NAMES = """
-SELECT attname FROM pg_attribute WHERE attname = 'name$lower' AND attrelid = 'categories'::regclass"""
-BEFORE = "0074"
 
 
 def titled(*uniques: Any, field: str = "title", kind: Any = str) -> Registry:
@@ -130,31 +123,3 @@ async def test_a_unique_of_several_fields_uses_the_copy_of_one_that_has_it(books
     await books.migrate(titled(together))
     assert await books.ask(COPIES) == []
     assert await write_migration(books.url, titled(together), "again", books.folders) is None
-
-
-@pytest.mark.parametrize(
-    ("changed", "is_shipped"),
-    [
-        ("SELECT 1", True),
-        ("DROP INDEX uq_categories_name", False),
-        (
-            "DROP INDEX uq_categories_name; CREATE UNIQUE INDEX uq_categories_name ON categories (tenant_id, name)",
-            False,
-        ),
-    ],
-    ids=["the catalogue's", "none", "with case"],
-)
-async def test_the_shipped_copy_is_for_the_catalogues_index_alone(
-    database_at: DatabaseAt, tmp_path: Path, changed: str, *, is_shipped: bool
-) -> None:
-    """A project may have changed the catalogue's table before the copy was shipped."""
-    registry = titled()
-    other = Books(await database_at(BEFORE), tmp_path)
-    for statement in changed.split("; "):
-        await other.ask(statement)
-    before = [] if "CREATE" not in changed else await other.ask(SHIPPED)
-    await upgrade(other.url, registry)
-    found = await other.ask(COPY_OF_NAMES)
-    assert found == ([("name$lower",)] if is_shipped else [])
-    if before:
-        assert await other.ask(SHIPPED) == before

@@ -11,8 +11,6 @@ import asyncpg
 import pytest
 
 from adapters.postgres.entities.history import page_statement
-from adapters.postgres.migrations.migrate import upgrade
-from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.operations.parts import delete_statement, forget, make_parts
 from adapters.postgres.operations.retention import statement_of
 from adapters.postgres.operations.upkeep import PostgresUpkeep
@@ -20,7 +18,6 @@ from adapters.postgres.schema.parts import BY_TABLE, IN_PARTS, InParts
 from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import Registry
 from domain.retention import DatedRecords, RetentionRule
-from tests.adapters.postgres.conftest import DatabaseAt
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
 
@@ -234,58 +231,6 @@ async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
     assert kind.part_of(now()) in await kind.parts(owner)
     assert await forget(cleaner, kind.parted, next_month(now()), 10) == 4
     await cleaner.close()
-
-
-async def test_a_database_from_before_keeps_its_records_as_one_part(
-    kind: Kind, database_at: DatabaseAt, registry: Registry
-) -> None:
-    url = await database_at("0069")
-    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
-    await owner.execute(TENANT, [HERE, THERE])
-    old = now() - timedelta(days=40)
-    await kind.add(owner, old, now())
-    shown = f"SELECT * FROM {kind.table} ORDER BY {kind.parted.key}, tenant_id"
-    before = await owner.fetch(shown)
-    assert await upgrade(url, registry) == []
-    assert await owner.fetch(shown) == before
-    later = next_month(next_month(now()))
-    await kind.add(owner, now(), later)
-    assert await kind.where(owner) == {f"{kind.table}_old": 6, kind.part_of(later): 2}
-    service = await asyncpg.connect(url, server_settings={"role": ROLE, "tenantry.scope": str(HERE)})
-    assert {row[0] for row in await service.fetch(f"SELECT tenant_id FROM {kind.table}")} == {HERE}
-    with pytest.raises(asyncpg.InsufficientPrivilegeError):
-        await service.execute(f"SELECT FROM {kind.table}_old")
-    # exact to the record as long as it is not over, and then dropped as a whole
-    assert await forget(owner, kind.parted, old, 10) == 2
-    assert await forget(owner, kind.parted, later, 10) == 4
-    assert f"{kind.table}_old" not in await kind.parts(owner)
-    await owner.close()
-    await service.close()
-
-
-async def test_a_record_behind_the_bound_stops_the_migration_which_goes_on_without_it(
-    kind: Kind, database_at: DatabaseAt, registry: Registry
-) -> None:
-    url = await database_at("0069")
-    owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
-    await owner.execute(TENANT, [HERE, THERE])
-    await kind.add(owner, now(), now() + timedelta(days=200))
-    with pytest.raises(MigrationRefused, match=f"{kind.table}_bound"):
-        await upgrade(url, registry)
-    # and whoever wrote it goes on to
-    await kind.add(owner, now() + timedelta(days=200))
-    await owner.execute(f"DELETE FROM {kind.table} WHERE {kind.parted.age} > $1", now() + timedelta(days=100))
-    assert await upgrade(url, registry) == []
-    assert await kind.where(owner) == {f"{kind.table}_old": 2}
-    # as after a failure of the last statement
-    await owner.execute("UPDATE alembic_version SET version_num = '0069'")
-    await owner.execute("DROP TABLE former_addresses")
-    await owner.execute("ALTER TABLE outbox DROP COLUMN language")
-    await owner.execute("ALTER TABLE memberships DROP COLUMN sessions_ended_at")
-    await owner.execute("ALTER TABLE users DROP COLUMN email_proved_at")
-    assert await upgrade(url, registry) == []
-    assert await kind.where(owner) == {f"{kind.table}_old": 2}
-    await owner.close()
 
 
 @pytest.mark.parametrize("rule", RetentionRule)

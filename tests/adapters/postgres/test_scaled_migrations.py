@@ -1,19 +1,15 @@
 """Migrations of scaled copies: they come and go with the indexes of their decimals, and keep every value."""
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 
-from adapters.postgres.migrations.commands import run_command
 from adapters.postgres.migrations.inspection import differences
-from adapters.postgres.migrations.migrate import downgrade, upgrade, write_migration
-from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, pending
-from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.migrations.migrate import downgrade, write_migration
+from adapters.postgres.migrations.pending import MigrationRefused, pending
 from domain.entities.declaration import Registry, index, money
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
-from tests.conftest import NewDatabase
 
 COPIES = """
 SELECT attname, pg_get_expr(adbin, adrelid), attgenerated FROM pg_attribute
@@ -109,15 +105,3 @@ async def test_a_default_order_by_an_indexed_decimal_is_that_of_the_copy(books: 
     await books.start(priced(12, 2, "shelf", "price", sort="-price"))
     orders = await books.ask("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_books_order'")
     assert '(tenant_id, "price$e2", id)' in orders[0][0]
-
-
-async def test_the_shipped_index_passes_over_a_table_that_is_another(
-    empty_database: NewDatabase, tmp_path: Path
-) -> None:
-    """A project may have changed the catalogue's table before this index was shipped."""
-    registry = priced(12, 2)
-    other = Books(await empty_database(), tmp_path)
-    await run_command(other.url, metadata_for(registry), (VERSIONS,), lambda commands: commands.upgrade("0042"))
-    await other.ask("ALTER TABLE products ALTER COLUMN price TYPE numeric(12, 3)")
-    await upgrade(other.url, registry)
-    assert await other.ask("SELECT attname FROM pg_attribute WHERE attname = 'price$e2'") == []

@@ -1,72 +1,37 @@
-"""The example catalogue, and the entities of the service itself."""
+"""The example catalogue."""
 
 import sqlalchemy as sa
 from alembic import op
 
+from adapters.postgres.migrations.online.search_indexes import index_search
 from adapters.postgres.migrations.operations import secure_table
 
 revision = "0002"
 down_revision = "0001"
 
+TEXT = sa.Text(collation="C")
+TIME = sa.DateTime(timezone=True)
+UUID = sa.Uuid()
+LIVING = sa.text("NOT is_deleted")
+
 
 def upgrade() -> None:
     op.create_table(
-        "applications",
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("app_id", sa.Text(collation="C"), nullable=False),
-        sa.Column("name", sa.Text(collation="C"), nullable=False),
-        sa.Column("is_active", sa.Boolean(), server_default=sa.text("true"), nullable=False),
-        sa.Column("allowed_tenant_ids", sa.ARRAY(sa.Uuid()), nullable=True),
-        sa.Column("required_permission", sa.Text(collation="C"), nullable=True),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_by", sa.Uuid(), nullable=True),
-        sa.Column("updated_by", sa.Uuid(), nullable=True),
-        sa.Column("is_deleted", sa.Boolean(), server_default=sa.text("false"), nullable=False),
-        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("deleted_by", sa.Uuid(), nullable=True),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_applications"),
-    )
-    secure_table("applications", by_tenant=False)
-    op.create_index(
-        "ix_applications_order",
-        "applications",
-        ["created_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("NOT is_deleted"),
-    )
-    op.create_index(
-        "uq_applications_app_id", "applications", ["app_id"], unique=True, postgresql_where=sa.text("NOT is_deleted")
-    )
-    op.create_table(
-        "audit_events",
-        sa.Column("tenant_id", sa.Uuid(), nullable=False),
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("actor_id", sa.Uuid(), nullable=True),
-        sa.Column("action", sa.Text(collation="C"), nullable=False),
-        sa.Column("target_id", sa.Uuid(), nullable=True),
-        sa.Column("address", sa.Text(collation="C"), nullable=True),
-        sa.Column("request_id", sa.Text(collation="C"), nullable=True),
-        sa.Column("occurred_at", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_audit_events"),
-    )
-    secure_table("audit_events", by_tenant=True)
-    op.create_index("ix_audit_events_order", "audit_events", ["tenant_id", "occurred_at", "id"], unique=False)
-    op.create_table(
         "categories",
-        sa.Column("tenant_id", sa.Uuid(), nullable=False),
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("name", sa.Text(collation="C"), nullable=False),
-        sa.Column("description", sa.Text(collation="C"), nullable=True),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_by", sa.Uuid(), nullable=True),
-        sa.Column("updated_by", sa.Uuid(), nullable=True),
-        sa.Column("is_deleted", sa.Boolean(), server_default=sa.text("false"), nullable=False),
-        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("deleted_by", sa.Uuid(), nullable=True),
+        sa.Column("tenant_id", UUID, nullable=False),
+        sa.Column("id", UUID, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("description", TEXT),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("updated_at", TIME, nullable=False),
+        sa.Column("created_by", UUID),
+        sa.Column("updated_by", UUID),
+        sa.Column("is_deleted", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("deleted_at", TIME),
+        sa.Column("deleted_by", UUID),
         sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("deleted_with", UUID),
+        sa.Column("name$lower", TEXT, sa.Computed('lower(name COLLATE "default")', persisted=True)),
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_categories"),
     )
     secure_table("categories", by_tenant=True)
@@ -74,95 +39,95 @@ def upgrade() -> None:
         "ix_categories_order",
         "categories",
         ["tenant_id", "created_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("NOT is_deleted"),
+        postgresql_where=LIVING,
     )
     op.create_index(
         "uq_categories_name",
         "categories",
-        ["tenant_id", sa.literal_column('lower(name COLLATE "default")')],
+        ["tenant_id", "name$lower"],
         unique=True,
-        postgresql_where=sa.text("NOT is_deleted"),
+        postgresql_where=LIVING,
     )
-    op.create_table(
-        "currencies",
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("code", sa.Text(collation="C"), nullable=False),
-        sa.Column("name", sa.Text(collation="C"), nullable=False),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_by", sa.Uuid(), nullable=True),
-        sa.Column("updated_by", sa.Uuid(), nullable=True),
-        sa.Column("version", sa.Integer(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_currencies"),
-    )
-    secure_table("currencies", by_tenant=False)
-    op.create_index("ix_currencies_order", "currencies", ["created_at", "id"], unique=False)
-    op.create_index("uq_currencies_code", "currencies", ["code"], unique=True)
+    index_search("categories", ["name"], by_tenant=True)
     op.create_table(
         "products",
-        sa.Column("tenant_id", sa.Uuid(), nullable=False),
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("name", sa.Text(collation="C"), nullable=False),
-        sa.Column("sku", sa.Text(collation="C"), nullable=False),
-        sa.Column("description", sa.Text(collation="C"), nullable=True),
-        sa.Column("price", sa.Numeric(precision=12, scale=2), nullable=False),
-        sa.Column("stock", sa.Integer(), server_default=sa.text("0"), nullable=False),
-        sa.Column("status", sa.Text(collation="C"), server_default=sa.text("'draft'"), nullable=False),
-        sa.Column("category_id", sa.Uuid(), nullable=True),
-        sa.Column("released_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_by", sa.Uuid(), nullable=True),
-        sa.Column("updated_by", sa.Uuid(), nullable=True),
-        sa.Column("is_deleted", sa.Boolean(), server_default=sa.text("false"), nullable=False),
-        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("deleted_by", sa.Uuid(), nullable=True),
+        sa.Column("tenant_id", UUID, nullable=False),
+        sa.Column("id", UUID, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("sku", TEXT, nullable=False),
+        sa.Column("description", TEXT),
+        sa.Column("price", sa.Numeric(12, 2), nullable=False),
+        sa.Column("stock", sa.Integer(), server_default="0", nullable=False),
+        sa.Column("status", TEXT, server_default="draft", nullable=False),
+        sa.Column("category_id", UUID),
+        sa.Column("released_at", TIME),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("updated_at", TIME, nullable=False),
+        sa.Column("created_by", UUID),
+        sa.Column("updated_by", UUID),
+        sa.Column("is_deleted", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("deleted_at", TIME),
+        sa.Column("deleted_by", UUID),
         sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("deleted_with", UUID),
+        sa.Column("price$e2", sa.BigInteger(), sa.Computed("(price * 100::numeric)::bigint", persisted=True)),
         sa.ForeignKeyConstraint(
             ["tenant_id", "category_id"], ["categories.tenant_id", "categories.id"], name="fk_products_category_id"
         ),
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_products"),
     )
     secure_table("products", by_tenant=True)
-    op.create_index("ix_products_category_id", "products", ["tenant_id", "category_id"], unique=False)
     op.create_index(
-        "ix_products_order",
+        "ix_products_by_category_id_price",
         "products",
-        ["tenant_id", "created_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("NOT is_deleted"),
+        ["tenant_id", "category_id", "price$e2", "id"],
+        postgresql_where=LIVING,
     )
-    op.create_index(
-        "uq_products_sku", "products", ["tenant_id", "sku"], unique=True, postgresql_where=sa.text("NOT is_deleted")
-    )
+    op.create_index("ix_products_category_id", "products", ["tenant_id", "category_id"])
+    op.create_index("ix_products_order", "products", ["tenant_id", "created_at", "id"], postgresql_where=LIVING)
+    op.create_index("uq_products_sku", "products", ["tenant_id", "sku"], unique=True, postgresql_where=LIVING)
+    index_search("products", ["name", "sku", "description"], by_tenant=True)
     op.create_table(
         "reviews",
-        sa.Column("tenant_id", sa.Uuid(), nullable=False),
-        sa.Column("id", sa.Uuid(), nullable=False),
-        sa.Column("product_id", sa.Uuid(), nullable=False),
+        sa.Column("tenant_id", UUID, nullable=False),
+        sa.Column("id", UUID, nullable=False),
+        sa.Column("product_id", UUID, nullable=False),
         sa.Column("rating", sa.Integer(), nullable=False),
-        sa.Column("author", sa.Text(collation="C"), nullable=False),
-        sa.Column("text", sa.Text(collation="C"), nullable=True),
-        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("created_by", sa.Uuid(), nullable=True),
-        sa.Column("updated_by", sa.Uuid(), nullable=True),
-        sa.Column("is_deleted", sa.Boolean(), server_default=sa.text("false"), nullable=False),
-        sa.Column("deleted_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("deleted_by", sa.Uuid(), nullable=True),
+        sa.Column("author", TEXT, nullable=False),
+        sa.Column("text", TEXT),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("updated_at", TIME, nullable=False),
+        sa.Column("created_by", UUID),
+        sa.Column("updated_by", UUID),
+        sa.Column("is_deleted", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("deleted_at", TIME),
+        sa.Column("deleted_by", UUID),
         sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("deleted_with", UUID),
         sa.ForeignKeyConstraint(
             ["tenant_id", "product_id"], ["products.tenant_id", "products.id"], name="fk_reviews_product_id"
         ),
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_reviews"),
     )
     secure_table("reviews", by_tenant=True)
-    op.create_index(
-        "ix_reviews_order",
-        "reviews",
-        ["tenant_id", "created_at", "id"],
-        unique=False,
-        postgresql_where=sa.text("NOT is_deleted"),
+    op.create_index("ix_reviews_order", "reviews", ["tenant_id", "created_at", "id"], postgresql_where=LIVING)
+    op.create_index("ix_reviews_product_id", "reviews", ["tenant_id", "product_id"])
+    op.create_table(
+        "currencies",
+        sa.Column("id", UUID, nullable=False),
+        sa.Column("code", TEXT, nullable=False),
+        sa.Column("name", TEXT, nullable=False),
+        sa.Column("created_at", TIME, nullable=False),
+        sa.Column("updated_at", TIME, nullable=False),
+        sa.Column("created_by", UUID),
+        sa.Column("updated_by", UUID),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_currencies"),
     )
-    op.create_index("ix_reviews_product_id", "reviews", ["tenant_id", "product_id"], unique=False)
+    secure_table("currencies", by_tenant=False)
+    op.create_index("ix_currencies_order", "currencies", ["created_at", "id"])
+    op.create_index("uq_currencies_code", "currencies", ["code"], unique=True)
+
+
+def downgrade() -> None:
+    op.execute("DROP TABLE reviews, products, categories, currencies")
