@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: screenshots admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak mutate check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: screenshots admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -39,8 +39,8 @@ install: .venv/run ## put the command tenantry on the PATH, by a link in ~/.loca
 	esac; \
 	echo 'Completion of commands: tenantry completion --help'
 
-watch: .venv/dev ## run the tests that belong to what is saved, again at each save, until Ctrl-C
-	@exec $(BIN)/python tests/watch.py $(ARGS)
+watch: .venv/dev ## run tests again each time that a file is saved, those of the rules; ARGS=tests/http names others
+	@exec $(BIN)/ptw --runner $(BIN)/pytest --patterns '**/*.py' --ignore-patterns '**/.venv/**' . -q -x $(or $(ARGS),tests/domain tests/application)
 
 test: .venv/dev ## run the tests and name the slowest: four minutes; ARGS="-k sign_in" narrows
 	@exec $(PYTEST) -m "not end_to_end" --durations=15 --durations-min=1 $(ARGS)
@@ -65,9 +65,6 @@ long: .venv/dev ## the tests that are too long for each time: sign-in pages, rep
 
 soak: .venv/dev ## mixed load on two processes, then too much of it, then a tenant that floods; MINUTES=30
 	@TENANTRY_TEST_MINUTES=$(or $(MINUTES),30) exec $(BIN)/pytest -q -s tests/soak
-
-mutate: .venv/dev ## make 300 small mistakes in the code, one at a time, and list those that no test notices; N=300 SEED=1
-	@exec nice -n 19 $(BIN)/python -m tests.mutation -n $(or $(N),300) --seed $(or $(SEED),1) $(ARGS)
 
 clients: .venv/dev .venv/clients/installed ## make, check and use clients of the OpenAPI document: a minute; needs Node 20
 	@exec $(BIN)/pytest -q --timeout 120 tests/clients/check_clients.py
@@ -139,15 +136,19 @@ lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade ta
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
 	$(COMPILE) pyproject.toml --extra traces -c requirements/dev.txt -o requirements/traces.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
+	$(COMPILE) --group audit -o requirements/audit.txt
 	$(COMPILE) --group clients -o requirements/clients.txt
 	$(COMPILE) --group docs -o requirements/docs.txt
 	$(COMPILE) --group peers -o requirements/peers.txt
 
-sbom: .venv/dev ## write sbom.json: every shipped package with version, licence and hashes (CycloneDX 1.6)
-	@$(BIN)/python -m supply_chain.sbom > sbom.json && echo 'Written: sbom.json'
+sbom: .venv/audit/installed ## write sbom.json: every shipped Python package with version and hashes (CycloneDX 1.6)
+	@.venv/audit/bin/cyclonedx-py requirements requirements/run.txt --pyproject pyproject.toml \
+		--spec-version 1.6 --output-reproducible --output-file sbom.json
+	@echo 'Written: sbom.json'
 
-audit: .venv/dev ## look at pins, hashes and licences, and for known weaknesses where a database of them answers
-	@exec $(BIN)/python -m supply_chain.audit
+audit: .venv/audit/installed ## ask a database of known weaknesses about every shipped Python package
+	@exec .venv/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
+		-r requirements/run.txt -r requirements/traces.txt
 
 clean: ## remove the environment and all caches, but no data
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist
@@ -184,6 +185,12 @@ clean: ## remove the environment and all caches, but no data
 	@echo "Installing what builds the site."
 	@$(BIN)/python -m venv .venv/docs
 	@.venv/docs/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/docs.txt
+	@touch $@
+
+.venv/audit/installed: requirements/audit.txt
+	@echo "Installing what lists and audits the dependencies."
+	@$(BIN)/python -m venv .venv/audit
+	@.venv/audit/bin/pip install -qq --disable-pip-version-check --require-hashes -r requirements/audit.txt
 	@touch $@
 
 .venv/peers/installed: requirements/peers.txt

@@ -230,9 +230,7 @@ def empty_database(make_database: MakeDatabase) -> NewDatabase:
 
 @pytest.fixture(scope="session")
 async def template(empty_database: NewDatabase, registry: Registry) -> str:
-    """A migrated database without connections, for CREATE DATABASE … TEMPLATE; TENANTRY_TEST_TEMPLATE names one."""
-    if made := os.environ.get("TENANTRY_TEST_TEMPLATE"):
-        return made
+    """A migrated database without connections, for CREATE DATABASE … TEMPLATE."""
     url = await empty_database()
     assert await upgrade(url, registry) == []
     return url

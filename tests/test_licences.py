@@ -4,7 +4,7 @@ import re
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
-from supply_chain.locks import SHIPPED, pinned
+from tests.locks import SHIPPED, versions
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "third-party.md"
@@ -24,8 +24,7 @@ AS_CLASSIFIED = {
 
 def shipped() -> set[str]:
     """Packages that an installation has; those of other systems and Pythons are not here to be asked."""
-    named = {name for file in SHIPPED for name, _, _ in pinned(file)}
-    return {name for name in named if _is_installed(name)}
+    return {name for file in SHIPPED for name in versions(file.read_text()) if _is_installed(name)}
 
 
 def _is_installed(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Tables of a run beside the peers, in docs/performance.md and in the README."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,6 @@ from benchmarks.peers.runner import Plan, Results
 from benchmarks.peers.started import SERVICE_NAME
 from benchmarks.sections import with_section
 from benchmarks.table import markdown, number, rate
-from supply_chain.locks import pinned_in
 
 Shown = Callable[[Reading], str]
 Order = Callable[[Reading], float]
@@ -87,7 +87,7 @@ FAIRNESS = """How each is made, in `benchmarks/peers/`:
 
 def versions(pins: str, pocketbase: str | None = None) -> str:
     """The peers with the versions of their packages, in one line; ``pins`` is the text of requirements/peers.txt."""
-    pinned = {name: version for name, version, _ in pinned_in(pins)}
+    pinned = dict(re.findall(r"^([a-z0-9._-]+)(?:\[[^]\n]*\])?==([^ ;\\\n]+)", pins, re.MULTILINE))
     parts = []
     for name, packages in STACKS.items():
         first, *others = (f"{package} {pinned[package]}" for package in packages)
