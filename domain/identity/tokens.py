@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from domain.errors import Forbidden, TokenExpired, TokenInvalid
-from domain.identity.users import AccountState, Membership, Role, TenantName, User, tenant_name
+from domain.identity.users import AccountState, Membership, Role, User
 from domain.scope import (
     Caller,
     CallerKind,
@@ -183,33 +183,6 @@ def caller_of(claims: Claims) -> Caller:
         methods=claims.amr,
         authenticated_at=claims.auth_time,
     )
-
-
-class TenantChoice(Struct, frozen=True):
-    """The tenant of a new session; ``membership`` is None for a Global Token."""
-
-    membership: Membership | None
-    smart_auto_switched: bool
-    requires_tenant_selection: bool
-
-
-def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> TenantChoice:
-    """Chooses the tenant of a login, by the specification's state table; inactive tenants do not count.
-
-    With no preference, one membership is entered, several require a selection, none gives a Global Token.
-    Raises Forbidden when the preferred tenant is not an active membership.
-    """
-    active = [membership for membership in memberships if membership.tenant_is_active]
-    if preferred is not None:
-        return TenantChoice(membership_in(active, preferred), False, False)
-    if len(active) == 1:
-        return TenantChoice(active[0], True, False)
-    return TenantChoice(None, False, len(active) > 1)
-
-
-def available(state: AccountState) -> list[TenantName]:
-    """The active tenants of the user, for the selection."""
-    return [tenant_name(membership) for membership in state.memberships if membership.tenant_is_active]
 
 
 def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Membership:

@@ -11,11 +11,12 @@ from adapters.memory.identity.users import account_state_in, living_sessions
 from adapters.memory.mail import put_in
 from adapters.memory.operations.audit import note
 from adapters.memory.store import Access, Failures, Store
-from application.ports.identity.sessions import NewLogin
+from application.ports.database import Mail
 from application.ports.runtime import Ids
+from domain.identity.logins import Login
 from domain.identity.tokens import SESSIONS_AT_MOST, Lifetimes, Session, is_expired
 from domain.identity.users import AccountState, User
-from domain.scope import SYSTEM_TENANT_ID
+from domain.scope import SYSTEM_TENANT_ID, AuditEvent
 
 
 @dataclass(frozen=True)
@@ -32,36 +33,39 @@ class MemorySessions:
         state = account_state_in(store, session.user_id) if session else None
         return (session, state) if session and state else None
 
-    async def begin(self, entry: NewLogin) -> list[UUID] | None:
-        seen, renewed, session = entry.verified.state.user, entry.verified.renewed, entry.session
+    async def begin(
+        self, login: Login, line: AuditEvent, *, forgiven: str | None = None, notice: Mail | None = None
+    ) -> list[UUID] | None:
+        seen, renewed, session = login.state.user, login.renewed, login.session
+        assert session is not None
         async with self.access.write() as store:
             user = store.users.get(seen.id)
             # What the login rests on must be as it was verified: the password, or the owner of the address.
-            proof = "password_set_at" if entry.verified.by_password else "email_proved"
+            proof = "password_set_at" if login.by_password else "email_proved"
             if user is None or not user.is_active or getattr(user, proof) != getattr(seen, proof):
                 return None
             stored = renewed.hash if renewed and renewed.seen == user.password_hash else user.password_hash
             store.users[user.id] = replace(user, last_login_at=session.created_at, password_hash=stored)
-            if entry.notice is not None and self._is_new(store, user, entry):
-                put_in(store, entry.notice)
+            if notice is not None and self._is_new(store, user, session, forgiven):
+                put_in(store, notice)
             kept = sorted(living_sessions(store, user.id), key=lambda old: (old.rotated_at, old.id), reverse=True)
             ended = kept[SESSIONS_AT_MOST - 1 :]
             for old in ended:
                 store.sessions[old.id] = replace(old, ended_at=session.created_at)
-            if entry.forgiven is not None:
-                forgive(store, user.email_key, entry.forgiven, session.created_at)
+            if forgiven is not None:
+                forgive(store, user.email_key, forgiven, session.created_at)
             store.sessions[session.id] = session
-            note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), entry.line)
+            note(store, session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), line)
         return [old.id for old in ended]
 
-    def _is_new(self, store: Store, user: User, entry: NewLogin) -> bool:
+    def _is_new(self, store: Store, user: User, begun: Session, forgiven: str | None) -> bool:
         own = [session for session in store.sessions.values() if session.user_id == user.id]
-        if any(session.device == entry.session.device for session in own):
+        if any(session.device == begun.device for session in own):
             return False
-        if entry.forgiven is None:
-            return all(session.address != entry.session.address for session in own)
-        failures = store.attempts.get((user.email_key, entry.forgiven), Failures())
-        return not is_known(failures, entry.session.created_at)
+        if forgiven is None:
+            return all(session.address != begun.address for session in own)
+        failures = store.attempts.get((user.email_key, forgiven), Failures())
+        return not is_known(failures, begun.created_at)
 
     async def rotate(self, session: Session, seen: int) -> bool:
         async with self.access.write() as store:

@@ -11,12 +11,12 @@ from msgspec.structs import astuple
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.identity.account_states import ACCOUNT_STATE, decode_session, decode_state
 from application.ports.database import Mail
-from application.ports.identity.sessions import NewLogin
 from application.ports.runtime import Ids
+from domain.identity.logins import Login
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState
 from domain.limits import NETWORK_FORGOTTEN
-from domain.scope import SYSTEM_TENANT_ID
+from domain.scope import SYSTEM_TENANT_ID, AuditEvent
 
 # `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
 # the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
@@ -99,20 +99,22 @@ class PostgresSessions:
         row = await self.connection.fetchrow(ACCOUNT_STATE, None, None, session_id)
         return None if row is None else (decode_session(row["session"]), decode_state(row["state"]))
 
-    async def begin(self, entry: NewLogin) -> list[UUID] | None:
+    async def begin(
+        self, login: Login, line: AuditEvent, *, forgiven: str | None = None, notice: Mail | None = None
+    ) -> list[UUID] | None:
         """Stores the session, its audit line and the reset of failed logins by a single statement: all or none."""
-        verified, session = entry.verified, entry.session
-        user = verified.state.user
-        hashes = astuple(verified.renewed) if verified.renewed else (None, None)
-        proof = (verified.by_password, user.password_set_at, user.email_proved)
+        user, session = login.state.user, login.session
+        assert session is not None
+        hashes = astuple(login.renewed) if login.renewed else (None, None)
+        proof = (login.by_password, user.password_set_at, user.email_proved)
         ended: list[UUID] | None = await self.connection.fetchval(
             _BEGIN,
-            *(user.id, session.created_at, *hashes, *proof, user.email_key, entry.forgiven),
+            *(user.id, session.created_at, *hashes, *proof, user.email_key, forgiven),
             *astuple(session),
-            *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(entry.line)),
-            *_columns(entry.notice),
+            *(session.tenant_id or SYSTEM_TENANT_ID, self.ids.new(), *astuple(line)),
+            *_columns(notice),
             session.created_at - NETWORK_FORGOTTEN,
-            entry.notice.language if entry.notice else None,
+            notice.language if notice else None,
         )
         return ended
 

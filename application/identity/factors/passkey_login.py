@@ -11,11 +11,11 @@ from application.identity.login.forms import LoginResult
 from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import ValidationError
 from domain.identity.factors import combined
+from domain.identity.logins import Login
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -49,8 +49,13 @@ class PasskeyLogin:
             raise
         self.outcomes.count("passkey", "accepted")
         # The gate is passed like by every login: a tenant may ask for more than this passkey.
-        verified = VerifiedIdentity(state, by_password=False, methods=combined((), passkey.methods))
-        return await self.sign_in.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        login = Login(
+            state=state,
+            methods=combined((), passkey.methods),
+            preferred=form.preferred_tenant_id,
+            app_id=form.requested_app_id,
+        )
+        return await self.sign_in.complete_login(login, client)
 
     @retry_on_conflict
     async def _used(self, passkey: VerifiedPasskey, client: Client) -> AccountState:

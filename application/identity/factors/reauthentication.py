@@ -91,7 +91,7 @@ class Reauthentication:
                 raise SerializationConflict
             line = event("reauthenticated", user.id, user.id, client, now)
             await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
-        return RefreshResult(**self.issuing.token_pair(claims, renewed, now), permissions=claims.permissions)
+        return self.issuing.refresh_result(claims, renewed, now)
 
     async def _session(self, caller: Caller) -> tuple[Session, AccountState]:
         """The caller's session, which may have ended since the token was judged."""

@@ -17,12 +17,11 @@ from application.identity.factors.forms import (
 from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof, UsedNonce
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
-from application.identity.login.gate import Pending, Waiting, revocations_of
+from application.identity.login.gate import LoginTicket, revocations_of
 from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.sessions import Ticket, Tickets
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, ValidationError
@@ -71,7 +70,7 @@ class SecondFactor:
         _ensure_counts(ticket, form.method, "method")
         proof = Proof(method=form.method, code=form.code, state=form.state, response=form.response)
         added = await self.proofs.show(state.user, proof, client, UsedNonce(ticket.id, ticket.until))
-        return await self._complete(ticket.content.waiting, state, added, client)
+        return await self._complete(ticket.content, state, added, client)
 
     async def enrol(self, form: EnrolForm) -> Begun:
         """Begins a factor for an account that must have one. Raises ValidationError on ``ticket`` and ``kind``."""
@@ -88,17 +87,16 @@ class SecondFactor:
         tries, and Forbidden where the login's application would refuse it.
         """
         ticket, state = await self._opened(form.ticket, "enrolment")
-        waiting = ticket.content.waiting
         ensure_valid_name(form.name)
         kind = self.registration.begun_kind(form)
         # Counted like a guess, so that a ticket gives five tries and no more.
         await self._reserve(state)
         _ensure_counts(ticket, kind, "code" if kind == "totp" else "response")
         # Asked before anything is stored: the recovery codes are shown once, by the login that follows.
-        await self.sign_in.ensure_application(state, waiting.preferred, waiting.app_id)
+        await self.sign_in.issuing.ensure_application(ticket.content.login(state, ()))
         new = await self.registration.finish(kind, state.user.id, form)
         codes = await self._store(ticket, state, new, client)
-        return _enrolled(await self._complete(waiting, state, new.methods, client), codes)
+        return _enrolled(await self._complete(ticket.content, state, new.methods, client), codes)
 
     async def ask(self, ticket: str) -> Begun:
         """Asks for a passkey of the account whose login waits. Raises ValidationError on ``ticket`` or ``method``."""
@@ -108,8 +106,8 @@ class SecondFactor:
 
     async def _opened(
         self, text: str, purpose: Literal["challenge", "enrolment"]
-    ) -> tuple[Ticket[Pending], AccountState]:
-        opened = self.tickets.open("mfa", text, Pending, self.clock.now())
+    ) -> tuple[Ticket[LoginTicket], AccountState]:
+        opened = self.tickets.open("mfa", text, LoginTicket, self.clock.now())
         if opened is None or opened.content.purpose != purpose:
             raise wrong_ticket("ticket")
         async with self.database.read_only(EveryTenant()) as read:
@@ -129,7 +127,9 @@ class SecondFactor:
                 raise AccountLocked("Too many wrong codes: second factors are locked for a while.")
 
     @retry_on_conflict
-    async def _store(self, ticket: Ticket[Pending], state: AccountState, new: NewFactor, client: Client) -> list[str]:
+    async def _store(
+        self, ticket: Ticket[LoginTicket], state: AccountState, new: NewFactor, client: Client
+    ) -> list[str]:
         user = state.user
         with_ticket = replace(new, used_nonces=(UsedNonce(ticket.id, ticket.until), *new.used_nonces))
         async with self.database.transaction(EveryTenant()) as tx:
@@ -147,26 +147,23 @@ class SecondFactor:
         return await self.registration.add(tx, state.user, new, client)
 
     async def _complete(
-        self, waiting: Waiting, state: AccountState, added: tuple[str, ...], client: Client
+        self, ticket: LoginTicket, state: AccountState, added: tuple[str, ...], client: Client
     ) -> Completed:
-        methods = further(waiting.methods, added)
         # The ticket of a switch or a refresh belongs to a session that lives already.
-        if waiting.session_id is not None:
-            return await self.sign_in.enter(waiting.session_id, waiting.preferred, methods, client)
+        if ticket.session_id is not None:
+            methods = further(ticket.methods, added)
+            return await self.sign_in.enter(ticket.session_id, ticket.preferred, methods, client)
         async with self.database.read_only(EveryTenant()) as read:
             # Read anew: a factor was just added or used, and everything else is judged as it is now.
             now_there = await read.users.state(state.user.id)
         if now_there is None or revocations_of(now_there) != revocations_of(state):
             raise wrong_ticket("ticket")
-        verified = VerifiedIdentity(
-            now_there, by_password=waiting.by_password, renewed=waiting.renewed, methods=methods
-        )
-        return await self.sign_in.complete_login(verified, waiting.preferred, waiting.app_id, client)
+        return await self.sign_in.complete_login(ticket.login(now_there, added), client)
 
 
-def _ensure_counts(ticket: Ticket[Pending], method: Method, field: str) -> None:
+def _ensure_counts(ticket: Ticket[LoginTicket], method: Method, field: str) -> None:
     """Raises ValidationError before anything is used up or stored that the login would not be let in by."""
-    if method not in ticket.content.methods:
+    if method not in ticket.content.accepted:
         raise ValidationError.on(field, "does not count here: take another method")
 
 

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from application.identity.login.forms import LoginResult
-from application.identity.login.gate import Waiting
-from application.identity.login.issuing import Entered, TokenIssuing
+from application.identity.login.issuing import TokenIssuing
 from application.ports.database import Database
 from application.ports.identity.sessions import SessionTransaction
 from application.retry import retry_on_conflict
 from domain.errors import SerializationConflict, TokenInvalid
-from domain.identity.tokens import Session, TenantChoice, membership_in
+from domain.identity.logins import Login, TenantChoice
+from domain.identity.tokens import Session, membership_in
 from domain.identity.users import AccountState, Membership, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
@@ -35,21 +37,20 @@ class SessionResumption:
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         state = await self.issuing.with_visited_tenant(state, session.tenant_id)
         membership = membership_in(state.memberships, session.tenant_id) if session.tenant_id else None
-        waiting = Waiting(
+        login = Login(
+            state=state,
             methods=session.methods,
-            app_id=session.app_id,
             preferred=session.tenant_id,
-            session_id=session.id,
-            authenticated_at=session.authenticated_at,
+            app_id=session.app_id,
+            choice=_choice(state, membership),
+            session=session,
         )
         # Security: as strict as a login, so that no session of before a second factor becomes one of an application.
-        deadline = self.issuing.gate.ensure_login(state, membership, waiting, now)
+        login = self.issuing.gate.passed(login, now)
         rotated = self.issuing.rotated(session, session.tenant_id, now)
         claims = await self.issuing.authorised_claims(state, membership, rotated, now, stored=session)
         await self._store(session, rotated, client)
-        choice = _choice(state, membership)
-        entered = Entered(state=state, choice=choice, session=rotated, claims=claims, deadline=deadline)
-        return self.issuing.login_result(entered, now)
+        return self.issuing.login_result(replace(login, session=rotated, claims=claims), now)
 
     async def _store(self, session: Session, rotated: Session, client: Client) -> None:
         async with self.database.transaction(EveryTenant()) as tx:

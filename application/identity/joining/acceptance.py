@@ -17,13 +17,13 @@ from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.service_accounts import ServiceAccounts
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, Passwords
 from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
 from domain.identity.administration import ensure_fits_token
 from domain.identity.invitations import INVITE, Invitation, ensure_proved, may_give_by, may_still_invite, wrong_link
+from domain.identity.logins import Login
 from domain.identity.users import (
     AccountState,
     FullName,
@@ -125,8 +125,8 @@ class InvitationAcceptance:
         # Everything of the link is judged anew under its lock: hashing the password took its time.
         state = await self._register(form.token, user, client)
         # The link is the proof, as a provider's word is: no failure is forgiven. The password was set a moment ago.
-        verified = VerifiedIdentity(state, by_password=False, methods=("pwd",))
-        return await self.sign_in.complete_login(verified, invitation.tenant_id, app_id, client)
+        login = Login(state=state, methods=("pwd",), preferred=invitation.tenant_id, app_id=app_id)
+        return await self.sign_in.complete_login(login, client)
 
     async def _ensure_application(self, app_id: str | None, invitation: Invitation) -> None:
         if app_id is None:

@@ -3,17 +3,20 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from msgspec.structs import replace
+
 from application.identity.joining.approvers import approvers
 from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.domains import DomainTransaction
-from application.ports.identity.users import VerifiedIdentity, notice
+from application.ports.identity.users import notice
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import ensure_fits_token
 from domain.identity.domains import JoinRequest, TenantDomain, domain_of
 from domain.identity.invitations import may_still_give
+from domain.identity.logins import Login
 from domain.identity.users import AccountState, Role
 from domain.scope import Client, EveryTenant, event
 
@@ -43,22 +46,22 @@ class DomainJoining:
     ids: Ids
     known: KnownDomains = field(default_factory=KnownDomains)
 
-    async def joined(self, verified: VerifiedIdentity, client: Client) -> AccountState:
-        """The account's state, with the membership that its address gives it.
+    async def joined(self, login: Login, client: Client) -> Login:
+        """The login with the membership that its user's address gives.
 
         Nobody joins by an address that is not proved, nor before every factor was shown.
         """
-        state = verified.state
-        is_complete = not state.factors.kinds or "mfa" in verified.methods
+        state = login.state
+        is_complete = not state.factors.kinds or "mfa" in login.methods
         if not state.user.email_proved or not is_complete:
-            return state
+            return login
         domain = domain_of(state.user.email_key)
         now = self.clock.now()
         if self.known.are_old(now):
             await self._read_domains(now)
         if domain not in self.known.names:
-            return state
-        return await self._come_in(state, domain, client)
+            return login
+        return replace(login, state=await self._come_in(state, domain, client))
 
     async def _read_domains(self, now: datetime) -> None:
         before = self.known.read_at

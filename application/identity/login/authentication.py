@@ -4,12 +4,14 @@ from dataclasses import dataclass
 
 from msgspec import UnsetType
 
+from application.identity.login.forms import LoginForm
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction, RenewedHash, VerifiedIdentity
+from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Passwords
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy, ValidationError
+from domain.identity.logins import Login, RenewedHash
 from domain.identity.users import AccountState, User, attempts_key, email_key, normal_password
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
@@ -23,13 +25,10 @@ class PasswordAuthentication:
     clock: Clock
     lockout: Lockout
 
-    async def by_password(
-        self, email: str, password: str, is_encrypted: bool | UnsetType, client: Client
-    ) -> VerifiedIdentity:
+    async def by_password(self, form: LoginForm, client: Client) -> Login:
         """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
-        password = await self.password_reader.read(password, is_encrypted, "password")
-        key = email_key(email)
-        counted = attempts_key(email)
+        password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
+        key, counted = email_key(form.email), attempts_key(form.email)
         async with self.database.autocommit(EveryTenant()) as tx:
             # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
             is_open = await tx.attempts.reserve(counted, client.network, self.lockout, self.clock.now())
@@ -49,8 +48,14 @@ class PasswordAuthentication:
         if state is None or stored is None or not verified:
             await self._note_failure(state, client)
             raise InvalidCredentials
-        renewed = await self._renewed(password, stored)
-        return VerifiedIdentity(state, by_password=True, renewed=renewed, methods=("pwd",))
+        return Login(
+            state=state,
+            methods=("pwd",),
+            by_password=True,
+            renewed=await self._renewed(password, stored),
+            preferred=form.preferred_tenant_id,
+            app_id=form.requested_app_id,
+        )
 
     async def ensure_own(self, user: User, password: str, is_encrypted: bool | UnsetType, client: Client) -> None:
         """Verifies the password of somebody who is logged in; raises AccountLocked, TooBusy or ValidationError."""

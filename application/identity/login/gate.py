@@ -9,9 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.ports.identity.sessions import Tickets
-from application.ports.identity.users import RenewedHash
 from domain.errors import Challenge, Error, MfaEnrolmentRequired, MfaRequired, ReauthenticationRequired
-from domain.identity.factors import METHODS, Demand, Step, demand_of, step_needed
+from domain.identity.factors import Demand, Step, demand_of, further, step_needed
+from domain.identity.logins import Login, RenewedHash
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState, FactorKind, Membership, Method
 from domain.scope import user_subject
@@ -22,35 +22,36 @@ WAITS = timedelta(minutes=5)
 RequiredFor = Literal["none", "super-admins", "all"]
 
 
-class Waiting(Struct, frozen=True, kw_only=True):
-    """A login that waits, having shown ``methods``; or, with ``session_id``, a session on its way to a tenant.
-
-    ``authenticated_at`` is when that session was proved last.
-    """
-
-    methods: tuple[str, ...]
-    by_password: bool = False
-    renewed: RenewedHash | None = None
-    app_id: str | None = None
-    preferred: UUID | None = None
-    session_id: UUID | None = None
-    authenticated_at: datetime | None = None
-
-
-class Pending(Struct, frozen=True, kw_only=True):
-    """The content of a ticket.
+class LoginTicket(Struct, frozen=True, kw_only=True):
+    """The content of a ticket: a login, or with ``session_id`` a session that enters a tenant, without a second factor.
 
     ``revocations`` is the version of the user's tokens and ``kinds`` are the factors of the account at its time: the
-    ticket is worth nothing once the version, and for an enrolment the factors, have changed. ``methods`` are those that
-    may be shown, or the kinds that may be set up.
+    ticket is worth nothing once the version, and for an enrolment the factors, have changed. ``accepted`` are the
+    methods that may be shown, or the kinds that may be set up. The other fields are the login's.
     """
 
     purpose: Literal["challenge", "enrolment"]
     user_id: UUID
     kinds: tuple[FactorKind, ...]
     revocations: int
-    waiting: Waiting
-    methods: tuple[Method, ...] = METHODS
+    accepted: tuple[Method, ...]
+    methods: tuple[str, ...]
+    by_password: bool
+    renewed: RenewedHash | None
+    preferred: UUID | None
+    app_id: str | None
+    session_id: UUID | None
+
+    def login(self, state: AccountState, added: tuple[str, ...]) -> Login:
+        """The login once its user has shown ``added`` as well."""
+        return Login(
+            state=state,
+            methods=further(self.methods, added),
+            by_password=self.by_password,
+            renewed=self.renewed,
+            preferred=self.preferred,
+            app_id=self.app_id,
+        )
 
 
 @dataclass(frozen=True)
@@ -61,14 +62,12 @@ class SecondFactorGate:
     required_for: RequiredFor
     recent: timedelta
 
-    def ensure_login(
-        self, state: AccountState, membership: Membership | None, waiting: Waiting, now: datetime
-    ) -> datetime | None:
-        """The end of the grace, None without one. Raises MfaRequired and MfaEnrolmentRequired, with a ticket."""
-        step = step_needed(state.factors, self.demand(state, membership), waiting.methods, now)
+    def passed(self, login: Login, now: datetime) -> Login:
+        """The login with the end of its grace period. Raises MfaRequired and MfaEnrolmentRequired, with a ticket."""
+        step = step_needed(login.state.factors, self.demand(login.state, login.membership), login.methods, now)
         if step.outcome != "in":
-            raise self._refusal(step, state, waiting, now)
-        return step.deadline
+            raise self._refusal(step, login, now)
+        return replace(login, deadline=step.deadline)
 
     def ensure_session(
         self, state: AccountState, membership: Membership | None, session: Session, now: datetime
@@ -84,14 +83,11 @@ class SecondFactorGate:
             return
         step = step_needed(state.factors, demand, session.methods, now)
         if step.outcome != "in":
-            waiting = Waiting(
-                methods=session.methods,
-                app_id=session.app_id,
-                preferred=membership.tenant_id if membership else None,
-                session_id=session.id,
-                authenticated_at=session.authenticated_at,
+            preferred = membership.tenant_id if membership else None
+            entering = Login(
+                state=state, methods=session.methods, app_id=session.app_id, preferred=preferred, session=session
             )
-            raise self._refusal(step, state, waiting, now)
+            raise self._refusal(step, entering, now)
 
     def demand(self, state: AccountState, membership: Membership | None) -> Demand:
         """What the tenant that is entered, and the service, require of this user."""
@@ -110,22 +106,27 @@ class SecondFactorGate:
         unused = timedelta(days=asked.idle_days) if asked.idle_days else service.unused
         return replace(service, session=min(session, service.session), unused=min(unused, service.unused))
 
-    def _refusal(self, step: Step, state: AccountState, waiting: Waiting, now: datetime) -> Error:
-        is_enrolment = step.outcome == "enrolment"
+    def _refusal(self, step: Step, login: Login, now: datetime) -> Error:
+        state, session, is_enrolment = login.state, login.session, step.outcome == "enrolment"
         # Security: a factor is a way in for good, and no way for a token that was stolen an hour ago.
-        if is_enrolment and waiting.session_id is not None and not self._is_recent(waiting.authenticated_at, now):
+        if is_enrolment and session is not None and not self._is_recent(session.authenticated_at, now):
             return ReauthenticationRequired(int(self.recent.total_seconds()))
-        pending = Pending(
+        waiting = LoginTicket(
             purpose="enrolment" if is_enrolment else "challenge",
             user_id=state.user.id,
             kinds=state.factors.kinds,
             revocations=revocations_of(state),
-            waiting=waiting,
-            methods=step.methods,
+            accepted=step.methods,
+            methods=login.methods,
+            by_password=login.by_password,
+            renewed=login.renewed,
+            preferred=login.preferred,
+            app_id=login.app_id,
+            session_id=session.id if session else None,
         )
         # Nothing is stored: a login that is never finished leaves no session and no row behind.
         until = now + WAITS
-        challenge = Challenge(ticket=self.tickets.seal("mfa", pending, until), methods=step.methods, expires_at=until)
+        challenge = Challenge(ticket=self.tickets.seal("mfa", waiting, until), methods=step.methods, expires_at=until)
         return (MfaEnrolmentRequired if is_enrolment else MfaRequired)(challenge)
 
     def _is_recent(self, proved_at: datetime | None, now: datetime) -> bool:

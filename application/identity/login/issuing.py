@@ -2,45 +2,34 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import Any
 from uuid import UUID
 
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from application.identity.login.applications import RegisteredApplications
-from application.identity.login.forms import CurrentTenant, LoginResult
+from application.identity.login.forms import CurrentTenant, LoginResult, RefreshResult, SwitchResult, TokenPair
 from application.identity.login.gate import SecondFactorGate
 from application.ports.database import Database
 from application.ports.identity.sessions import RefreshTokens, SessionTransaction, Tokens
 from application.ports.runtime import Clock, Ids
 from domain.errors import ReauthenticationRequired, TokenExpired, TokenInvalid
+from domain.identity.logins import Login, available, choose_tenant
 from domain.identity.tokens import (
     Claims,
     Issue,
     Lifetimes,
     RefreshToken,
     Session,
-    TenantChoice,
-    available,
     claims_for,
     is_expired,
     is_kept_out,
     membership_in,
     unknown_session,
 )
-from domain.identity.users import AccountState, Membership, days_until_expiration, must_change_password
-from domain.scope import EveryTenant, TokenType, smallest, tenant_subject
-
-
-class Pair(TypedDict):
-    """Fields that every response with tokens begins with."""
-
-    token: str
-    refresh_token: str
-    expires_at: datetime
-    is_global: bool
-    token_type: TokenType
+from domain.identity.users import AccountState, Membership, days_until_expiration, must_change_password, tenant_name
+from domain.scope import EveryTenant, smallest, tenant_subject
 
 
 class SignInPolicy(Struct, frozen=True, kw_only=True):
@@ -51,16 +40,6 @@ class SignInPolicy(Struct, frozen=True, kw_only=True):
     password_max_age_days: int
     issuer: str
     audience: str
-
-
-class Entered(Struct, frozen=True, kw_only=True):
-    """A login that has passed the gate; ``deadline`` is the end of the grace without a second factor."""
-
-    state: AccountState
-    choice: TenantChoice
-    session: Session
-    claims: Claims
-    deadline: datetime | None
 
 
 @dataclass(frozen=True)
@@ -83,6 +62,11 @@ class TokenIssuing:
         if found is None:
             raise unknown_session(session_id, self.clock.now(), self.policy.lifetimes)
         return found
+
+    async def with_tenant(self, login: Login) -> Login:
+        """The login with the tenant that it enters. Raises Forbidden for a tenant that its user may not enter."""
+        state = await self.with_visited_tenant(login.state, login.preferred)
+        return replace(login, state=state, choice=choose_tenant(state.memberships, login.preferred))
 
     async def with_visited_tenant(self, state: AccountState, wanted: UUID | None) -> AccountState:
         own = state.memberships
@@ -150,11 +134,13 @@ class TokenIssuing:
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
 
-    async def ensure_application(self, state: AccountState, membership: Membership | None, app_id: str | None) -> None:
-        """Raises Forbidden where the application takes no token of the user for the tenant."""
-        roles = state.roles_in(membership) if membership else ()
+    async def ensure_application(self, login: Login) -> None:
+        """Raises Forbidden where the application would refuse the login, for its tenant or the user's permissions."""
+        login = await self.with_tenant(login)
+        membership = login.membership
+        roles = login.state.roles_in(membership) if membership else ()
         permissions = smallest(name for role in roles for name in role.permissions)
-        await self.applications.ensure_takes(app_id, membership.tenant_id if membership else None, permissions)
+        await self.applications.ensure_takes(login.app_id, membership.tenant_id if membership else None, permissions)
 
     def _ensure_living(
         self, stored: Session, state: AccountState, membership: Membership | None, now: datetime
@@ -164,31 +150,43 @@ class TokenIssuing:
             if is_expired(stored, now, self.gate.lifetimes(state, tenant_id, self.policy.lifetimes)):
                 raise TokenExpired("The session has expired: log in again.")
 
-    def token_pair(self, claims: Claims, session: Session, now: datetime) -> Pair:
-        return Pair(
+    def refresh_result(self, claims: Claims, session: Session, now: datetime) -> RefreshResult:
+        return RefreshResult(**self._pair(claims, session, now), permissions=claims.permissions)
+
+    def switch_result(self, claims: Claims, session: Session, membership: Membership, now: datetime) -> SwitchResult:
+        return SwitchResult(**self._pair(claims, session, now), current_tenant=tenant_name(membership))
+
+    def login_result(self, login: Login, now: datetime) -> LoginResult:
+        """The result of a login that has passed every step."""
+        choice, session, claims = login.choice, login.session, login.claims
+        assert choice is not None
+        assert session is not None
+        assert claims is not None
+        user, age = login.state.user, self.policy.password_max_age_days
+        return LoginResult(
+            **self._pair(claims, session, now),
+            permissions=claims.permissions,
+            is_first_login=session.is_first_login,
+            must_change_password=must_change_password(user, age, now),
+            days_until_password_expiration=days_until_expiration(user, age, now),
+            requires_tenant_selection=choice.requires_tenant_selection,
+            current_tenant=current_tenant(choice.membership, claims),
+            smart_auto_switched=choice.smart_auto_switched,
+            available_tenants=available(login.state) if choice.requires_tenant_selection else UNSET,
+            mfa_deadline=login.deadline or UNSET,
+            must_add_factor="rec" in session.methods or UNSET,
+        )
+
+    def _pair(self, claims: Claims, session: Session, now: datetime) -> dict[str, Any]:
+        """Fields that every response with tokens begins with."""
+        pair = TokenPair(
             token=self.tokens.sign(claims, now),
             refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),
             expires_at=datetime.fromtimestamp(claims.exp, UTC),
             is_global=claims.tenant_id is UNSET,
             token_type=claims.token_type,
         )
-
-    def login_result(self, entered: Entered, now: datetime) -> LoginResult:
-        user, age = entered.state.user, self.policy.password_max_age_days
-        choice, claims = entered.choice, entered.claims
-        return LoginResult(
-            **self.token_pair(claims, entered.session, now),
-            permissions=claims.permissions,
-            is_first_login=entered.session.is_first_login,
-            must_change_password=must_change_password(user, age, now),
-            days_until_password_expiration=days_until_expiration(user, age, now),
-            requires_tenant_selection=choice.requires_tenant_selection,
-            current_tenant=current_tenant(choice.membership, claims),
-            smart_auto_switched=choice.smart_auto_switched,
-            available_tenants=available(entered.state) if choice.requires_tenant_selection else UNSET,
-            mfa_deadline=entered.deadline or UNSET,
-            must_add_factor="rec" in entered.session.methods or UNSET,
-        )
+        return asdict(pair)
 
 
 def current_tenant(membership: Membership | None, claims: Claims) -> CurrentTenant | None:

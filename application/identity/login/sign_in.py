@@ -18,12 +18,11 @@ from application.identity.login.forms import (
     SwitchForm,
     SwitchResult,
 )
-from application.identity.login.gate import Waiting
-from application.identity.login.issuing import Entered, TokenIssuing
+from application.identity.login.issuing import TokenIssuing
 from application.identity.login.keyed_locks import KeyedLocks
-from application.ports.database import Database, Mail
-from application.ports.identity.sessions import NewLogin, SessionTransaction
-from application.ports.identity.users import VerifiedIdentity, notice, own_notice
+from application.ports.database import Database
+from application.ports.identity.sessions import SessionTransaction
+from application.ports.identity.users import notice, own_notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
@@ -38,17 +37,17 @@ from domain.errors import (
     TokenExpired,
     TokenInvalid,
 )
+from domain.identity.logins import Login
 from domain.identity.tokens import (
     Claims,
     RefreshOutcome,
     Session,
-    choose_tenant,
     membership_in,
     proved_by,
     refresh_outcome,
     refreshed_once_more,
 )
-from domain.identity.users import AccountState, Membership, User, attempts_key, ensure_may_sign_in, tenant_name
+from domain.identity.users import AccountState, User, attempts_key, ensure_may_sign_in
 from domain.scope import Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
@@ -70,35 +69,26 @@ class SignIn:
         Each counts as a guess until its password has proved right: in parallel, six right ones would lock the account
         for the last of them.
         """
-        how = form.is_password_encrypted
         async with self.locks.locked((attempts_key(form.email), client.network)):
-            verified = await self.authentication.by_password(form.email, form.password, how, client)
-            return await self.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+            return await self.complete_login(await self.authentication.by_password(form, client), client)
 
-    async def complete_login(
-        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
-    ) -> LoginResult:
-        """Completes a login for a verified identity: chooses the tenant, starts the session and issues the tokens."""
-        user = verified.state.user
+    async def complete_login(self, login: Login, client: Client) -> LoginResult:
+        """Completes the login of a verified account: chooses the tenant, starts the session and issues the tokens."""
+        user = login.state.user
+        # Whoever shows a second factor comes here again: the attempt was given back the first time.
+        is_counted = login.by_password and "mfa" not in login.methods
         try:
-            result = await self._start_session(verified, preferred, app_id, client)
+            result = await self._start_session(login, client)
         except MfaRequired:
-            # Whoever shows a second factor comes here again: the attempt was given back the first time.
-            await self._note_challenge(user, client, gives_back=verified.by_password and "mfa" not in verified.methods)
+            await self._note_challenge(user, client, gives_back=is_counted)
             raise
         except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
             # A user who knew the password and is refused for another reason has not guessed: the attempt is given back.
-            is_counted = verified.by_password and "mfa" not in verified.methods
             knew = is_counted and not isinstance(refusal, InvalidCredentials)
             await self.note_refusal(user, client, gives_back=knew)
             raise
         await self.cache.drop([profile_key(user.id)])
         return result
-
-    async def ensure_application(self, state: AccountState, preferred: UUID | None, app_id: str | None) -> None:
-        """Raises Forbidden where the application would refuse the login, for its tenant or the user's permissions."""
-        state = await self.issuing.with_visited_tenant(state, preferred)
-        await self.issuing.ensure_application(state, choose_tenant(state.memberships, preferred).membership, app_id)
 
     @retry_on_conflict
     async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
@@ -116,36 +106,50 @@ class SignIn:
             await record_own(tx, "login.challenged", user.id, None, client, self.clock.now())
 
     @retry_on_conflict
-    async def _start_session(
-        self, verified: VerifiedIdentity, preferred: UUID | None, app_id: str | None, client: Client
-    ) -> LoginResult:
-        ensure_may_sign_in(verified.state.user, confirmation_required=self.issuing.policy.confirm_email)
-        state = await self.issuing.with_visited_tenant(await self.joining.joined(verified, client), preferred)
-        choice = choose_tenant(state.memberships, preferred)
+    async def _start_session(self, login: Login, client: Client) -> LoginResult:
+        ensure_may_sign_in(login.state.user, confirmation_required=self.issuing.policy.confirm_email)
+        login = await self.joining.joined(login, client)
+        login = await self.issuing.with_tenant(login)
         now = self.clock.now()
-        waiting = Waiting(
-            methods=verified.methods,
-            by_password=verified.by_password,
-            renewed=verified.renewed,
-            app_id=app_id,
-            preferred=preferred,
+        login = self.issuing.gate.passed(login, now)
+        login = await self._with_session(login, client, now)
+        await self._store(login, client, now)
+        return self.issuing.login_result(login, now)
+
+    async def _with_session(self, login: Login, client: Client, now: datetime) -> Login:
+        """The login with its session, which is not stored yet, and the claims of its token."""
+        user, membership = login.state.user, login.membership
+        session = Session(
+            id=self.ids.new(),
+            user_id=user.id,
+            tenant_id=membership.tenant_id if membership else None,
+            counter=1,
+            created_at=now,
+            rotated_at=now,
+            app_id=login.app_id or None,
+            address=client.address,
+            device=client.device,
+            methods=login.methods,
+            authenticated_at=now,
+            is_first_login=user.last_login_at is None,
         )
-        deadline = self.issuing.gate.ensure_login(state, choice.membership, waiting, now)
-        session = proved_by(self._new_session(state, choice.membership, app_id, client, now), verified.methods, now)
-        claims = await self.issuing.authorised_claims(state, choice.membership, session, now, stored=None)
-        line = event("login.succeeded", state.user.id, state.user.id, client, now)
+        claims = await self.issuing.authorised_claims(login.state, membership, session, now, stored=None)
+        return replace(login, session=session, claims=claims)
+
+    async def _store(self, login: Login, client: Client, now: datetime) -> None:
+        user = login.state.user
+        line = event("login.succeeded", user.id, user.id, client, now)
         # A social login proves nothing about the password, so it does not reset the count of failures.
-        forgiven = client.network if verified.by_password else None
-        entry = NewLogin(verified, session, forgiven, line, self._notice(verified, client, now))
+        forgiven = client.network if login.by_password else None
+        # Nobody needs to hear of their own first login.
+        notice = own_notice(self.ids.new(), "new-device", user, client, now) if user.last_login_at else None
         async with self.database.autocommit(EveryTenant()) as tx:
-            ended = await tx.sessions.begin(entry)
+            ended = await tx.sessions.begin(login, line, forgiven=forgiven, notice=notice)
         # The account changed since it was verified: its password, its owner, or its existence.
         if ended is None:
             raise InvalidCredentials
         if ended:
             await self._revoke(ended, now)
-        entered = Entered(state=state, choice=choice, session=session, claims=claims, deadline=deadline)
-        return self.issuing.login_result(entered, now)
 
     @retry_on_conflict
     async def _revoke(self, sessions: Sequence[UUID], now: datetime) -> None:
@@ -153,12 +157,6 @@ class SignIn:
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-
-    def _notice(self, verified: VerifiedIdentity, client: Client, now: datetime) -> Mail | None:
-        # Nobody needs to hear of their own first login.
-        if verified.state.user.last_login_at is None:
-            return None
-        return own_notice(self.ids.new(), "new-device", verified.state.user, client, now)
 
     async def refresh(self, form: RefreshForm, client: Client) -> RefreshResult:
         opened = self.issuing.refresh_tokens.open(form.refresh_token)
@@ -188,7 +186,7 @@ class SignIn:
         if session.tenant_id != before:
             async with self.database.transaction(EveryTenant()) as tx:
                 await record_own(tx, "tenant.switched", state.user.id, session.tenant_id, client, now)
-        return RefreshResult(**self.issuing.token_pair(claims, session, now), permissions=claims.permissions)
+        return self.issuing.refresh_result(claims, session, now)
 
     @retry_on_conflict
     async def switch_tenant(self, caller: Caller, form: SwitchForm, client: Client) -> SwitchResult:
@@ -205,7 +203,7 @@ class SignIn:
             raise SerializationConflict
         async with self.database.transaction(EveryTenant()) as tx:
             await record_own(tx, "tenant.switched", caller.user_id, membership.tenant_id, client, self.clock.now())
-        return SwitchResult(**self.issuing.token_pair(claims, session, now), current_tenant=tenant_name(membership))
+        return self.issuing.switch_result(claims, session, membership, now)
 
     @retry_on_conflict
     async def enter(
@@ -229,10 +227,9 @@ class SignIn:
             if not await tx.sessions.rotate(renewed, seen=session.counter):
                 raise SerializationConflict
             await record_own(tx, "tenant.switched", state.user.id, tenant_id, client, self.clock.now())
-        pair = self.issuing.token_pair(claims, renewed, now)
         if membership is None:
-            return RefreshResult(**pair, permissions=claims.permissions)
-        return SwitchResult(**pair, current_tenant=tenant_name(membership))
+            return self.issuing.refresh_result(claims, renewed, now)
+        return self.issuing.switch_result(claims, renewed, membership, now)
 
     @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:
@@ -287,19 +284,3 @@ class SignIn:
             if await tx.sessions.end(session.id, now):
                 await tx.outbox.add(mail)
             await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)
-
-    def _new_session(
-        self, state: AccountState, membership: Membership | None, app_id: str | None, client: Client, now: datetime
-    ) -> Session:
-        return Session(
-            id=self.ids.new(),
-            user_id=state.user.id,
-            tenant_id=membership.tenant_id if membership else None,
-            counter=1,
-            created_at=now,
-            rotated_at=now,
-            app_id=app_id or None,
-            address=client.address,
-            device=client.device,
-            is_first_login=state.user.last_login_at is None,
-        )

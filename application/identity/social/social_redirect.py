@@ -16,9 +16,9 @@ from application.ports.database import Database
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialProviders
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import Tickets
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.runtime import Clock
 from domain.errors import InvalidCredentials, ValidationError
+from domain.identity.logins import Login
 from domain.identity.redirects import challenge_of
 from domain.scope import Client
 
@@ -102,9 +102,8 @@ class SocialRedirect:
         if state is None:
             await self.sign_in.note_refusal(None, client)
             raise InvalidCredentials("No account here belongs to this login with the provider.")
-        verified = VerifiedIdentity(state, by_password=False, methods=("social",))
         app_id = begun.target.app_id if begun.target else None
-        return await self.sign_in.complete_login(verified, None, app_id, client)
+        return await self.sign_in.complete_login(Login(state=state, methods=("social",), app_id=app_id), client)
 
     def _address(self, provider: str) -> str:
         # One address for each provider: the answer of one is never taken for that of another.

@@ -9,8 +9,8 @@ from application.identity.login.forms import LoginResult
 from application.identity.login.sign_in import SignIn
 from application.identity.social.social_accounts import SocialAccounts
 from application.ports.identity.accounts import SocialProviders
-from application.ports.identity.users import VerifiedIdentity
 from domain.errors import InvalidCredentials, ValidationError
+from domain.identity.logins import Login
 from domain.scope import Client
 
 
@@ -36,5 +36,10 @@ class SocialSignIn:
         if state is None:
             await self.sign_in.note_refusal(None, client)
             raise InvalidCredentials("No account here belongs to this login with the provider.")
-        verified = VerifiedIdentity(state, by_password=False, methods=("social",))
-        return await self.sign_in.complete_login(verified, form.preferred_tenant_id, form.requested_app_id, client)
+        login = Login(
+            state=state,
+            methods=("social",),
+            preferred=form.preferred_tenant_id,
+            app_id=form.requested_app_id,
+        )
+        return await self.sign_in.complete_login(login, client)

@@ -7,24 +7,11 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.ports.database import Mail
-from application.ports.identity.users import IdentityTransaction, VerifiedIdentity
+from application.ports.identity.users import IdentityTransaction
+from domain.identity.logins import Login
 from domain.identity.tokens import Claims, Lifetimes, RefreshToken, Session
 from domain.identity.users import AccountState
 from domain.scope import AuditEvent
-
-
-class NewLogin(Struct, frozen=True):
-    """A session to begin, with its line of the audit trail; failed attempts from the network ``forgiven`` are reset.
-
-    ``notice`` is a mail for a login from a device that no session has, and a network that is not known; None for none.
-    Networks are known for passwords alone: without ``forgiven`` an address that a session began from is known.
-    """
-
-    verified: VerifiedIdentity
-    session: Session
-    forgiven: str | None
-    line: AuditEvent
-    notice: Mail | None = None
 
 
 class Sessions(Protocol):
@@ -34,8 +21,14 @@ class Sessions(Protocol):
         """The session and the state of its user's account in one snapshot; None when either is gone."""
         ...
 
-    async def begin(self, entry: NewLogin) -> list[UUID] | None:
-        """Stores the session, the audit line and a renewed hash in one statement, and the notice where it is due.
+    async def begin(
+        self, login: Login, line: AuditEvent, *, forgiven: str | None = None, notice: Mail | None = None
+    ) -> list[UUID] | None:
+        """Stores the login's session, the audit line and a renewed hash in one statement; resets failed attempts.
+
+        ``forgiven`` is the network whose attempts are reset. ``notice`` is a mail for a login from a device that no
+        session has, and a network that is not known. Networks are known for passwords alone: without ``forgiven`` an
+        address that a session began from is known.
 
         Of more than SESSIONS_AT_MOST sessions of the user, those end that were unused for longest: their ids are the
         answer, and their tokens are the caller's to revoke.

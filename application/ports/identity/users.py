@@ -58,22 +58,6 @@ class HeldRole(Struct, frozen=True):
     role: str
 
 
-class RenewedHash(Struct, frozen=True):
-    """A stronger hash of the same password, to replace ``seen``."""
-
-    seen: str
-    hash: str
-
-
-class VerifiedIdentity(Struct, frozen=True):
-    """The account of a user who proved their identity; ``methods`` say how, by the names of RFC 8176 (``pwd``)."""
-
-    state: AccountState
-    by_password: bool
-    renewed: RenewedHash | None = None
-    methods: tuple[str, ...] = ()
-
-
 class Users(Protocol):
     async def state(self, user_id: UUID) -> AccountState | None:
         """The account in one snapshot with its roles, token versions, and memberships in tenants that exist."""

@@ -8,6 +8,7 @@ from adapters.argon2 import Argon2Passwords, Cost
 from adapters.joserfc import JoserfcEncryptedPasswords
 from adapters.memory.clock import MovableClock
 from application.identity.login.authentication import PasswordAuthentication
+from application.identity.login.forms import LoginForm
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.ports.whole_database import WholeDatabase
 from domain.errors import AccountLocked, InvalidCredentials, ValidationError
@@ -31,6 +32,10 @@ def authentication(database: WholeDatabase, passwords: Argon2Passwords, clock: M
     return PasswordAuthentication(database, passwords, reader, clock, Lockout(3, timedelta(minutes=15)))
 
 
+def form(email: str, password: str) -> LoginForm:
+    return LoginForm(email=email, password=password, is_password_encrypted=False)
+
+
 async def keep(database: WholeDatabase, password_hash: str | None) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(user(email=EMAIL, password_hash=password_hash))
@@ -41,10 +46,10 @@ async def test_who_knows_the_password_is_proven_and_its_hash_stays(
 ) -> None:
     await keep(database, await passwords.hash("first password 1⁄2"))
     for typed in (PASSWORD, "first password ½"):
-        verified = await authentication.by_password(" ADA@Example.com", typed, False, HERE)
-        assert verified.state.user.email == EMAIL
-        assert verified.by_password
-        assert verified.renewed is None
+        login = await authentication.by_password(form(" ADA@Example.com", typed), HERE)
+        assert login.state.user.email == EMAIL
+        assert login.by_password
+        assert login.renewed is None
 
 
 async def test_a_weaker_hash_is_renewed(
@@ -52,11 +57,11 @@ async def test_a_weaker_hash_is_renewed(
 ) -> None:
     weaker = await Argon2Passwords(CHEAP, cores=1).hash("a password")
     await keep(database, weaker)
-    verified = await authentication.by_password(EMAIL, "a password", False, HERE)
-    assert verified.renewed is not None
-    assert verified.renewed.seen == weaker
-    assert not passwords.is_outdated(verified.renewed.hash)
-    assert await passwords.verify("a password", verified.renewed.hash)
+    login = await authentication.by_password(form(EMAIL, "a password"), HERE)
+    assert login.renewed is not None
+    assert login.renewed.seen == weaker
+    assert not passwords.is_outdated(login.renewed.hash)
+    assert await passwords.verify("a password", login.renewed.hash)
 
 
 @pytest.mark.parametrize("email", [EMAIL, "nobody@example.com", "no address"])
@@ -66,16 +71,16 @@ async def test_unknown_and_wrong_are_alike_and_lock_alike(
     await keep(database, None)
     for _ in range(3):
         with pytest.raises(InvalidCredentials):
-            await authentication.by_password(email, "wrong", False, HERE)
+            await authentication.by_password(form(email, "wrong"), HERE)
     with pytest.raises(AccountLocked):
-        await authentication.by_password(email, "wrong", False, HERE)
+        await authentication.by_password(form(email, "wrong"), HERE)
 
 
 async def test_ones_own_password_is_verified_and_guesses_of_it_lock_as_at_login(
     authentication: PasswordAuthentication, database: WholeDatabase, passwords: Argon2Passwords
 ) -> None:
     await keep(database, await passwords.hash("first password 1⁄2"))
-    ada = (await authentication.by_password(EMAIL, PASSWORD, False, HERE)).state.user
+    ada = (await authentication.by_password(form(EMAIL, PASSWORD), HERE)).state.user
     async with database.autocommit(EveryTenant()) as tx:
         await tx.attempts.forgive(ada.email_key, HERE.network, NOW)
     await authentication.ensure_own(ada, PASSWORD, False, HERE)

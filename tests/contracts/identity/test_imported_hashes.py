@@ -1,8 +1,8 @@
 """Imported hashes, recognised by their prefix until they are replaced."""
 
 from application.ports.identity.passwords import FOREIGN
-from application.ports.identity.users import RenewedHash, VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
+from domain.identity.logins import Login, RenewedHash
 from domain.scope import EveryTenant
 from tests.builders import session, user
 from tests.contracts.identity.logins import begin
@@ -19,5 +19,5 @@ async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeData
         state = await tx.users.state(cleo.id)
         assert state is not None
         renewed = RenewedHash(f"{FOREIGN}old", "$argon2id$new")
-        assert await begin(tx, session(cleo.id), VerifiedIdentity(state, by_password=True, renewed=renewed))
+        assert await begin(tx, session(cleo.id), Login(state=state, methods=(), by_password=True, renewed=renewed))
         assert not await tx.imported.any_left()

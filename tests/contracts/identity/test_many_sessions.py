@@ -8,9 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from application.ports.database import Mail
-from application.ports.identity.sessions import NewLogin
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
+from domain.identity.logins import Login
 from domain.identity.tokens import SESSIONS_AT_MOST
 from domain.identity.users import User
 from domain.limits import NETWORK_FORGOTTEN, Lockout
@@ -47,8 +46,8 @@ async def log_in(
         line = AuditEvent(actor_id=ada.id, action="login.succeeded", occurred_at=at)
         told = {"recipient": ada.email, "name": "Ada", "address": network, "at": at, "language": "de"}
         notice = Mail(id=new_id(), kind="new-device", **told)  # type: ignore[arg-type]
-        verified = VerifiedIdentity(state, by_password=not social)
-        ended = await tx.sessions.begin(NewLogin(verified, begun, None if social else network, line, notice))
+        login = Login(state=state, methods=(), by_password=not social, session=begun)
+        ended = await tx.sessions.begin(login, line, forgiven=None if social else network, notice=notice)
     assert ended is not None
     return ended
 

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from application.ports.identity.users import VerifiedIdentity
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
+from domain.identity.logins import Login
 from domain.identity.tokens import is_expired
 from domain.identity.users import User
 from domain.limits import Lockout
@@ -70,7 +70,7 @@ async def test_a_login_after_a_changed_password_stores_nothing(
         state = await tx.users.state(ada.id)
         assert state is not None
         await tx.users.save(replace(ada, password_set_at=NOW + timedelta(1)), ada)
-        assert not await begin(tx, late, VerifiedIdentity(state, by_password=True), "192.0.2.1")
+        assert not await begin(tx, late, Login(state=state, methods=(), by_password=True), "192.0.2.1")
         assert await tx.sessions.by_id(late.id) is None
         assert not await tx.attempts.reserve(ada.email_key, "192.0.2.1", lockout, NOW)
         events = await tx.records.page(registry["audit-events"], TRAIL)
@@ -87,7 +87,7 @@ async def test_a_login_of_an_account_that_was_disabled_meanwhile_stores_nothing(
         assert state is not None
         disabled = replace(ada, is_active=False)
         await tx.users.save(disabled, ada)
-        assert not await begin(tx, late, VerifiedIdentity(state, by_password=by_password))
+        assert not await begin(tx, late, Login(state=state, methods=(), by_password=by_password))
         # A session would live again with the account.
         await tx.users.save(ada, disabled)
         assert await tx.sessions.by_id(late.id) is None

@@ -8,9 +8,10 @@ from uuid import UUID
 import pytest
 from msgspec.structs import replace
 
-from application.ports.identity.users import HeldRole, Listing, RenewedHash, VerifiedIdentity
+from application.ports.identity.users import HeldRole, Listing
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import Conflict
+from domain.identity.logins import Login, RenewedHash
 from domain.identity.users import SUPER_ADMIN, User
 from domain.scope import EveryTenant, OneTenant, grants_subject, role_subject, tenant_subject, user_subject
 from tests.builders import NOW, new_id, role, session, tenant, user
@@ -104,7 +105,7 @@ async def test_a_login_is_noted(database: WholeDatabase) -> None:
             state = await tx.users.state(ada.id)
             assert state is not None
             assert await begin(
-                tx, session(ada.id, created_at=later), VerifiedIdentity(state, by_password=True, renewed=renewed)
+                tx, session(ada.id, created_at=later), Login(state=state, methods=(), by_password=True, renewed=renewed)
             )
             state = await tx.users.state(ada.id)
             assert state is not None
@@ -119,12 +120,12 @@ async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(
         assert state is not None
         changed = replace(ada, password_hash="new", password_set_at=NOW + timedelta(seconds=1))
         await tx.users.save(changed, ada)
-        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=True))
-        assert await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
+        assert not await begin(tx, session(ada.id), Login(state=state, methods=(), by_password=True))
+        assert await begin(tx, session(ada.id), Login(state=state, methods=(), by_password=False))
         await tx.users.save(replace(changed, email_proved=True), changed)
-        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
+        assert not await begin(tx, session(ada.id), Login(state=state, methods=(), by_password=False))
         await tx.users.remove(ada.id)
-        assert not await begin(tx, session(ada.id), VerifiedIdentity(state, by_password=False))
+        assert not await begin(tx, session(ada.id), Login(state=state, methods=(), by_password=False))
 
 
 async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDatabase) -> None:

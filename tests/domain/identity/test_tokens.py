@@ -8,13 +8,13 @@ from msgspec import UNSET, json
 from msgspec.structs import replace
 
 from domain.errors import Forbidden
+from domain.identity.logins import choose_tenant
 from domain.identity.tokens import (
     SELECTOR_SCOPE,
     Issue,
     Lifetimes,
     Session,
     caller_of,
-    choose_tenant,
     claims_for,
     membership_in,
 )

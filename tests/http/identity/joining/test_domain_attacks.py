@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.transaction import MemoryTransaction
 from application.identity.joining.domain_joining import KNOWN_FOR, DomainJoining
-from application.ports.identity.users import VerifiedIdentity
+from domain.identity.logins import Login
 from domain.scope import Client, EveryTenant, Scope
 from tests.contracts.identity.test_factors import app_of
 from tests.http.app import PASSWORD
@@ -319,7 +319,7 @@ async def test_a_tenant_that_is_closed_meanwhile_takes_nobody_in(invited: Invite
     joining = invited.tenants.app.services.sign_in.joining
     assert isinstance(joining, DomainJoining)
     joining = dataclasses.replace(joining, database=database)
-    verified = VerifiedIdentity(state, by_password=True)
-    after = await joining.joined(verified, Client(address="", network="", device="", request_id=""))
-    assert after.memberships == state.memberships
+    login = Login(state=state, methods=(), by_password=True)
+    after = await joining.joined(login, Client(address="", network="", device="", request_id=""))
+    assert after.state.memberships == state.memberships
     assert email not in await invited.members()

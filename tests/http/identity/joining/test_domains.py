@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from adapters.memory.dns import MemoryDnsRecords
 from application.identity.joining.domain_joining import KNOWN_FOR, KnownDomains
-from application.ports.identity.users import VerifiedIdentity
 from domain.identity.domains import DOMAINS
+from domain.identity.logins import Login
 from domain.scope import Client, EveryTenant
 from tests.builders import NOW
 from tests.http.app import ADMIN, PASSWORD, Json
@@ -280,8 +280,8 @@ async def test_of_two_first_logins_at_once_the_second_has_the_membership_as_well
     async with invited.database.read_only(EveryTenant()) as read:
         seen = await read.users.state_by_email(email)
     assert seen is not None
-    verified = VerifiedIdentity(seen, by_password=True, methods=("pwd",))
+    login = Login(state=seen, by_password=True, methods=("pwd",))
     joining = invited.tenants.app.services.sign_in.joining
-    states = [await joining.joined(verified, Client(address="192.0.2.1", network="192.0.2.1")) for _ in range(2)]
+    logins = [await joining.joined(login, Client(address="192.0.2.1", network="192.0.2.1")) for _ in range(2)]
     acme = UUID(invited.tenants.tenants["acme"])
-    assert [state.membership_in(acme) is not None for state in states] == [True, True]
+    assert [joined.state.membership_in(acme) is not None for joined in logins] == [True, True]
