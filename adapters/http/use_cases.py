@@ -39,6 +39,7 @@ from application.identity.joining.join_requests import JoinRequestAdministration
 from application.identity.joining.own_tenants import OwnTenants
 from application.identity.joining.ownership import Ownership
 from application.identity.joining.received import InvitationInbox
+from application.identity.login.renewal import SessionRenewal
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
 from application.identity.login.token_authentication import TokenAuthentication
@@ -88,6 +89,8 @@ class IdentityUseCases:
     """Use cases that handlers of identity take as arguments of these names."""
 
     sign_in: SignIn
+    sign_out: SignOut
+    renewal: SessionRenewal
     reauthentication: Reauthentication
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
@@ -126,7 +129,6 @@ class IdentityUseCases:
 class UseCases(IdentityUseCases):
     """All use cases and ports that handlers use; filled in by ``entrypoints.assembly.use_cases``."""
 
-    sign_out: SignOut
     related_origins: RelatedOrigins
     targets: Targets
     appearances: Appearances

@@ -7,8 +7,9 @@ from uuid import UUID
 from msgspec import Struct
 
 from domain.errors import Conflict, FieldError, Forbidden, NotFound, ValidationError
-from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, grants_bytes, shipped_role_id
-from domain.scope import GRANTS_BYTES, Caller, allows, may_grant, smallest
+from domain.identity.tokens import ensure_fits_token, grants_bytes
+from domain.identity.users import ADMIN, SHIPPED_ROLES, SUPER_ADMIN, AccountState, Role, shipped_role_id
+from domain.scope import GRANTS_BYTES, Caller, allows, may_grant
 
 
 def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
@@ -214,14 +215,6 @@ def ensure_keeps_name(role: Role, name: str) -> None:
     shipped = shipped_name(role)
     if shipped is not None and name not in (role.name, shipped):
         raise Conflict.on("name", f"The role {shipped} belongs to the service and keeps its name.")
-
-
-def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
-    """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
-    size = grants_bytes(smallest(_permissions(roles)), roles)
-    if size > GRANTS_BYTES:
-        message = f"together hold more than a token can carry ({size} bytes, at most {GRANTS_BYTES}): use wildcards"
-        raise ValidationError.on(field, message)
 
 
 def ensure_fits_beside(role: Role, beside: Iterable[Sequence[Role]], field: str) -> None:

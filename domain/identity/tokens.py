@@ -5,12 +5,14 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from uuid import UUID
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
-from domain.errors import Forbidden, TokenExpired, TokenInvalid
+from domain.errors import Forbidden, TokenExpired, TokenInvalid, ValidationError
 from domain.identity.users import AccountState, Membership, Role, User
 from domain.scope import (
+    GRANTS_BYTES,
     Caller,
     CallerKind,
     TokenType,
@@ -230,6 +232,22 @@ def claims_for(
 def proved_by(session: Session, methods: Iterable[str], now: datetime) -> Session:
     """The session after its user showed further proof: ``methods`` are added to those before, each once."""
     return replace(session, methods=tuple(dict.fromkeys((*session.methods, *methods))), authenticated_at=now)
+
+
+def grants_bytes(permissions: Sequence[str], roles: Sequence[Role]) -> int:
+    """Bytes of what a token carries for these permissions and roles: at most GRANTS_BYTES."""
+    names = sorted({role.name for role in roles})
+    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
+    subjects = {role_subject(role.id): 2**31 for role in roles}
+    return sum(len(msgspec.json.encode(part)) for part in (permissions, names, subjects))
+
+
+def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
+    """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
+    size = grants_bytes(smallest(name for role in roles for name in role.permissions), roles)
+    if size > GRANTS_BYTES:
+        message = f"together hold more than a token can carry ({size} bytes, at most {GRANTS_BYTES}): use wildcards"
+        raise ValidationError.on(field, message)
 
 
 class Issue(Struct, frozen=True, kw_only=True):

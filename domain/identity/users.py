@@ -2,19 +2,17 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from typing import Annotated, Literal
 from uuid import UUID, uuid5
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from domain.errors import AccountDisabled, EmailNotConfirmed, FieldError
 from domain.forms import documented, is_blank, text_errors
-from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID, role_subject
+from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID
 
 
 class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -163,14 +161,6 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
     @property
     def is_system(self) -> bool:
         return self.tenant_id is None
-
-
-def grants_bytes(permissions: Sequence[str], roles: Sequence[Role]) -> int:
-    """Bytes of what a token carries for these permissions and roles: at most GRANTS_BYTES."""
-    names = sorted({role.name for role in roles})
-    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
-    subjects = {role_subject(role.id): 2**31 for role in roles}
-    return sum(len(msgspec.json.encode(part)) for part in (permissions, names, subjects))
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):

@@ -15,7 +15,6 @@ from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
 from application.identity.hosted_login.appearance import Appearances
 from application.identity.hosted_login.login_codes import LoginCodes
-from application.identity.hosted_login.resumption import SessionResumption
 from application.identity.hosted_login.targets import Targets
 from application.identity.joining.domain_joining import DomainJoining
 from application.identity.login.applications import RegisteredApplications
@@ -23,7 +22,9 @@ from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.gate import SecondFactorGate
 from application.identity.login.issuing import SignInPolicy, TokenIssuing
 from application.identity.login.keyed_locks import KeyedLocks
+from application.identity.login.renewal import SessionRenewal
 from application.identity.login.sign_in import SignIn
+from application.identity.login.sign_out import SignOut
 from application.identity.passwords.constant_time_passwords import ConstantTimePasswords
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from domain.limits import Lockout
@@ -36,6 +37,8 @@ class LoginUseCases:
     """Use cases of logins and of their second half, named as in ``Services``."""
 
     sign_in: SignIn
+    sign_out: SignOut
+    renewal: SessionRenewal
     reauthentication: Reauthentication
     second_factor: SecondFactor
     passkey_login: PasskeyLogin
@@ -59,11 +62,15 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: DomainJoini
     registration = FactorRegistration(
         tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
     )
-    targets, resumption = targets_of(adapters, settings), SessionResumption(database, issuing)
+    targets = targets_of(adapters, settings)
+    sign_out = SignOut(database, adapters.refresh_tokens, adapters.revocations, clock, ids)
+    renewal = SessionRenewal(database, issuing, sign_out, clock)
     return LoginUseCases(
         sign_in=sign_in,
+        sign_out=sign_out,
+        renewal=renewal,
         reauthentication=Reauthentication(database, _authentication(adapters, settings), issuing, proofs, clock),
-        second_factor=SecondFactor(database, tickets, proofs, registration, sign_in, clock),
+        second_factor=SecondFactor(database, tickets, proofs, registration, sign_in, renewal, clock),
         passkey_login=PasskeyLogin(database, passkeys, sign_in, factor_counts, clock),
         my_factors=MyFactors(database, adapters.social, registration, issuing.gate, clock, ids),
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
@@ -71,7 +78,7 @@ def assemble_logins(adapters: Adapters, settings: Settings, joining: DomainJoini
         related_origins=RelatedOrigins([name for name in settings.passkey_origins if name.startswith("http")]),
         targets=targets,
         appearances=Appearances(database),
-        login_codes=LoginCodes(database, tickets, targets, resumption, sign_in, code_counts, clock),
+        login_codes=LoginCodes(database, tickets, targets, renewal, sign_out, code_counts, clock),
         factor_counts=factor_counts,
         code_counts=code_counts,
     )

@@ -31,7 +31,6 @@ from application.identity.administration.users import UserAdministration
 from application.identity.joining.departures import Departures
 from application.identity.joining.domain_checks import DomainChecks
 from application.identity.joining.domain_joining import DomainJoining
-from application.identity.login.sign_out import SignOut
 from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.passwords.password_rules import PasswordRules
 from application.identity.self_service.my_sessions import MySessions
@@ -107,7 +106,6 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
     joining = DomainJoining(database, departures, counts, clock, ids)
     return Services(
         **vars(assemble_logins(adapters, settings, joining)),
-        sign_out=SignOut(database, adapters.refresh_tokens, revocations, clock),
         **_social(adapters, settings, joining),
         registration=_registration(adapters, settings),
         accounts=_accounts(adapters, settings),

@@ -54,7 +54,7 @@ def session_router(services: UseCases, console: Console) -> Router:
     @post("/refresh", name="console.refresh", opt=rules(policy=PUBLIC), status_code=200)
     async def refresh(request: StrictRequest, data: JSONBody[TenantToRefresh]) -> Response[Any]:
         form = RefreshForm(refresh_token=cookie.token(request), tenant_id=data.tenant_id)
-        return cookie.answer(await services.sign_in.refresh(form, request.from_client))
+        return cookie.answer(await services.renewal.refresh(form, request.from_client))
 
     @post("/reauthenticate", name="console.reauthenticate", opt=rules(policy=PEOPLE), status_code=200)
     async def reauthenticate(request: StrictRequest, data: JSONBody[ReauthenticationForm]) -> Response[Any]:

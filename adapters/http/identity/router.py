@@ -30,6 +30,7 @@ from adapters.http.identity.joining.ownership import OwnershipController, OwnTen
 from adapters.http.identity.joining.received import AcceptanceController, ReceivedInvitationsController
 from adapters.http.identity.login.auth import AuthController
 from adapters.http.identity.login.keys import KeysController
+from adapters.http.identity.login.renewal import RenewalController
 from adapters.http.identity.login.social import SocialController
 from adapters.http.identity.self_service.identities import IdentitiesController
 from adapters.http.identity.self_service.me import me_router
@@ -44,6 +45,7 @@ from adapters.http.use_cases import IdentityUseCases, UseCases
 
 CONTROLLERS = (
     AuthController,
+    RenewalController,
     ReauthenticationController,
     MfaController,
     FactorsController,

@@ -20,7 +20,6 @@ from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
     ensure_admin_stays,
     ensure_fit_membership,
-    ensure_fits_token,
     ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
@@ -28,6 +27,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import AccountState, Membership, Role
 from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 

@@ -19,7 +19,6 @@ from domain.forms import documented, text_errors
 from domain.identity.administration import (
     RoleRights,
     ensure_fits_beside,
-    ensure_fits_token,
     ensure_keeps_name,
     ensure_may_change_role,
     ensure_may_grant,
@@ -28,6 +27,7 @@ from domain.identity.administration import (
     role_rights,
     shipped_name,
 )
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import Role
 from domain.scope import (
     PERMISSION_HINT,

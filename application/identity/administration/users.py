@@ -37,7 +37,6 @@ from domain.errors import FieldError, NotFound, TokenInvalid
 from domain.identity.administration import (
     account_rights,
     ensure_admin_stays,
-    ensure_fits_token,
     ensure_may_change_account,
     ensure_may_change_owner,
     ensure_may_give,
@@ -50,6 +49,7 @@ from domain.identity.administration import (
     roles_named,
     takes_an_admin,
 )
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import SUPER_ADMIN, AccountState, Role, User, guesses_of, normal_password, tenant_name
 from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 

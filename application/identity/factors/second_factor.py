@@ -18,6 +18,7 @@ from application.identity.factors.proofs import EVERYWHERE, FactorProofs, Proof,
 from application.identity.factors.registering import FactorRegistration, NewFactor
 from application.identity.login.forms import LoginResult, RefreshResult, SwitchResult
 from application.identity.login.gate import LoginTicket, revocations_of
+from application.identity.login.renewal import SessionRenewal
 from application.identity.login.sign_in import SignIn
 from application.ports.database import Database
 from application.ports.identity.factors import FactorTransaction
@@ -58,6 +59,7 @@ class SecondFactor:
     proofs: FactorProofs
     registration: FactorRegistration
     sign_in: SignIn
+    renewal: SessionRenewal
     clock: Clock
 
     async def verify(self, form: VerifyForm, client: Client) -> Completed:
@@ -152,7 +154,7 @@ class SecondFactor:
         # The ticket of a switch or a refresh belongs to a session that lives already.
         if ticket.session_id is not None:
             methods = further(ticket.methods, added)
-            return await self.sign_in.enter(ticket.session_id, ticket.preferred, methods, client)
+            return await self.renewal.enter(ticket.session_id, ticket.preferred, methods, client)
         async with self.database.read_only(EveryTenant()) as read:
             # Read anew: a factor was just added or used, and everything else is judged as it is now.
             now_there = await read.users.state(state.user.id)

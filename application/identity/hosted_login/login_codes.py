@@ -9,10 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from application.identity.hosted_login.first_use import is_first_use
-from application.identity.hosted_login.resumption import SessionResumption
 from application.identity.hosted_login.targets import Target, Targets
 from application.identity.login.forms import LoginResult
-from application.identity.login.sign_in import SignIn
+from application.identity.login.renewal import SessionRenewal
+from application.identity.login.sign_out import SignOut
 from application.ports.database import Database
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.sessions import SessionTransaction, Tickets
@@ -60,8 +60,8 @@ class LoginCodes:
     database: Database[CodeTransaction]
     tickets: Tickets
     targets: Targets
-    resumption: SessionResumption
-    sign_in: SignIn
+    renewal: SessionRenewal
+    sign_out: SignOut
     outcomes: CodeOutcomes
     clock: Clock
 
@@ -102,7 +102,7 @@ class LoginCodes:
             await self._refuse(content.session_id, client)
         try:
             await self.targets.ensure(content.target)
-            result = await self.resumption.resume(content.session_id, client)
+            result = await self.renewal.resume(content.session_id, client)
         except (ReauthenticationRequired, ValidationError, TokenExpired, TokenInvalid):
             # Taken out of the registration meanwhile, or ended: the code is as wrong as any other.
             await self._refuse(content.session_id, client)
@@ -114,7 +114,7 @@ class LoginCodes:
             found = await read.sessions.with_account_state(session_id)
         if found is not None:
             session, state = found
-            await self.sign_in.end_stolen(session, state.user, client)
+            await self.sign_out.end_stolen(session, state.user, client)
 
     async def _refuse(self, session_id: UUID | None, client: Client) -> NoReturn:
         self.outcomes.count("refused")

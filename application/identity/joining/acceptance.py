@@ -21,9 +21,9 @@ from application.ports.runtime import Clock, Ids, InvitationOutcomes, Passwords
 from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
-from domain.identity.administration import ensure_fits_token
 from domain.identity.invitations import INVITE, Invitation, ensure_proved, may_give_by, may_still_invite, wrong_link
 from domain.identity.logins import Login
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import (
     AccountState,
     FullName,

@@ -13,10 +13,10 @@ from application.ports.identity.users import notice
 from application.ports.runtime import Clock, Ids, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
-from domain.identity.administration import ensure_fits_token
 from domain.identity.domains import JoinRequest, TenantDomain, domain_of
 from domain.identity.invitations import may_still_give
 from domain.identity.logins import Login
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import AccountState, Role
 from domain.scope import Client, EveryTenant, event
 

@@ -27,8 +27,9 @@ from domain.errors import (
     SerializationConflict,
     ValidationError,
 )
-from domain.identity.administration import ensure_fit_membership, ensure_fits_token, ensure_may_give
+from domain.identity.administration import ensure_fit_membership, ensure_may_give
 from domain.identity.invitations import BATCH, DAY, INVITATIONS_A_DAY, MAILS_A_DAY, Invitation, InvitationStatus
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import MEMBER, AccountEmail, Role, email_key, token_hash
 from domain.scope import Caller, Client, EveryTenant, event
 

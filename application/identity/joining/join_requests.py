@@ -17,13 +17,13 @@ from application.retry import retry_on_conflict
 from domain.errors import Conflict, NotFound
 from domain.identity.administration import (
     ensure_fit_membership,
-    ensure_fits_token,
     ensure_may_give,
     given_roles,
     may_let_in,
     roles_named,
 )
 from domain.identity.domains import JoinRequest, domain_of
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import MEMBER, AccountState, Role
 from domain.scope import Caller, Client, EveryTenant, event
 

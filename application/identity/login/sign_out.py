@@ -1,13 +1,17 @@
-"""The end of one session, by the refresh token that stands for it."""
+"""Ends of sessions: of one by its refresh token, of all by a logout, and of one whose token was used twice."""
 
 from dataclasses import dataclass
 
+from application.audit import record_own
 from application.ports.database import Database
 from application.ports.identity.sessions import RefreshTokens, SessionTransaction
-from application.ports.runtime import Clock
+from application.ports.identity.users import notice
+from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
-from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, session_subject
+from domain.identity.tokens import Session
+from domain.identity.users import User
+from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, session_subject, user_subject
 
 
 @dataclass(frozen=True)
@@ -16,6 +20,7 @@ class SignOut:
     refresh_tokens: RefreshTokens
     revocations: Revocations
     clock: Clock
+    ids: Ids
 
     @retry_on_conflict
     async def end(self, refresh_token: str, client: Client) -> None:
@@ -38,3 +43,26 @@ class SignOut:
             if await tx.sessions.end(session.id, now):
                 line = event("session.ended", session.user_id, session.id, client, now)
                 await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
+
+    @retry_on_conflict
+    async def logout(self, caller: Caller, client: Client) -> None:
+        """Ends every session of the user, on every replica at once."""
+        now = self.clock.now()
+        subjects = (user_subject(caller.user_id),)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.users.end_sessions(caller.user_id, now)
+            await record_own(tx, "logout", caller.user_id, caller.tenant_id, client, self.clock.now())
+
+    @retry_on_conflict
+    async def end_stolen(self, session: Session, user: User, client: Client) -> None:
+        """Ends a session whose token or code was used twice: one of the two users is a thief. Its user gets a mail."""
+        now, subjects = self.clock.now(), (session_subject(session.id),)
+        mail = notice(self.ids.new(), "session-stolen", user, now, client=client)
+        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects))
+            await tx.token_versions.end(subjects, now)
+            # Parallel replays of a stolen token send one mail.
+            if await tx.sessions.end(session.id, now):
+                await tx.outbox.add(mail)
+            await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)

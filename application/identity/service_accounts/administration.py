@@ -24,8 +24,9 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, QuotaExceeded
-from domain.identity.administration import ensure_fits_token, ensure_may_give, roles_named
+from domain.identity.administration import ensure_may_give, roles_named
 from domain.identity.service_accounts import ACCOUNTS_PER_TENANT, ServiceAccount
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import Role
 from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subject
 

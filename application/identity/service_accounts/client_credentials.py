@@ -16,7 +16,7 @@ from application.ports.shared_memory import Admissions
 from domain.errors import Forbidden, RateLimited, Unauthorized
 from domain.identity.service_accounts import looks_like_key
 from domain.identity.service_tokens import ServiceIssue, service_claims
-from domain.identity.users import grants_bytes
+from domain.identity.tokens import grants_bytes
 from domain.limits import TOKENS, Hit
 from domain.scope import GRANTS_BYTES, Client, EveryTenant, event, is_permission, may_grant, smallest
 

@@ -19,7 +19,8 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
 from domain.forms import text_errors, url_errors
-from domain.identity.administration import ensure_fits_token, is_super_admin_role
+from domain.identity.administration import is_super_admin_role
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import NAME_LENGTH, PHONE_LENGTH, AccountState, Role, User, email_key
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, grants_subject
 

@@ -110,7 +110,7 @@ async def test_a_reset_sets_the_password_and_ends_what_stood(service: InMemorySe
     await service.reset(said_by(link_in(mail))["token"])
     assert not await service.is_alive(caller)
     with pytest.raises(TokenInvalid):
-        await service.services.sign_in.refresh(RefreshForm(refresh_token=before.refresh_token), HERE)
+        await service.services.renewal.refresh(RefreshForm(refresh_token=before.refresh_token), HERE)
     with pytest.raises(InvalidCredentials):
         await service.login()
     await service.login(NEW)
@@ -286,7 +286,7 @@ async def test_a_session_from_before_the_proof_does_not_survive_it(registry: Reg
     await service.confirm(token)
     assert not await service.is_alive(service.caller(early))
     with pytest.raises(TokenInvalid):
-        await service.services.sign_in.refresh(RefreshForm(refresh_token=early.refresh_token), HERE)
+        await service.services.renewal.refresh(RefreshForm(refresh_token=early.refresh_token), HERE)
     late = await service.login()
     await service.services.accounts.request_link("confirmation", EmailForm(email=EMAIL))
     assert await service.mails() == []

@@ -76,8 +76,8 @@ async def test_an_open_application_is_named_in_every_token_of_the_session(shop: 
     services, service = shop.service.services, shop.service
     chosen = await shop.login()
     assert service.caller(chosen).app_id == "shop"
-    switched = await services.sign_in.switch_tenant(service.caller(chosen), SwitchForm(tenant_id=shop.acme), HERE)
-    refreshed = await services.sign_in.refresh(RefreshForm(refresh_token=switched.refresh_token), HERE)
+    switched = await services.renewal.switch_tenant(service.caller(chosen), SwitchForm(tenant_id=shop.acme), HERE)
+    refreshed = await services.renewal.refresh(RefreshForm(refresh_token=switched.refresh_token), HERE)
     for token in (switched.token, refreshed.token):
         claims = services.tokens.read(token, service.clock.now())
         assert claims.app_id == "shop"
@@ -115,8 +115,8 @@ async def test_the_permission_is_asked_for_in_the_tenant(shop: Shop) -> None:
         await shop.login(tenant_id=shop.other)
     chosen = shop.service.caller(await shop.login())
     with pytest.raises(Forbidden):
-        await shop.service.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.other), HERE)
-    switched = await shop.service.services.sign_in.switch_tenant(chosen, SwitchForm(tenant_id=shop.acme), HERE)
+        await shop.service.services.renewal.switch_tenant(chosen, SwitchForm(tenant_id=shop.other), HERE)
+    switched = await shop.service.services.renewal.switch_tenant(chosen, SwitchForm(tenant_id=shop.acme), HERE)
     assert switched.current_tenant.id == shop.acme
 
 
@@ -126,11 +126,11 @@ async def test_closing_an_application_refuses_refresh_and_switch_and_uses_no_tok
     refresh = RefreshForm(refresh_token=result.refresh_token)
     await shop.open_to(is_active=False)
     with pytest.raises(Forbidden):
-        await services.sign_in.refresh(refresh, HERE)
+        await services.renewal.refresh(refresh, HERE)
     with pytest.raises(Forbidden):
-        await services.sign_in.switch_tenant(shop.service.caller(result), SwitchForm(tenant_id=shop.other), HERE)
+        await services.renewal.switch_tenant(shop.service.caller(result), SwitchForm(tenant_id=shop.other), HERE)
     await shop.open_to(is_active=True)
-    assert (await services.sign_in.refresh(refresh, HERE)).token
+    assert (await services.renewal.refresh(refresh, HERE)).token
 
 
 async def test_social_logins_are_asked_the_same(shop: Shop) -> None:

@@ -111,7 +111,7 @@ async def test_nor_does_another_take_the_last_admin_away_but_a_super_admin(acme:
     await acme.member("boss@example.com", "Boss")
     with pytest.raises(Conflict):
         await LOSSES[how](acme.service, await acme.caller("boss@example.com"), acme.tenant_id, ada)
-    switched = await services.sign_in.switch_tenant(acme.root, SwitchForm(tenant_id=acme.tenant_id), HERE)
+    switched = await services.renewal.switch_tenant(acme.root, SwitchForm(tenant_id=acme.tenant_id), HERE)
     visiting = caller_of(services.tokens.read(switched.token, acme.service.clock.now()))
     await LOSSES[how](acme.service, visiting, acme.tenant_id, ada)
 

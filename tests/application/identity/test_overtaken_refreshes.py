@@ -79,7 +79,7 @@ class Refreshing:
 
     async def refresh(self, tenant_id: UUID | None = None) -> None:
         form = RefreshForm(refresh_token=self.token, tenant_id=tenant_id)
-        await self.service.services.sign_in.refresh(form, HERE)
+        await self.service.services.renewal.refresh(form, HERE)
 
     async def is_living(self) -> bool:
         async with self.database.database.read_only(EveryTenant()) as read:

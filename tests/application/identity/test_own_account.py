@@ -39,7 +39,7 @@ async def test_a_changed_password_ends_every_session_and_open_link(service: InMe
     for result in (here, there):
         assert not await service.is_alive(service.caller(result))
         with pytest.raises(TokenInvalid):
-            await service.services.sign_in.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
+            await service.services.renewal.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
     with pytest.raises(ValidationError):
         await service.reset(link)
     await service.login(NEW)
@@ -128,11 +128,11 @@ async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryServi
 async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> None:
     await service.holder()
     first = await service.login()
-    await service.services.sign_in.refresh(RefreshForm(refresh_token=first.refresh_token), HERE)
+    await service.services.renewal.refresh(RefreshForm(refresh_token=first.refresh_token), HERE)
     service.clock.move(timedelta(seconds=31))
     for _ in range(2):
         with pytest.raises(TokenInvalid):
-            await service.services.sign_in.refresh(RefreshForm(refresh_token=first.refresh_token), HERE)
+            await service.services.renewal.refresh(RefreshForm(refresh_token=first.refresh_token), HERE)
     mail = await service.mail()
     assert (mail.to, mail.subject) == (EMAIL, "Tenantry: A session of yours was ended")
 

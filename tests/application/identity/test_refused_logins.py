@@ -113,7 +113,7 @@ async def test_a_replayed_refresh_gets_its_successor_in_the_tenant_it_asks_for(s
     first, second = await tenants(service)
     result = await service.login(ADMIN_PASSWORD, ADMIN)
     forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=wanted) for wanted in (first, second)]
-    answers = [await service.services.sign_in.refresh(form, HERE) for form in forms]
+    answers = [await service.services.renewal.refresh(form, HERE) for form in forms]
     assert answers[0].refresh_token == answers[1].refresh_token
     said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
     assert said == [first, second]
@@ -123,7 +123,7 @@ async def test_of_two_refreshes_at_once_each_gets_the_tenant_it_asked_for(servic
     wanted = await tenants(service)
     result = await service.login(ADMIN_PASSWORD, ADMIN)
     forms = [RefreshForm(refresh_token=result.refresh_token, tenant_id=tenant_id) for tenant_id in wanted]
-    answers = await asyncio.gather(*(service.services.sign_in.refresh(form, HERE) for form in forms))
+    answers = await asyncio.gather(*(service.services.renewal.refresh(form, HERE) for form in forms))
     assert answers[0].refresh_token == answers[1].refresh_token
     said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
     assert said == list(wanted)
@@ -133,7 +133,7 @@ async def test_of_two_switches_at_once_each_gets_the_tenant_it_asked_for(service
     wanted = await tenants(service)
     caller = await service.admin()
     forms = [SwitchForm(tenant_id=tenant_id) for tenant_id in wanted]
-    answers = await asyncio.gather(*(service.services.sign_in.switch_tenant(caller, form, HERE) for form in forms))
+    answers = await asyncio.gather(*(service.services.renewal.switch_tenant(caller, form, HERE) for form in forms))
     assert [answer.current_tenant.id for answer in answers] == list(wanted)
     said = [service.services.tokens.read(answer.token, service.clock.now()).tenant_id for answer in answers]
     assert said == list(wanted)

@@ -21,7 +21,7 @@ from tests.keys import ensure_keys
 
 async def refreshed(service: InMemoryService, result: LoginResult) -> LoginResult:
     form = RefreshForm(refresh_token=result.refresh_token)
-    return cast(LoginResult, await service.services.sign_in.refresh(form, HERE))
+    return cast(LoginResult, await service.services.renewal.refresh(form, HERE))
 
 
 async def without_providers(service: InMemoryService) -> InMemoryService:

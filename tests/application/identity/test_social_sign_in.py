@@ -221,7 +221,7 @@ async def test_who_registered_an_address_that_was_not_theirs_loses_all_of_it(
     with pytest.raises(InvalidCredentials):
         await service.login()
     with pytest.raises(TokenInvalid):
-        await service.services.sign_in.refresh(RefreshForm(refresh_token=theirs.refresh_token), HERE)
+        await service.services.renewal.refresh(RefreshForm(refresh_token=theirs.refresh_token), HERE)
     with pytest.raises(ValidationError):
         await service.confirm(confirmation)
 

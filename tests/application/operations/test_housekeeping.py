@@ -89,7 +89,7 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
 async def test_versions_of_existing_users_stay_however_old_they_are(service: InMemoryService) -> None:
     made = await service.holder()
     caller = service.caller(await service.login())
-    await service.services.sign_in.logout(caller, HERE)
+    await service.services.sign_out.logout(caller, HERE)
     service.clock.move(1_000 * DAY)
     await swept(service)
     assert not await service.is_alive(caller)
@@ -136,17 +136,17 @@ async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InM
         service.clock.move(days * DAY)
         await swept(service)
         with pytest.raises(TokenExpired, match="The session has expired: log in again"):
-            await service.services.sign_in.refresh(form, HERE)
+            await service.services.renewal.refresh(form, HERE)
 
 
 async def test_a_refresh_token_of_an_ended_session_is_dead_before_and_after(service: InMemoryService) -> None:
     await service.holder()
     result = await service.login()
-    await service.services.sign_in.logout(service.caller(result), HERE)
+    await service.services.sign_out.logout(service.caller(result), HERE)
     for gone in (0, 1):
         assert (await swept(service)).get(RetentionRule.ENDED_SESSIONS.value, 0) == gone
         with pytest.raises(TokenInvalid, match="The session has ended"):
-            await service.services.sign_in.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
+            await service.services.renewal.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
         service.clock.move(2 * DAY)
 
 
@@ -156,12 +156,12 @@ async def test_a_session_in_use_is_never_taken_away(service: InMemoryService) ->
     for _ in range(2):
         service.clock.move(timedelta(minutes=4))
         await swept(service)
-        token = (await service.services.sign_in.refresh(RefreshForm(refresh_token=token), HERE)).refresh_token
+        token = (await service.services.renewal.refresh(RefreshForm(refresh_token=token), HERE)).refresh_token
 
 
 async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure(service: InMemoryService) -> None:
     await service.holder()
-    await service.services.sign_in.logout(service.caller(await service.login()), HERE)
+    await service.services.sign_out.logout(service.caller(await service.login()), HERE)
     service.clock.move(2 * DAY)
     pauses: list[float] = []
     database = service.adapters.database

@@ -3,7 +3,8 @@
 import pytest
 
 from domain.errors import Conflict, ValidationError
-from domain.identity.administration import ensure_fits_beside, ensure_fits_token, ensure_keeps_name, shipped_name
+from domain.identity.administration import ensure_fits_beside, ensure_keeps_name, shipped_name
+from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import ADMIN, MEMBER, Role, shipped_role_id
 from tests.builders import role
 

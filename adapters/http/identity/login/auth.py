@@ -1,21 +1,14 @@
-"""/api/auth: signing in and out."""
+"""/api/auth/login: login by e-mail and password."""
 
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
 from msgspec.structs import replace
 
-from adapters.http.request.responses import Data, MessageOnly, identity_data, identity_message
-from adapters.http.request.rules import APP_ID, NO_SESSION, PEOPLE, PUBLIC, action
+from adapters.http.request.responses import Data, identity_data
+from adapters.http.request.rules import APP_ID, NO_SESSION, PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
-from application.identity.login.forms import (
-    LoginForm,
-    LoginResult,
-    RefreshForm,
-    RefreshResult,
-    SwitchForm,
-    SwitchResult,
-)
+from application.identity.login.forms import LoginForm, LoginResult
 from application.identity.login.sign_in import SignIn
 from domain.limits import LOGIN
 
@@ -50,47 +43,3 @@ class AuthController(Controller):
     ) -> Response[Data[LoginResult]]:
         form = replace(data, requested_app_id=request.requested_app_id(data.requested_app_id))
         return identity_data(await sign_in.login(form, request.from_client))
-
-    @post(
-        "/refresh",
-        **action(
-            "auth.refresh",
-            "Exchange a refresh token for a new pair",
-            PUBLIC,
-            "TOKEN_INVALID",
-            "TOKEN_EXPIRED",
-            *NO_SESSION,
-            "FORBIDDEN",
-            example={"refreshToken": "the refreshToken of your last answer"},
-        ),
-        description="A refresh token is used once; with `tenantId` the new pair is for that tenant.",
-    )
-    async def refresh(
-        self, request: StrictRequest, data: JSONBody[RefreshForm], sign_in: NamedDependency[SignIn]
-    ) -> Response[Data[RefreshResult]]:
-        return identity_data(await sign_in.refresh(data, request.from_client))
-
-    @post(
-        "/logout",
-        **action("auth.logout", "Log out everywhere", PEOPLE),
-        description="Ends every session of the user at once. Takes no body.",
-    )
-    async def logout(self, request: StrictRequest, sign_in: NamedDependency[SignIn]) -> Response[MessageOnly]:
-        await sign_in.logout(request.caller, request.from_client)
-        return identity_message("You are logged out everywhere.")
-
-    @post(
-        "/switch-tenant",
-        **action(
-            "auth.switch-tenant",
-            "Go to a tenant, with a Global or a Tenant Token",
-            PEOPLE,
-            *NO_SESSION,
-            "REAUTHENTICATION_REQUIRED",
-            "FORBIDDEN",
-        ),
-    )
-    async def switch_tenant(
-        self, request: StrictRequest, data: JSONBody[SwitchForm], sign_in: NamedDependency[SignIn]
-    ) -> Response[Data[SwitchResult]]:
-        return identity_data(await sign_in.switch_tenant(request.caller, data, request.from_client))
