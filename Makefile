@@ -1,6 +1,6 @@
 # Targets with a sentence after `##` are what `make help` shows.
 .DEFAULT_GOAL := help
-.PHONY: screenshots admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak check fix migrate bench bench-quick console lock watch clean FORCE long
+.PHONY: promises screenshots admission audit bench-console bench-peers scale scale-tenants clients docs help install monitoring reference sbom run test end-to-end stress fuzz faults soak check fix migrate bench bench-quick console lock watch clean FORCE long
 .SUFFIXES:
 SHELL := /bin/sh
 
@@ -44,6 +44,9 @@ watch: .venv/dev ## run tests again each time that a file is saved, those of the
 
 test: .venv/dev ## run the tests and name the slowest: four minutes; ARGS="-k sign_in" narrows
 	@exec $(PYTEST) -m "not end_to_end" --durations=15 --durations-min=1 $(ARGS)
+
+promises: .venv/dev ## list what tests promise, by subject; ARGS=login narrows
+	@exec $(BIN)/python -m tests.promises $(ARGS)
 
 end-to-end: .venv/dev ## the tests of started services, installations, embedded servers and pages in Chromium: six minutes
 	@exec $(PYTEST) -m end_to_end --durations=15 --durations-min=1 $(ARGS)

@@ -52,6 +52,10 @@ def test_another_folder_is_taken_and_a_file_is_left_alone(tmp_path: Path) -> Non
     assert (folder / "tenantry").read_text() == "mine"
 
 
+@pytest.mark.promise(
+    "migrations, workflow: make migrate MESSAGE=… writes and make migrate applies; what is written is shown with its "
+    "notes and how to apply it"
+)
 def test_make_migrate_writes_a_message_and_applies_without_one() -> None:
     for given, command in (
         ([], ".venv/bin/tenantry migrate"),

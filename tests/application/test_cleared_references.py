@@ -3,6 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
+import pytest
 from msgspec import Struct
 
 from domain.entities.markers import entity, ref
@@ -26,6 +27,9 @@ class Poster(Struct, rename="camel", kw_only=True):
     sleeve_id: Annotated[UUID | None, ref("sleeves", on_delete="cascade")] = None
 
 
+@pytest.mark.promise(
+    "declarations, references: clear asks the rule of the row that it changes, at a deletion and at one for good"
+)
 def test_rules_are_asked_where_a_cleared_reference_is_one_that_they_look_at() -> None:
     # A visit clears references to visits, and has a rule.
     others = [made for made in LIBRARY if made is not Visit]

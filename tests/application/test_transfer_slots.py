@@ -21,12 +21,14 @@ def taken(slots: TransferSlots, *callers: Caller) -> int:
     return len(callers)
 
 
+@pytest.mark.promise("files, transfers: a tenant has at most a quarter of the places, a user two in all tenants")
 @pytest.mark.parametrize(("total", "of_a_tenant"), [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2), (16, 4), (17, 5)])
 def test_a_tenant_has_at_most_a_quarter(total: int, of_a_tenant: int) -> None:
     tenant = new_id()
     assert taken(TransferSlots(total), *(caller(tenant_id=tenant) for _ in range(total + 1))) == of_a_tenant
 
 
+@pytest.mark.promise("files, transfers: a tenant has at most a quarter of the places, a user two in all tenants")
 def test_a_user_has_at_most_two_in_all_tenants() -> None:
     user = new_id()
     assert taken(TransferSlots(40), *(caller(user_id=user, tenant_id=new_id()) for _ in range(4))) == OF_A_USER
@@ -36,6 +38,7 @@ def test_all_together_have_so_many() -> None:
     assert taken(TransferSlots(), *(caller(tenant_id=new_id()) for _ in range(AT_ONCE + 1))) == AT_ONCE
 
 
+@pytest.mark.promise("files, transfers: a tenant has at most a quarter of the places, a user two in all tenants")
 def test_two_users_of_a_tenant_leave_slots_for_others() -> None:
     tenant = new_id()
     one_tenant = [caller(tenant_id=tenant) for _ in range(2)]
@@ -43,6 +46,10 @@ def test_two_users_of_a_tenant_leave_slots_for_others() -> None:
     assert taken(TransferSlots(), *one_tenant, *others) == AT_ONCE
 
 
+@pytest.mark.promise(
+    "files, transfers: a place is taken before the upload is read, refused with Retry-After, and free again after a "
+    "failure"
+)
 def test_a_slot_is_free_again_after_a_failure() -> None:
     slots, who = TransferSlots(1), caller(tenant_id=new_id())
     for _ in range(3):

@@ -34,6 +34,9 @@ def test_the_chance_to_wait_is_that_of_a_printed_table() -> None:
     assert erlang_c(10, 8.0) == pytest.approx(0.4092, abs=5e-5)
 
 
+@pytest.mark.promise(
+    "scale, growth: the model behind the figures for 1,000,000 requests a second follows the laws of queues"
+)
 @pytest.mark.parametrize("servers", [1, 2, 16])
 def test_more_load_is_never_quicker(servers: int) -> None:
     station = of_servers(servers)
@@ -44,6 +47,9 @@ def test_more_load_is_never_quicker(servers: int) -> None:
     assert mean_wait(station, servers * 100.0) == wait_within(station, servers * 101.0, 0.99) == inf
 
 
+@pytest.mark.promise(
+    "scale, growth: the model behind the figures for 1,000,000 requests a second follows the laws of queues"
+)
 def test_twice_the_units_work_half_of_the_time() -> None:
     twice = Station(name="twice", seconds=0.01, units=2)
     assert twice.utilisation(80) == pytest.approx(ONE.utilisation(80) / 2)
@@ -52,6 +58,9 @@ def test_twice_the_units_work_half_of_the_time() -> None:
     assert other.utilisations["twice"] == pytest.approx(run.utilisations["one"] / 2, rel=0.1)
 
 
+@pytest.mark.promise(
+    "scale, growth: the model behind the figures for 1,000,000 requests a second follows the laws of queues"
+)
 @pytest.mark.parametrize("station", [ONE, of_servers(4), Station(name="spread", seconds=0.01, units=5)])
 def test_the_simulation_agrees_with_the_formula(station: Station) -> None:
     rate = 0.7 * station.units * station.servers / station.seconds

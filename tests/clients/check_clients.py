@@ -63,11 +63,19 @@ def typescript(document: Path) -> Path:
     return document.with_name("out")
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: Three generators with their defaults make clients that are type-checked strictly "
+    "and run login, switch, pages by cursor, fields=, batch and import (make clients, in CI)"
+)
 @pytest.mark.parametrize(("client", "prefix"), [("openapi_fetch.js", "FETCH"), ("hey_api.js", "HEY")])
 def test_a_client_of_typescript_works(service: Served, typescript: Path, client: str, prefix: str) -> None:
     assert run("node", typescript / client, service.url, EMAIL, PASSWORD, prefix) == "done\n"
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: Three generators with their defaults make clients that are type-checked strictly "
+    "and run login, switch, pages by cursor, fields=, batch and import (make clients, in CI)"
+)
 def test_the_client_of_python_works(service: Served, document: Path) -> None:
     folder = document.with_name("python")
     run(PYTHON / "openapi-python-client", "generate", "--path", document, "--output-path", folder, "--meta", "none")

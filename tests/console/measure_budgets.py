@@ -52,6 +52,7 @@ async def open_products(visitor: Visitor) -> ManyProducts:
     return products
 
 
+@pytest.mark.promise("console, budgets: Usable within 1.0 s at a quarter of the CPU, 10 Mbit/s and 40 ms")
 async def test_the_sign_in_is_usable_on_a_slow_machine_and_line(visitor: Visitor) -> None:
     session = await visitor.chromium()
     await session.send("Emulation.setCPUThrottlingRate", {"rate": 4})
@@ -63,6 +64,7 @@ async def test_the_sign_in_is_usable_on_a_slow_machine_and_line(visitor: Visitor
     tell("the form of the sign-in is painted, a quarter of the CPU and 10 Mbit/s", painted, "ms", 1_000)
 
 
+@pytest.mark.promise("console, budgets: First rows of 100,000 within 500 ms")
 async def test_the_first_rows_come_at_once(visitor: Visitor) -> None:
     await open_products(visitor)
     # from the click to the frame behind that in which the first row is in the page
@@ -82,6 +84,7 @@ async def test_the_first_rows_come_at_once(visitor: Visitor) -> None:
     tell("the first rows", took, "ms", 500)
 
 
+@pytest.mark.promise("console, budgets: 95 of 100 frames within 50 ms while one scrolls")
 async def test_scrolling_follows(visitor: Visitor) -> None:
     await open_products(visitor)
     await visitor.go("rows/products")
@@ -96,6 +99,7 @@ async def test_scrolling_follows(visitor: Visitor) -> None:
         tell(f"{pixels} pixels, 95 of 100 frames", quantiles(times, n=20)[-1], "ms", 50)
 
 
+@pytest.mark.promise("console, budgets: at most 40 MB of memory after the whole table")
 async def test_the_whole_table_leaves_little_behind(visitor: Visitor) -> None:
     await open_products(visitor)
     await visitor.go("rows/products")
@@ -140,6 +144,7 @@ def described(name: str) -> dict[str, object]:
     }
 
 
+@pytest.mark.promise("console, budgets: a form of 30 fields reacts within 50 ms")
 async def test_a_form_of_30_fields_reacts_at_once(visitor: Visitor) -> None:
     names = [f"field{number}" for number in range(FIELDS)]
     actions = ("create", "read", "update", "delete", "purge", "import", "export")

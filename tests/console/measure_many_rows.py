@@ -117,6 +117,10 @@ class Grid:
         assert len(self.asked) <= most, name
 
 
+@pytest.mark.promise(
+    "console, budgets: 2,000,000 rows in PostgreSQL are scrolled, jumped in, filtered, searched and sorted without a "
+    "count"
+)
 async def test_two_million_rows_are_scrolled_and_jumped_in_without_a_count(grid: Grid) -> None:
     page, table = grid.page, grid.page.get_by_role("grid")
     async with grid.measured("the first rows"):
@@ -141,6 +145,10 @@ async def test_two_million_rows_are_scrolled_and_jumped_in_without_a_count(grid:
     assert any("cursor" in query for query in grid.asked)
 
 
+@pytest.mark.promise(
+    "console, budgets: 2,000,000 rows in PostgreSQL are scrolled, jumped in, filtered, searched and sorted without a "
+    "count"
+)
 async def test_views_of_two_million_rows_come_without_a_count(grid: Grid) -> None:
     page = grid.page
     await grid.visitor.go("rows/products")

@@ -120,6 +120,10 @@ async def things(app: TestApp) -> dict[str, str]:
     return screens
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: WCAG 2.2 AA by axe, each screen, light and dark, 1440 and 390 pixels; no "
+    "screen is wider than its window, nor the latest events at home"
+)
 @LOOKS
 async def test_no_screen_breaks_a_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     page, app = visitor.page, visitor.service.app
@@ -133,6 +137,10 @@ async def test_no_screen_breaks_a_rule(visitor: Visitor, theme: str, size: Viewp
     assert await look(visitor, {**MEMBER_SCREENS, **await things(app)}) == {}
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: WCAG 2.2 AA by axe, each screen, light and dark, 1440 and 390 pixels; no "
+    "screen is wider than its window, nor the latest events at home"
+)
 @LOOKS
 async def test_screens_of_super_admins_break_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     await show(visitor, theme, size)
@@ -142,6 +150,10 @@ async def test_screens_of_super_admins_break_no_rule(visitor: Visitor, theme: st
     assert await look(visitor, {**ROOT_SCREENS, of_acme: "Acme"}) == {}
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: WCAG 2.2 AA by axe, each screen, light and dark, 1440 and 390 pixels; no "
+    "screen is wider than its window, nor the latest events at home"
+)
 async def test_what_happened_last_fits_a_telephone(visitor: Visitor) -> None:
     page = visitor.page
     await page.set_viewport_size(NARROW)
@@ -160,6 +172,9 @@ async def test_an_address_with_a_tab_that_is_not_there_shows_the_fields(visitor:
     await expect(page.locator(".tabs [aria-current=page]")).to_have_text("Fields")
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: the same of dialogs, menus and errors; dialogs give the focus back"
+)
 @LOOKS
 async def test_dialogs_menus_and_rows_break_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:
     page = visitor.page
@@ -182,6 +197,7 @@ async def test_dialogs_menus_and_rows_break_no_rule(visitor: Visitor, theme: str
     assert await violations(visitor) == []
 
 
+@pytest.mark.promise("console, accessibility and states: 400 per cent")
 async def test_at_400_percent_nothing_is_cut_off(visitor: Visitor) -> None:
     page = visitor.page
     await page.set_viewport_size(ViewportSize(width=320, height=256))
@@ -199,6 +215,7 @@ async def overflow(visitor: Visitor) -> int:
     return int(metrics["cssContentSize"]["width"] - metrics["cssLayoutViewport"]["clientWidth"])
 
 
+@pytest.mark.promise("console, accessibility and states: Right to left")
 async def test_right_to_left_turns_the_whole_page(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -212,6 +229,7 @@ async def test_right_to_left_turns_the_whole_page(visitor: Visitor) -> None:
     assert await overflow(visitor) <= 0
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_german_speaks_german_and_counts_in_it(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open()
@@ -226,6 +244,10 @@ async def test_german_speaks_german_and_counts_in_it(visitor: Visitor) -> None:
     assert await page.locator("html").get_attribute("lang") == "de"
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: WCAG 2.2 AA by axe, each screen, light and dark, 1440 and 390 pixels; no "
+    "screen is wider than its window, nor the latest events at home"
+)
 async def test_a_broken_rule_would_be_found(visitor: Visitor) -> None:
     await visitor.enter("account")
     await expect(visitor.page.get_by_role("heading", name="My account")).to_be_visible()

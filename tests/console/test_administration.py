@@ -14,6 +14,7 @@ from tests.http.app import PASSWORD
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise('console, journeys: Members, roles, invitations, "why may they?"')
 async def test_a_member_is_added_and_one_sees_why_they_may(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people")
@@ -38,6 +39,7 @@ async def test_a_member_is_added_and_one_sees_why_they_may(visitor: Visitor) -> 
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
 
 
+@pytest.mark.promise('console, journeys: Members, roles, invitations, "why may they?"')
 async def test_a_role_gets_a_permission_in_the_matrix(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.enter("roles")
@@ -53,6 +55,7 @@ async def test_a_role_gets_a_permission_in_the_matrix(visitor: Visitor) -> None:
     assert next(role for role in roles if role["name"] == "Packer")["permissions"] == ["read:products"]
 
 
+@pytest.mark.promise('console, journeys: Members, roles, invitations, "why may they?"')
 async def test_people_are_invited_and_an_invitation_is_revoked(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people?tab=invitations")
@@ -66,6 +69,7 @@ async def test_people_are_invited_and_an_invitation_is_revoked(visitor: Visitor)
     await expect(page.get_by_role("row", name="one@example.org")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: Super-admins: tenants, the data of another one under a red bar, of all")
 async def test_a_super_admin_works_in_another_tenant_under_a_red_bar(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("tenants", "admin@example.com")
@@ -80,6 +84,7 @@ async def test_a_super_admin_works_in_another_tenant_under_a_red_bar(visitor: Vi
     assert ["x-tenant-scope" in headers for headers in scoped][-2:] == [True, False]
 
 
+@pytest.mark.promise("console, journeys: Super-admins: tenants, the data of another one under a red bar, of all")
 async def test_a_super_admin_sees_the_rows_of_all_tenants_and_writes_none(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "Elsewhere", "sku": "ELSE-1", "price": "1.00"}
@@ -104,6 +109,7 @@ async def test_a_super_admin_sees_the_rows_of_all_tenants_and_writes_none(visito
     assert {request.method for request in asked} == {"GET"}
 
 
+@pytest.mark.promise("console, journeys: Super-admins: tenants, the data of another one under a red bar, of all")
 async def test_a_tenant_is_made_and_closed(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("tenants", "admin@example.com")
@@ -117,6 +123,7 @@ async def test_a_tenant_is_made_and_closed(visitor: Visitor) -> None:
     await expect(page.get_by_text("closed", exact=True)).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: One's own account: sessions, password, a proof that is asked for")
 async def test_another_session_is_ended_and_the_password_changed(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = "sessions@acme.example"
@@ -133,6 +140,7 @@ async def test_another_session_is_ended_and_the_password_changed(visitor: Visito
     await visitor.said("Your password is changed.")
 
 
+@pytest.mark.promise("console, journeys: One's own account: sessions, password, a proof that is asked for")
 async def test_a_request_that_needs_a_recent_proof_is_sent_again_after_it(visitor: Visitor) -> None:
     page, clock = visitor.page, visitor.service.app.adapters.clock
     assert isinstance(clock, MovableClock)
@@ -152,6 +160,7 @@ async def test_a_request_that_needs_a_recent_proof_is_sent_again_after_it(visito
     await expect(page.get_by_role("heading", name="My account")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: Service accounts and keys")
 async def test_a_program_gets_a_key_that_is_shown_once(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.enter("keys")
@@ -179,6 +188,7 @@ async def test_a_program_gets_a_key_that_is_shown_once(visitor: Visitor) -> None
     await expect(row).to_have_count(0)
 
 
+@pytest.mark.promise("console, journeys: Settings, security and owners of a tenant")
 async def test_an_administrator_brands_the_tenant(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.enter("settings", email="admin@other.example")

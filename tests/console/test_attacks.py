@@ -20,6 +20,7 @@ async def evaluate(visitor: Visitor, expression: str) -> object:
     return value
 
 
+@pytest.mark.promise("console, attacks: the cookie in an answer, the token in an address, in storage or in a log")
 async def test_scripts_can_keep_no_token(visitor: Visitor) -> None:
     await visitor.enter("rows/products")
     await expect(visitor.page.get_by_role("grid")).to_be_visible()
@@ -37,6 +38,7 @@ async def test_scripts_can_keep_no_token(visitor: Visitor) -> None:
             assert "refreshToken" not in await response.text()
 
 
+@pytest.mark.promise("console, budgets: no count that nobody asked for")
 async def test_the_console_never_asks_for_an_exact_count(visitor: Visitor) -> None:
     await visitor.enter()
     await visitor.open("rows/products")
@@ -46,6 +48,7 @@ async def test_the_console_never_asks_for_an_exact_count(visitor: Visitor) -> No
     assert all("count=estimated" in url or "count=none" in url for url in lists)
 
 
+@pytest.mark.promise("console, attacks: Other traffic than the public API")
 async def test_everything_but_the_session_is_the_public_api(visitor: Visitor) -> None:
     await visitor.enter()
     for path in ("rows/products", "people", "roles", "settings", "account", "audit"):
@@ -58,6 +61,7 @@ async def test_everything_but_the_session_is_the_public_api(visitor: Visitor) ->
     assert own == set()
 
 
+@pytest.mark.promise("console, attacks: Forced addresses: a member is shown and sent nothing of what they may not do")
 async def test_a_member_sees_no_administration_and_is_told_so_at_its_addresses(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter(email="reader@acme.example")
@@ -75,6 +79,7 @@ async def test_a_member_sees_no_administration_and_is_told_so_at_its_addresses(v
     assert await page.get_by_role("button", name="Delete").count() == 0
 
 
+@pytest.mark.promise("console, attacks: an address to go on to after the sign-in")
 async def test_signing_in_leads_to_addresses_of_the_console_alone(visitor: Visitor) -> None:
     await visitor.open("rows/products?to=https://example.org&next=//example.org")
     await visitor.sign_in()
@@ -82,6 +87,7 @@ async def test_signing_in_leads_to_addresses_of_the_console_alone(visitor: Visit
     assert visitor.page.url.startswith(f"{visitor.home}/console/rows/products")
 
 
+@pytest.mark.promise("console, attacks: Names, rows, names of files and errors with markup")
 async def test_what_the_service_answers_is_never_markup(visitor: Visitor) -> None:
     """Errors, names of files and of columns arrive as texts."""
     hostile = "<img src=x onerror=alert(1)>"
@@ -104,6 +110,7 @@ async def test_what_the_service_answers_is_never_markup(visitor: Visitor) -> Non
     assert await visitor.page.locator("main img").count() == 0
 
 
+@pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 async def test_without_the_service_nothing_is_lost(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -127,6 +134,7 @@ async def test_a_session_that_was_ended_leads_to_the_sign_in_and_back(visitor: V
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
 
 
+@pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 async def test_unsaved_changes_are_asked_about(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -141,6 +149,7 @@ async def test_unsaved_changes_are_asked_about(visitor: Visitor) -> None:
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 
+@pytest.mark.promise("console, attacks: an address whose id leads to another entity")
 async def test_an_address_cannot_name_a_row_of_another_entity(visitor: Visitor) -> None:
     page = visitor.page
     row_id = await made(visitor.service.app, "/api/categories", name="Elsewhere")

@@ -25,6 +25,7 @@ def digest(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
+@pytest.mark.promise("console, budgets: the build is that of the sources, byte for byte, and needs no Node to run")
 def test_the_build_is_of_these_sources() -> None:
     names = [*sorted(path.relative_to(SOURCE).as_posix() for path in SOURCES), SHARED]
     listed = "".join(f"{digest(SOURCE / name)}  {name}\n" for name in names)
@@ -32,6 +33,7 @@ def test_the_build_is_of_these_sources() -> None:
     assert (BUILT / "SOURCE").read_text().strip() == now, "adapters/console/source changed: run make console"
 
 
+@pytest.mark.promise("console, budgets: the build is that of the sources, byte for byte, and needs no Node to run")
 def test_every_file_of_the_build_is_as_it_was_made() -> None:
     lines = [line.split("  ") for line in (BUILT / "SHA256SUMS").read_text().splitlines()]
     listed = {name: digested for digested, name in lines}
@@ -62,6 +64,9 @@ def packed(names: Iterable[str]) -> int:
     return sum(len(console.files()[f"{name}.gz"]) for name in names)
 
 
+@pytest.mark.promise(
+    "console, budgets: 60 kB of scripts at the first load, 90 kB later, 12 kB of styles, 400 kB in built"
+)
 def test_the_console_stays_small() -> None:
     first = first_load()
     scripts = {name for name in console.files() if name.endswith(".js")}
@@ -74,6 +79,7 @@ def test_the_console_stays_small() -> None:
     assert sum(len(console.files()[name]) for name in scripts | styles) <= 330 * KILO
 
 
+@pytest.mark.promise("console, budgets: 15 kB of tokens of styles")
 def test_styles_stay_small() -> None:
     assert (SOURCE / "src/styles/tokens.css").stat().st_size <= 15 * KILO
 
@@ -105,6 +111,7 @@ def test_a_translation_has_every_text_with_every_place(language: str) -> None:
         assert sorted(re.findall(r"\{\w+\}", text)) == sorted(re.findall(r"\{\w+\}", other[key])), key
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_every_code_that_the_api_can_answer_has_words(language: str) -> None:
     answered = {code_in(area, code) for area in ("A", "B") for code in STATUS}

@@ -9,6 +9,7 @@ from tests.console.test_nothing_lost import made
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 async def test_enter_in_the_choice_between_two_values_sends_nothing(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Contested")
@@ -29,6 +30,7 @@ async def test_enter_in_the_choice_between_two_values_sends_nothing(visitor: Vis
     assert stored["description"] == "theirs"
 
 
+@pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 async def test_a_chosen_value_that_is_refused_is_told_at_its_field(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Contested")
@@ -43,6 +45,7 @@ async def test_a_chosen_value_that_is_refused_is_told_at_its_field(visitor: Visi
     await expect(page.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
 
 
+@pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 @pytest.mark.parametrize("is_seen", [True, False], ids=["by those who see deleted rows", "by others"])
 async def test_a_row_that_was_deleted_meanwhile_is_told_as_such(visitor: Visitor, *, is_seen: bool) -> None:
     page, app = visitor.page, visitor.service.app
@@ -72,6 +75,9 @@ async def test_a_needed_value_that_is_taken_away_is_told_as_needed(visitor: Visi
     await expect(page.locator(".problem")).to_have_text(["is required", "is required"])
 
 
+@pytest.mark.promise(
+    "console, journeys: Values of selected rows are taken away after a question alone, and what is wrong is told once"
+)
 async def test_rows_are_emptied_together_after_a_question_and_what_is_wrong_is_told_once(visitor: Visitor) -> None:
     page, asked = visitor.page, list[str]()
     page.on("request", lambda request: asked.append(request.url) if request.method == "PUT" else None)

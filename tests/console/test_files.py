@@ -38,6 +38,7 @@ def write_parquet(file: Path, start: str) -> None:
     (frame if start == "NEST" else frame.drop("details")).write_parquet(file)
 
 
+@pytest.mark.promise("console, journeys: Import with mapping and check, export")
 async def test_a_sheet_of_a_workbook_is_chosen_mapped_and_imported(visitor: Visitor, tmp_path: Path) -> None:
     page, file = visitor.page, tmp_path / "trays.xlsx"
     write_xlsx(file, "XLSX")
@@ -127,6 +128,7 @@ async def test_what_columns_of_a_parquet_file_reach_from_and_to_is_shown(visitor
     }
 
 
+@pytest.mark.promise("console, journeys: Import with mapping and check, export")
 async def test_columns_of_a_parquet_file_are_mapped(visitor: Visitor, tmp_path: Path) -> None:
     page, file = visitor.page, tmp_path / "trays.parquet"
     write_parquet(file, "PARQUET")
@@ -155,6 +157,7 @@ async def test_groups_count_as_one_column_and_a_broken_file_goes_by_its_names(vi
         await expect(page.get_by_role("alert")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: an import stores what was checked; files without rows say so")
 async def test_nothing_of_an_import_changes_while_it_runs(visitor: Visitor) -> None:
     page, asked, may_go_on = visitor.page, list[str](), asyncio.Event()
 
@@ -180,6 +183,7 @@ async def test_nothing_of_an_import_changes_while_it_runs(visitor: Visitor) -> N
     assert len(asked) == 1
 
 
+@pytest.mark.promise("console, journeys: an import stores what was checked; files without rows say so")
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [

@@ -9,6 +9,7 @@ from tests.console.test_nothing_lost import made
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise("console, journeys: Filters are read as they were chosen")
 async def test_chips_show_names_dates_and_answers(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     lamps, chairs = [await made(app, "/api/categories", name=name) for name in ("Lamps", "Chairs")]

@@ -44,6 +44,10 @@ def form_of(page: Page, label: str) -> Locator:
     return page.locator("form").filter(has=page.get_by_label(label, exact=True))
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: who saves by keys keeps the focus, and who is refused gets it at the first "
+    "wrong field"
+)
 @pytest.mark.parametrize(("path", "label", "button"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
 async def test_the_focus_stays_on_the_button_that_saved(
     visitor: Visitor, path: Callable[[Visitor], Awaitable[str]], label: str, button: str
@@ -61,6 +65,10 @@ async def test_the_focus_stays_on_the_button_that_saved(
     await expect(save).to_be_focused()
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: who saves by keys keeps the focus, and who is refused gets it at the first "
+    "wrong field"
+)
 async def test_a_button_that_rests_sends_nothing(visitor: Visitor) -> None:
     page, asked = visitor.page, list[str]()
     page.on("request", lambda request: asked.append(request.url) if request.method != "GET" else None)
@@ -88,6 +96,10 @@ async def test_a_button_that_rests_sends_nothing(visitor: Visitor) -> None:
     assert len(asked) == 1
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: who saves by keys keeps the focus, and who is refused gets it at the first "
+    "wrong field"
+)
 async def test_the_first_field_that_is_refused_gets_the_focus_in_forms_of_the_administration(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("settings")
@@ -120,6 +132,10 @@ async def test_a_column_that_is_moved_up_keeps_the_focus_to_the_top(visitor: Vis
     await expect(page.get_by_role("columnheader").nth(1)).to_have_text("Price")
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: who saves by keys keeps the focus, and who is refused gets it at the first "
+    "wrong field"
+)
 async def test_the_pager_of_a_list_keeps_the_focus(visitor: Visitor) -> None:
     page = visitor.page
 

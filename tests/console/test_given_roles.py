@@ -22,6 +22,7 @@ PERMISSIONS = [
 ]
 
 
+@pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
 async def test_no_dialog_offers_a_role_that_the_caller_may_not_give(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
@@ -49,6 +50,7 @@ async def test_no_dialog_offers_a_role_that_the_caller_may_not_give(visitor: Vis
             assert await violations(visitor) == []
 
 
+@pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
 async def test_a_super_admin_gives_the_role_of_super_admins_in_the_tenant_system(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people", "admin@example.com")
@@ -56,6 +58,7 @@ async def test_a_super_admin_gives_the_role_of_super_admins_in_the_tenant_system
     await expect(page.get_by_role("dialog").get_by_label("SuperAdmin")).to_be_enabled()
 
 
+@pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
 async def test_a_role_of_a_domain_that_the_caller_may_not_give_can_be_left_out(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
@@ -72,6 +75,7 @@ async def test_a_role_of_a_domain_that_the_caller_may_not_give_can_be_left_out(v
     await visitor.said("Saved.")
 
 
+@pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
 @pytest.mark.parametrize("others", [["read:roles"], []], ids=["roles are read", "roles are not read"])
 async def test_a_program_beyond_its_reader_is_shown_and_not_changed(visitor: Visitor, others: list[str]) -> None:
     page, app = visitor.page, visitor.service.app

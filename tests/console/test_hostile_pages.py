@@ -72,6 +72,9 @@ async def serve_products(visitor: Visitor, texts: list[str]) -> list[dict[str, o
     return rows
 
 
+@pytest.mark.promise(
+    "console, attacks: javascript: and other addresses that are no links; texts that turn their neighbours"
+)
 async def test_only_harmless_addresses_become_links_and_no_text_turns_its_neighbours(visitor: Visitor) -> None:
     page = visitor.page
     rows = await serve_products(visitor, [*HARMLESS, *HOSTILE, TURNED])
@@ -96,6 +99,7 @@ async def test_only_harmless_addresses_become_links_and_no_text_turns_its_neighb
         assert await page.evaluate(loose) == []
 
 
+@pytest.mark.promise("console, attacks: Clicks through a frame of another page")
 async def test_no_page_of_another_origin_frames_the_console(service: Service, chromium: Browser) -> None:
     context = await chromium.new_context()
     page = await context.new_page()
@@ -111,6 +115,7 @@ async def test_no_page_of_another_origin_frames_the_console(service: Service, ch
     await context.close()
 
 
+@pytest.mark.promise("console, attacks: Forced addresses: a member is shown and sent nothing of what they may not do")
 async def test_forced_addresses_show_a_member_nothing_and_fetch_nothing(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter(email="reader@acme.example")

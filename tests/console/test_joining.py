@@ -43,6 +43,7 @@ async def ask_to_join(service: Service, email: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.promise("console, journeys: Domains are proved, and requests to join decided")
 async def test_a_domain_is_proved_by_a_record(visitor: Visitor) -> None:
     page, service = visitor.page, visitor.service
     await make_tenant(visitor, "club", "chair")
@@ -71,6 +72,7 @@ async def test_a_domain_is_proved_by_a_record(visitor: Visitor) -> None:
     assert await overflow(visitor) <= 0
 
 
+@pytest.mark.promise("console, journeys: Domains are proved, and requests to join decided")
 async def test_those_who_ask_to_join_are_let_in_or_declined(visitor: Visitor) -> None:
     page, service = visitor.page, visitor.service
     await make_tenant(visitor, "society", "chair")
@@ -128,6 +130,7 @@ async def test_roles_beyond_who_lets_in_are_not_given(visitor: Visitor, reads_ro
     await expect(page.get_by_role("row", name=f"ada@{domain}")).to_contain_text("Host")
 
 
+@pytest.mark.promise("console, journeys: Domains are proved, and requests to join decided")
 async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
     page = visitor.page
     await make_tenant(visitor, "guild", "warden")
@@ -147,6 +150,7 @@ async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
     await expect(panel).to_contain_text("No domains")
 
 
+@pytest.mark.promise("console, journeys: One's own invitations are shown, and asked for where the address is proved")
 async def test_the_account_asks_for_invitations_to_a_proved_address_alone(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email, refused = "guest@other.example", list[str]()

@@ -10,6 +10,7 @@ from tests.console.conftest import BOTH, HOSTILE, Visitor
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise("console, journeys: Signing in and out, choosing a tenant, switching it")
 async def test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open()
@@ -21,6 +22,7 @@ async def test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant(visit
     await expect(page.get_by_role("link", name="Products").last).to_contain_text("250")
 
 
+@pytest.mark.promise("console, journeys: Signing in and out, choosing a tenant, switching it")
 async def test_the_session_outlives_a_reload_and_ends_with_the_sign_out(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -33,6 +35,7 @@ async def test_the_session_outlives_a_reload_and_ends_with_the_sign_out(visitor:
     assert [cookie["name"] for cookie in await visitor.context.cookies()] == []
 
 
+@pytest.mark.promise("console, journeys: Signing in and out, choosing a tenant, switching it")
 async def test_somebody_of_several_tenants_chooses_one_and_switches(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open()
@@ -45,6 +48,7 @@ async def test_somebody_of_several_tenants_chooses_one_and_switches(visitor: Vis
     await expect(page.locator(".tile").filter(has_text="Products")).to_contain_text("0")
 
 
+@pytest.mark.promise("console, journeys: Search, filters, sorting and the query of the API")
 async def test_rows_are_searched_filtered_and_sorted_in_the_words_of_the_api(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -68,6 +72,7 @@ async def test_rows_are_searched_filtered_and_sorted_in_the_words_of_the_api(vis
     await expect(page.locator("dialog pre").first).to_contain_text("/api/products?sort=name:desc'")
 
 
+@pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 async def test_a_row_is_created_with_its_errors_at_their_fields_and_then_changed(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -101,6 +106,7 @@ async def test_a_row_is_created_with_its_errors_at_their_fields_and_then_changed
     await expect(page.get_by_role("grid")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 async def test_two_who_change_the_same_row_see_both_values(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     made = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Contested"})
@@ -119,6 +125,7 @@ async def test_two_who_change_the_same_row_see_both_values(visitor: Visitor) -> 
     assert (stored["name"], stored["description"]) == ("Contested by two", "mine")
 
 
+@pytest.mark.promise("console, journeys: History and undoing a change")
 async def test_a_change_is_undone_from_the_history(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     made = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Before"})
@@ -132,6 +139,7 @@ async def test_a_change_is_undone_from_the_history(visitor: Visitor) -> None:
     await expect(page.locator(".timeline > li")).to_have_count(3)
 
 
+@pytest.mark.promise("console, journeys: Selected rows are changed, deleted and restored")
 async def test_selected_rows_are_changed_deleted_and_restored_together(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     items = [{"name": f"Shelf {number}", "sku": f"SHELF-{number}", "price": 5} for number in range(3)]
@@ -159,6 +167,7 @@ async def test_selected_rows_are_changed_deleted_and_restored_together(visitor: 
     await visitor.said("3 rows restored.")
 
 
+@pytest.mark.promise("console, journeys: Import with mapping and check, export")
 async def test_a_file_is_mapped_checked_imported_and_exported(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.page
     file = tmp_path / "mugs.csv"
@@ -184,6 +193,8 @@ async def test_a_file_is_mapped_checked_imported_and_exported(visitor: Visitor, 
     assert len(text.splitlines()) == 2
 
 
+@pytest.mark.promise("console, attacks: Names, rows, names of files and errors with markup")
+@pytest.mark.promise("console, attacks: Breaches of the policy: each test of")
 async def test_hostile_names_are_texts_and_nothing_else(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products?~columns=name,categoryId")
@@ -194,6 +205,7 @@ async def test_hostile_names_are_texts_and_nothing_else(visitor: Visitor) -> Non
     await expect(page.get_by_role("heading", name=HOSTILE)).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: Saved views")
 async def test_saved_views_come_back(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products?status=live&sort=price:desc")
@@ -206,6 +218,7 @@ async def test_saved_views_come_back(visitor: Visitor) -> None:
     await expect(page).to_have_url(f"{visitor.home}/console/rows/products?status=live&sort=price:desc")
 
 
+@pytest.mark.promise("console, accessibility and states: By the keyboard alone: sign-in, grid, form, import")
 async def test_the_keyboard_alone_reaches_a_row(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products?sort=name:asc")

@@ -50,6 +50,7 @@ async def press_until_focused(visitor: Visitor, wanted: Locator, key: str = "Tab
     raise AssertionError(f"{wanted} is not reached by {key}: the focus is on {focused}")
 
 
+@pytest.mark.promise("console, accessibility and states: By the keyboard alone: sign-in, grid, form, import")
 async def test_signing_in_needs_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     visitor.service.let_time_pass()
@@ -63,6 +64,7 @@ async def test_signing_in_needs_no_mouse(visitor: Visitor) -> None:
     await expect(page.get_by_role("heading", name="My account")).to_be_visible()
 
 
+@pytest.mark.promise("console, accessibility and states: By the keyboard alone: sign-in, grid, form, import")
 async def test_a_form_needs_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/categories/new")
@@ -78,6 +80,7 @@ async def test_a_form_needs_no_mouse(visitor: Visitor) -> None:
     await expect(page.get_by_role("heading", name="By keyboard")).to_be_visible()
 
 
+@pytest.mark.promise("console, accessibility and states: By the keyboard alone: sign-in, grid, form, import")
 async def test_an_import_needs_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     # From the beginning: the browser shows a chooser to nobody where it is asked for one in the same moment.
@@ -105,6 +108,10 @@ async def press(visitor: Visitor, *keys: str) -> None:
         await visitor.page.keyboard.press(key)
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: Headers, boxes and links of the grid by the keyboard, and no cell behind a "
+    "pinned one"
+)
 async def test_the_headers_of_the_grid_need_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -124,6 +131,10 @@ async def test_the_headers_of_the_grid_need_no_mouse(visitor: Visitor) -> None:
     await expect(page.locator(".selected")).to_have_count(0)
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: Headers, boxes and links of the grid by the keyboard, and no cell behind a "
+    "pinned one"
+)
 async def test_links_in_cells_of_the_grid_need_no_mouse(visitor: Visitor) -> None:
     page = visitor.page
     email = "keys@acme.example"
@@ -144,6 +155,10 @@ async def test_links_in_cells_of_the_grid_need_no_mouse(visitor: Visitor) -> Non
     await expect(page.get_by_role("heading", name="Lamp 000")).to_be_focused()
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: Headers, boxes and links of the grid by the keyboard, and no cell behind a "
+    "pinned one"
+)
 async def test_the_active_cell_is_not_behind_a_pinned_one(visitor: Visitor) -> None:
     page = visitor.page
     columns = "name,sku,price,status,categoryId,stock,createdAt,updatedAt,description"
@@ -159,6 +174,7 @@ async def test_the_active_cell_is_not_behind_a_pinned_one(visitor: Visitor) -> N
     assert await page.evaluate(covered) <= 1
 
 
+@pytest.mark.promise("console, accessibility and states: the focus is seen and not covered")
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 async def test_the_focus_is_seen_and_not_covered(visitor: Visitor, size: ViewportSize) -> None:
     page = visitor.page
@@ -206,6 +222,10 @@ async def enter_on(wanted: Locator) -> None:
     await wanted.page.keyboard.press("Enter")
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
+    "who clicked beside gets none"
+)
 async def test_a_reference_is_chosen_and_changed_without_a_mouse(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"][0]
@@ -226,6 +246,10 @@ async def test_a_reference_is_chosen_and_changed_without_a_mouse(visitor: Visito
     await expect(page.get_by_label("Released at")).to_be_focused()
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
+    "who clicked beside gets none"
+)
 async def test_what_goes_away_gives_the_focus_to_its_neighbour(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     for number in range(2):
@@ -249,6 +273,10 @@ async def test_what_goes_away_gives_the_focus_to_its_neighbour(visitor: Visitor)
     await expect(page.get_by_role("button", name="Send again")).to_be_focused()
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
+    "who clicked beside gets none"
+)
 async def test_a_click_beside_everything_leaves_the_focus_there(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
@@ -260,6 +288,9 @@ async def test_a_click_beside_everything_leaves_the_focus_there(visitor: Visitor
     assert await page.evaluate("document.activeElement === document.body")
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: a dialog begins in its first field, a question at the way back"
+)
 async def test_a_dialog_begins_in_its_first_field(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("roles")

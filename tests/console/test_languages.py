@@ -18,6 +18,7 @@ async def in_german(visitor: Visitor, path: str, email: str = "admin@acme.exampl
     await expect(visitor.page.locator("html")).to_have_attribute("lang", "de")
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products")
@@ -46,6 +47,7 @@ async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor:
     await expect(page).to_have_title("Sign in · Tenantry")
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visitor) -> None:
     page = visitor.page
     visitor.service.let_time_pass()
@@ -60,6 +62,7 @@ async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visi
     await expect(page.get_by_role("alert")).to_have_text("E-Mail: ist keine E-Mail-Adresse")
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products/new")
@@ -77,6 +80,7 @@ async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: 
     await expect(page.locator(".problem")).to_have_text(["ist schon vergeben"])
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products?price.gte=teuer&nope=1")
@@ -88,6 +92,7 @@ async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> 
     await expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text(reasons)
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 async def test_permissions_stand_under_headings_in_german(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "count:shelves", "category": "Lager"}
@@ -132,6 +137,7 @@ async def test_a_language_that_cannot_be_fetched_leaves_the_page_in_english(visi
     await expect(page.locator("html")).to_have_attribute("lang", "de")
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 @pytest.mark.parametrize("language", ["de", "en"])
 async def test_a_code_with_a_sentence_that_nobody_translated_is_told_with_words_for_it(
     visitor: Visitor, language: str

@@ -60,6 +60,8 @@ async def run(visitor: Visitor, expression: str) -> object:
     return value
 
 
+@pytest.mark.promise("console, budgets: Few elements and few requests over 2,000,000 rows")
+@pytest.mark.promise("console, attacks: Millions of rows, 200 fields, cells of 64 kB")
 async def test_two_million_rows_scroll_in_a_small_page_and_go_on_by_cursor(visitor: Visitor) -> None:
     page, products = visitor.page, ManyProducts()
     await visitor.enter("account")
@@ -83,6 +85,7 @@ async def test_two_million_rows_scroll_in_a_small_page_and_go_on_by_cursor(visit
     assert await page.locator("tbody tr").count() < 80
 
 
+@pytest.mark.promise("console, budgets: Few elements and few requests over 2,000,000 rows")
 async def test_the_first_rows_come_quickly_and_scrolling_follows(visitor: Visitor) -> None:
     """Times are reported by ``make bench`` elsewhere; here the work is counted: elements, and rows per frame."""
     page, products = visitor.page, ManyProducts()
@@ -107,6 +110,7 @@ async def test_the_first_rows_come_quickly_and_scrolling_follows(visitor: Visito
     assert len(products.asked) < 30
 
 
+@pytest.mark.promise("console, attacks: Millions of rows, 200 fields, cells of 64 kB")
 async def test_an_entity_of_200_fields_and_long_texts_stays_usable(visitor: Visitor) -> None:
     page = visitor.page
     fields = [

@@ -14,6 +14,10 @@ HOSTILE = ("<script>alert(1)</script>" * 4, "w" * 100, "\u202eمصباح " * 12)
 WIDER = "document.documentElement.scrollWidth - innerWidth"
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: 360 pixels with markup, endless words and right-to-left names: nothing widens "
+    "a page"
+)
 @pytest.mark.parametrize("name", HOSTILE, ids=["markup", "one word", "right to left"])
 async def test_no_content_widens_a_page(visitor: Visitor, name: str) -> None:
     page, app = visitor.page, visitor.service.app
@@ -88,6 +92,10 @@ async def administered(visitor: Visitor) -> str:
     return account_id
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: the same of lists of the administration: none scrolls sideways, and each is a "
+    "table to those who listen"
+)
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_no_list_of_the_administration_scrolls_sideways(visitor: Visitor, language: str) -> None:
     page = visitor.page
@@ -109,6 +117,10 @@ async def test_no_list_of_the_administration_scrolls_sideways(visitor: Visitor, 
     assert f'columnheader "{role}"' in await page.get_by_role("table").aria_snapshot()
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: the same of lists of the administration: none scrolls sideways, and each is a "
+    "table to those who listen"
+)
 async def test_the_service_is_administered_on_a_telephone(visitor: Visitor) -> None:
     page = visitor.page
     await page.set_viewport_size(ViewportSize(width=360, height=780))
@@ -142,6 +154,10 @@ async def test_permissions_stay_in_sight_while_the_roles_scroll_on_a_telephone(v
     assert box["x"] >= name["x"] + name["width"]
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: on a telephone, whose browser zooms out of what is too wide, every screen has "
+    "the width of the window"
+)
 async def test_no_screen_is_wider_than_a_telephone_whose_browser_would_zoom_out(
     service: Service, chromium: Browser
 ) -> None:

@@ -73,6 +73,7 @@ async def enter_as_new(visitor: Visitor, email: str) -> None:
     await visitor.enter("account", email)
 
 
+@pytest.mark.promise("console, journeys: Passkeys and second factors")
 async def test_a_passkey_is_made_signs_in_alone_and_is_removed(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await enter_as_new(visitor, "keyed@acme.example")
@@ -104,6 +105,10 @@ async def test_a_passkey_is_offered_at_the_field_of_the_e_mail(visitor: Visitor,
     assert paths[:2] == ["/api/auth/passkeys/begin", "/console/session"]
 
 
+@pytest.mark.promise(
+    "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
+    "not"
+)
 async def test_a_passkey_of_the_list_that_is_refused_is_told(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await enter_as_new(visitor, "refused@acme.example")
@@ -121,6 +126,10 @@ async def test_a_passkey_of_the_list_that_is_refused_is_told(visitor: Visitor, d
     await expect(page.get_by_role("heading", name="My account")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
+    "not"
+)
 async def test_a_list_of_passkeys_that_nobody_asked_for_tells_nothing(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await device.chooses(False)
@@ -139,6 +148,7 @@ async def test_a_list_of_passkeys_that_nobody_asked_for_tells_nothing(visitor: V
     assert len(asked) == 1
 
 
+@pytest.mark.promise("console, journeys: Passkeys and second factors")
 async def test_a_passkey_is_the_second_factor_behind_a_password(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await enter_as_new(visitor, "second@acme.example")
@@ -191,6 +201,10 @@ async def test_where_a_tenant_demands_a_passkey_it_is_made_while_signing_in(visi
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 
+@pytest.mark.promise(
+    "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
+    "not"
+)
 async def test_a_passkey_that_is_refused_is_told_as_a_passkey(visitor: Visitor, device: Device) -> None:
     page, app = visitor.page, visitor.service.app
     await enter_as_new(visitor, "former@acme.example")

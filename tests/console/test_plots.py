@@ -17,6 +17,7 @@ def point(minute: int, **numbers: float | None) -> dict[str, object]:
     return {"at": at, "seconds": 60.0, **plain, **numbers}
 
 
+@pytest.mark.promise("console, journeys: System: what was counted is drawn, and is a table")
 async def test_the_last_hours_are_drawn_and_are_a_table(visitor: Visitor) -> None:
     page = visitor.page
     quiet = {**point(5, requests=0, p50=None, p99=None), "seconds": 180.0}

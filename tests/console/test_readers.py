@@ -110,6 +110,10 @@ EACH_TIME = ("users and invitations",)
 """Those that `make end-to-end` takes; each opens all screens in eleven seconds, and `make long` takes the others."""
 
 
+@pytest.mark.promise(
+    "console, attacks: People who may only read one thing open every screen: nothing is refused, and nothing to write "
+    "is offered"
+)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in EACH_TIME else pytest.mark.long) for name in READERS]
 )

@@ -83,6 +83,7 @@ async def test_a_super_admin_makes_a_role_for_all_tenants_in_the_tenant_system(v
     await expect(page.get_by_text("belongs to the service")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: Hundreds of roles are searched in the matrix and in forms")
 async def test_many_roles_are_searched(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     for number in range(40):

@@ -22,6 +22,7 @@ async def make_tenant(visitor: Visitor, name: str, *people: str) -> tuple[str, d
     return tenant_id, {who: await app.make_user(name, f"{who}@{name}.example", ["Admin"]) for who in people}
 
 
+@pytest.mark.promise("console, journeys: Settings, security and owners of a tenant")
 async def test_an_administrator_asks_for_second_factors_and_is_asked_first(visitor: Visitor) -> None:
     page = visitor.page
     await make_tenant(visitor, "careful", "ada")
@@ -49,6 +50,7 @@ async def test_an_administrator_asks_for_second_factors_and_is_asked_first(visit
     await expect(security.get_by_label("App")).to_be_checked()
 
 
+@pytest.mark.promise("console, journeys: Settings, security and owners of a tenant")
 async def test_an_owner_passes_the_tenant_on_and_leaves_it(visitor: Visitor) -> None:
     page = visitor.page
     tenant_id, _ = await make_tenant(visitor, "family", "mother", "daughter")
@@ -72,6 +74,7 @@ async def test_an_owner_passes_the_tenant_on_and_leaves_it(visitor: Visitor) -> 
     await expect(page.get_by_label("Password")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: a person's page offers what the service does for this caller alone")
 async def test_a_person_is_offered_what_the_service_does_alone(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     tenant_id, people = await make_tenant(visitor, "guild", "owner", "chief")
@@ -118,6 +121,7 @@ async def test_an_administrator_resets_the_factors_of_a_member(visitor: Visitor)
     assert (await person.login()).status_code == 200
 
 
+@pytest.mark.promise("console, journeys: Service accounts and keys")
 async def test_keys_that_end_soon_are_told_of_at_home(visitor: Visitor) -> None:
     page = visitor.page
     await make_tenant(visitor, "keyring", "smith")

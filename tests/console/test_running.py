@@ -89,6 +89,10 @@ async def test_an_import_that_was_stopped_too_late_stores_nothing_twice(visitor:
     assert await stored(visitor, "LATE") == 2
 
 
+@pytest.mark.promise(
+    "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
+    "who clicked beside gets none"
+)
 async def test_a_check_by_keys_gives_the_focus_back(visitor: Visitor) -> None:
     page, began = visitor.page, asyncio.Event()
 

@@ -24,6 +24,7 @@ def code(visitor: Visitor, secret: str) -> str:
     return pyotp.TOTP(secret).at(int(visitor.service.app.adapters.clock.now().timestamp()))
 
 
+@pytest.mark.promise("console, journeys: Passkeys and second factors")
 async def test_an_app_is_set_up_and_asked_for(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.service.app.make_user("acme", EMAIL, ["Reader"])
@@ -54,6 +55,7 @@ async def test_an_app_is_set_up_and_asked_for(visitor: Visitor) -> None:
     await expect(page.get_by_role("heading", name="My account")).to_be_visible()
 
 
+@pytest.mark.promise("console, journeys: Passkeys and second factors")
 async def test_where_a_tenant_demands_a_factor_it_is_set_up_while_signing_in(visitor: Visitor) -> None:
     page, app, email = visitor.page, visitor.service.app, "strict@strict.example"
     visitor.service.let_time_pass()

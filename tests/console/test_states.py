@@ -46,6 +46,7 @@ async def unreachable(route: Route) -> None:
     await route.abort("connectionrefused")
 
 
+@pytest.mark.promise("console, accessibility and states: Empty, waiting, failed, forbidden, missing and offline")
 @pytest.mark.parametrize(
     ("answer", "told", "has_way_back"),
     [
@@ -102,6 +103,7 @@ async def test_rows_that_cannot_be_read_are_not_asked_for_again_and_again(visito
     await expect(page.get_by_role("link", name="Lamp 249")).to_be_visible()
 
 
+@pytest.mark.promise("console, accessibility and states: Empty, waiting, failed, forbidden, missing and offline")
 async def test_each_list_says_that_it_waits(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter()
@@ -117,6 +119,7 @@ async def test_each_list_says_that_it_waits(visitor: Visitor) -> None:
         await page.unroute(f"**{read}")
 
 
+@pytest.mark.promise("console, accessibility and states: Empty, waiting, failed, forbidden, missing and offline")
 async def test_what_is_empty_says_so_and_what_to_do(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     visitor.service.let_time_pass()
@@ -137,6 +140,7 @@ async def test_what_is_empty_says_so_and_what_to_do(visitor: Visitor) -> None:
         assert await violations_in_all_looks(visitor) == [], path
 
 
+@pytest.mark.promise("console, accessibility and states: Empty, waiting, failed, forbidden, missing and offline")
 async def test_a_console_that_is_opened_without_the_service_comes_back_with_it(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people")
@@ -219,6 +223,7 @@ async def test_who_waits_long_for_the_first_screen_sees_it(visitor: Visitor) -> 
     await expect(page.locator(".starting")).to_have_count(0)
 
 
+@pytest.mark.promise("console, accessibility and states: a screen that shows nothing has a heading that gets the focus")
 @pytest.mark.parametrize(
     ("path", "title"),
     [

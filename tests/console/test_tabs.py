@@ -8,6 +8,7 @@ from tests.console.conftest import BOTH, Visitor
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise("console, journeys: two tabs stay in two tenants")
 async def test_two_tabs_stay_in_two_tenants(visitor: Visitor) -> None:
     first = visitor.page
     await visitor.open()
@@ -49,6 +50,7 @@ async def test_a_token_that_ended_is_renewed_without_a_word(visitor: Visitor) ->
     assert refused > 1
 
 
+@pytest.mark.promise("console, attacks: a tab from before a deployment, whose scripts are gone")
 async def test_a_tab_of_before_a_deployment_reloads_once(visitor: Visitor) -> None:
     page, gone = visitor.page, 0
 

@@ -60,6 +60,7 @@ def leaving(page: Page) -> Locator:
     return page.get_by_role("dialog", name="Leave without saving?")
 
 
+@pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 @pytest.mark.parametrize("change", [roles, settings, security, person, roles_of_a_person])
 async def test_a_form_with_unsaved_changes_asks_until_it_is_saved(
     visitor: Visitor, change: Callable[[Visitor], Awaitable[Locator]]
@@ -76,6 +77,7 @@ async def test_a_form_with_unsaved_changes_asks_until_it_is_saved(
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 
+@pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 async def test_a_form_that_is_as_it_was_takes_no_question_from_another(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("settings")
@@ -102,6 +104,7 @@ async def test_a_person_who_is_removed_is_left_without_a_question(visitor: Visit
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
 
 
+@pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 @pytest.mark.parametrize("how", ["Escape", "the cross"])
 async def test_a_dialog_asks_before_it_takes_what_was_typed(visitor: Visitor, how: str) -> None:
     page = visitor.page

@@ -4,6 +4,8 @@ import json
 import socket
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.entrypoints.processes import Serve
 from tests.waiting import HUNG_AFTER
 
@@ -26,6 +28,9 @@ BROKEN = {
 }
 
 
+@pytest.mark.promise(
+    "security, input: a body that breaks off or comes in broken chunks is a 400 in the envelope, counted and logged"
+)
 def test_a_body_in_broken_chunks_is_a_bad_request(serve: Serve, migrated: dict[str, str]) -> None:
     address = urlsplit(serve(**migrated).url)
     assert address.hostname is not None

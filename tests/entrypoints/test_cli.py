@@ -159,6 +159,7 @@ async def test_a_secret_key_that_opens_no_stored_key_is_told(tenantry: Tenantry,
     assert tenantry("check", **both).returncode == 0
 
 
+@pytest.mark.promise("identity, passwords: a lock ends by a reset, by an administrator, by the command line")
 async def test_an_operator_makes_admins_unlocks_and_rotates(tenantry: Tenantry, shared: dict[str, str]) -> None:
     assert tenantry("migrate", **shared).returncode == 0
     made = tenantry("create-admin", "ada@example.com", "--generate", **shared)

@@ -15,6 +15,10 @@ from tests.entrypoints.test_revocation_everywhere import flush
 pytestmark = pytest.mark.end_to_end
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2025-6014, CVE-2025-55003, CVE-2026-33473: a code that serves twice, also at the "
+    "same moment"
+)
 async def test_one_code_shown_twenty_times_at_once_to_two_processes_lets_in_once(
     new_database: NewDatabase, tmp_path: Path
 ) -> None:
@@ -54,6 +58,9 @@ async def ticket(pair: Pair, number: int) -> str:
     return found
 
 
+@pytest.mark.promise(
+    "second factors, behaviour: what has begun survives an emptied Redis, and what was used stays used"
+)
 @pytest.mark.long
 async def test_what_has_begun_survives_an_emptied_redis_and_ends_as_before(
     new_database: NewDatabase, tmp_path: Path

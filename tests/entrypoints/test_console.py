@@ -12,10 +12,16 @@ pytestmark = [
 ]
 
 
+@pytest.mark.promise(
+    "console, journeys: a newcomer makes, changes and deletes a first row, on services and on the embedded servers"
+)
 async def test_a_newcomer_makes_a_first_row(serve: Serve, migrated: dict[str, str]) -> None:
     await make_first_row(serve(**migrated))
 
 
+@pytest.mark.promise(
+    "console, journeys: a newcomer makes, changes and deletes a first row, on services and on the embedded servers"
+)
 async def test_a_newcomer_makes_a_first_row_on_the_embedded_servers(serve: Serve) -> None:
     service = serve(ADMIN_PASSWORD=PASSWORD)
     # browsers know no passkeys of an address

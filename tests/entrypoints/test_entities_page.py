@@ -38,20 +38,36 @@ def shop(tmp_path: Path) -> Registry:
     return load_registry([str(file)])
 
 
+@pytest.mark.promise(
+    "declarations, documentation: docs/entities.md shows every argument, type, marker and word for deletions, and is a "
+    "file that can be served"
+)
 def test_the_page_is_a_file_that_can_be_served(shop: Registry) -> None:
     assert len(shop.models) == 11
     assert shop.oddities == ()
 
 
+@pytest.mark.promise(
+    "declarations, documentation: docs/entities.md shows every argument, type, marker and word for deletions, and is a "
+    "file that can be served"
+)
 def test_every_type_is_shown(shop: Registry) -> None:
     assert {field.kind for field in shop["samples"].declared} == set(Kind)
 
 
+@pytest.mark.promise(
+    "declarations, documentation: docs/entities.md shows every argument, type, marker and word for deletions, and is a "
+    "file that can be served"
+)
 def test_every_word_for_deletions_is_shown(shop: Registry) -> None:
     shown = {relation.on_delete for model in shop for relation in model.relations.values()}
     assert shown == {"restrict", "cascade", "clear"}
 
 
+@pytest.mark.promise(
+    "declarations, documentation: docs/entities.md shows every argument, type, marker and word for deletions, and is a "
+    "file that can be served"
+)
 def test_every_marker_with_every_argument_is_shown() -> None:
     calls = [node for node in ast.walk(ast.parse(SOURCE)) if isinstance(node, ast.Call)]
     for marker in MARKERS:

@@ -131,6 +131,10 @@ async def everything(reader: asyncio.StreamReader) -> bytes:
     return pieces
 
 
+@pytest.mark.promise(
+    "files, transfers: an export whose client leaves before the first byte stops, as rows, as the count of an xlsx, "
+    "and as an import"
+)
 async def test_a_client_that_leaves_stops_the_query(service: Service) -> None:
     for path in ("csv", "json"):
         reader, writer = await service.open(f"GET /api/products/export?format={path} HTTP/1.1")
@@ -144,6 +148,11 @@ async def test_a_client_that_leaves_stops_the_query(service: Service) -> None:
         await becomes(is_quiet)
 
 
+@pytest.mark.promise("files, hostile files: a worker ends with its client, and with its service")
+@pytest.mark.promise(
+    "files, transfers: an export whose client leaves before the first byte stops, as rows, as the count of an xlsx, "
+    "and as an import"
+)
 @pytest.mark.parametrize("form", ["csv", "xlsx", "import"])
 async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(service: Service, form: str) -> None:
     """The table is locked, so that no row and no count can come."""
@@ -169,6 +178,9 @@ async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(servic
         await locking.close()
 
 
+@pytest.mark.promise(
+    "files, transfers: Exports and imports cut off anywhere leave nothing between (make stress: 1,000)"
+)
 async def test_what_breaks_in_mid_stream_does_not_end_well(service: Service) -> None:
     reader, writer = await service.open("GET /api/products/export HTTP/1.1")
     await reader.read(1000)
@@ -182,6 +194,9 @@ async def test_what_breaks_in_mid_stream_does_not_end_well(service: Service) -> 
     writer.close()
 
 
+@pytest.mark.promise(
+    "files, transfers: Exports and imports cut off anywhere leave nothing between (make stress: 1,000)"
+)
 async def test_exports_and_imports_cut_off_anywhere_leave_nothing_between(service: Service) -> None:
     chance = random.Random(5)
     sent = form()
@@ -217,6 +232,7 @@ def command(pid: int) -> str:
         return ""
 
 
+@pytest.mark.promise("files, hostile files: a worker ends with its client, and with its service")
 async def test_a_service_that_is_killed_takes_its_workers_along(serve: Serve, migrated: dict[str, str]) -> None:
     async with started(serve, migrated) as service:
         _, writer = await service.open("POST /api/products/import HTTP/1.1", form())
@@ -237,6 +253,7 @@ async def test_a_service_that_is_killed_takes_its_workers_along(serve: Serve, mi
         assert await service.imported() in (0, 5_000)
 
 
+@pytest.mark.promise("files, Parquet: the command line exports and imports by the same rules")
 async def test_the_command_line_exports_and_imports_by_the_same_rules(
     service: Service, tenantry: Tenantry, tmp_path: Path
 ) -> None:

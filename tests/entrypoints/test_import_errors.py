@@ -17,6 +17,7 @@ WRONG = {
 ENDS = "raise SystemExit(3)\n"
 
 
+@pytest.mark.promise("declarations, checks: a file that cannot be imported is told by its own line")
 @pytest.mark.parametrize("case", WRONG)
 def test_the_line_of_the_file_is_named(tmp_path: Path, case: str) -> None:
     file = tmp_path / "shop.py"

@@ -60,6 +60,10 @@ async def robot(pair: Pair) -> AsyncIterator[Robot]:
         await eventually(partial(is_ready, client))
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a key ended among fifty requests on two processes, Redis emptied in between, is dead "
+    "for all that come later"
+)
 async def test_a_key_ended_among_fifty_requests_on_two_processes_is_dead_for_all_that_come_later(robot: Robot) -> None:
     pair = robot.pair
 
@@ -78,6 +82,9 @@ async def test_a_key_ended_among_fifty_requests_on_two_processes_is_dead_for_all
     assert await robot.lives() == [False, False]
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a key is dead on the next request with Redis stopped, emptied and restored"
+)
 async def test_a_key_is_dead_on_the_next_request_with_redis_stopped_emptied_and_restored(robot: Robot) -> None:
     pair = robot.pair
     assert (await robot.end()).status_code == 200
@@ -96,6 +103,10 @@ async def test_a_key_is_dead_on_the_next_request_with_redis_stopped_emptied_and_
     assert await robot.lives() == [False, False]
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a closed tenant and a disabled or deleted account end their keys at once; a removed "
+    "maker ends none"
+)
 async def test_a_key_of_a_disabled_account_is_dead_on_both_and_lives_again_with_it(robot: Robot) -> None:
     pair = robot.pair
     for is_active in (False, True, False):

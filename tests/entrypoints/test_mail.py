@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import asyncpg
+import pytest
 
 from tests.entrypoints.processes import Serve, Tenantry, eventually, free_port
 from tests.mails import LINK, said_by
@@ -28,6 +29,7 @@ def said(mail: EmailMessage) -> dict[str, str]:
     return said_by(found[0])
 
 
+@pytest.mark.promise("identity, accounts and mail: Mail is sent by SMTP, or written to files without it")
 def test_without_a_mail_server_each_mail_is_one_file(serve: Serve, migrated: dict[str, str], tmp_path: Path) -> None:
     served = serve(**migrated, WORKERS="2")
     for number in range(5):

@@ -15,6 +15,10 @@ from tests.entrypoints.processes import Tenantry, free_port
 from tests.entrypoints.test_cli import BOOKS
 
 
+@pytest.mark.promise(
+    "migrations, common changes: no traceback is shown for a file that cannot be applied, is wrong Python, clashes "
+    "with another or follows none"
+)
 def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]) -> None:
     (tmp_path / "books.py").write_text("ENTITIES = ()\n")
     (tmp_path / "migrations").mkdir()
@@ -63,6 +67,14 @@ def test_a_fresh_folder_is_checked_migrated_and_checked_again(tenantry: Tenantry
     assert not (tmp_path / ".data" / "run.json").exists()
 
 
+@pytest.mark.promise(
+    "migrations, workflow: --write writes a file and changes no database, also while files are pending; migrate "
+    "applies; --sql prints"
+)
+@pytest.mark.promise(
+    "migrations, workflow: make migrate MESSAGE=… writes and make migrate applies; what is written is shown with its "
+    "notes and how to apply it"
+)
 async def test_a_migration_is_written_read_and_then_applied(
     tenantry: Tenantry, tmp_path: Path, shared: dict[str, str]
 ) -> None:
@@ -91,6 +103,10 @@ async def test_a_migration_is_written_read_and_then_applied(
     assert "there is nothing to write" in again.stdout
 
 
+@pytest.mark.promise(
+    "migrations, workflow: the printed SQL makes the database when it is run as it is, nothing concurrent inside a "
+    "transaction"
+)
 async def test_the_sql_of_an_empty_database_makes_it(tenantry: Tenantry, shared: dict[str, str]) -> None:
     sql = tenantry("migrate", "--sql", **shared)
     assert sql.returncode == 0, sql.stderr
@@ -124,6 +140,15 @@ async def test_options_that_exclude_each_other_are_refused(tenantry: Tenantry) -
     assert "--rename belongs to --write" in tenantry("migrate", "--rename", "a=b").stderr
 
 
+@pytest.mark.promise(
+    "migrations, workflow: make migrate MESSAGE=… writes and make migrate applies; what is written is shown with its "
+    "notes and how to apply it"
+)
+@pytest.mark.promise(
+    "migrations, data loss: a file that waits for a decision is refused by migrate and by the start, with file, line "
+    "and reason; its rows stay as they are"
+)
+@pytest.mark.promise("migrations, common changes: it stops the next start with its name, and one command takes it back")
 async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_back(
     tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
@@ -146,6 +171,7 @@ async def test_a_file_that_waits_for_a_decision_stops_the_start_and_is_taken_bac
     assert tenantry("migrate", "--check", **mine).returncode == 5
 
 
+@pytest.mark.promise("migrations, renames: They are counted by tenantry check and tenantry migrations check")
 async def test_check_counts_values_that_an_enum_does_not_know_any_more(
     tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
@@ -168,6 +194,10 @@ async def test_check_counts_values_that_an_enum_does_not_know_any_more(
         assert "Traceback" not in said
 
 
+@pytest.mark.promise(
+    "migrations, databases and replicas: a database at a revision that no file knows is told with the setting that "
+    "differs, by serve, check, migrate, --check and --sql; the command that is recommended works"
+)
 async def test_files_that_are_named_no_more_are_told_with_the_setting(
     tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:

@@ -40,6 +40,9 @@ async def refreshed(pair: Pair, number: int, refresh_token: str) -> httpx.Respon
     return await pair.clients[number % 2].call("POST", "/api/auth/refresh", body)
 
 
+@pytest.mark.promise(
+    "identity, refresh tokens and sessions: Fifty at once over two processes: one rotation, one successor"
+)
 async def test_fifty_refreshes_at_once_rotate_once_and_all_get_the_same_successor(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('refreshing')}@example.com"
     await pair.first.make_user(root, email)
@@ -77,6 +80,9 @@ def tenant_of(token: str) -> str:
     return tenant
 
 
+@pytest.mark.promise(
+    "identity, refresh tokens and sessions: Within the grace the same successor, later the session ends"
+)
 async def test_a_spent_token_shown_after_the_grace_ends_the_session_everywhere(pair: Pair) -> None:
     session = await pair.first.log_in()
     successor = (await refreshed(pair, 1, session["refreshToken"])).json()["data"]
@@ -84,6 +90,7 @@ async def test_a_spent_token_shown_after_the_grace_ends_the_session_everywhere(p
     await is_stolen(pair, session["refreshToken"], successor)
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: an older one ends the session")
 async def test_a_token_older_than_the_last_spent_one_ends_the_session_everywhere(pair: Pair) -> None:
     session = await pair.first.log_in()
     second = (await refreshed(pair, 0, session["refreshToken"])).json()["data"]
@@ -107,6 +114,7 @@ async def audited(pair: Pair, action: str) -> int:
     return int(await pair.database.fetchval("SELECT count(*) FROM audit_events WHERE action = $1", action))
 
 
+@pytest.mark.promise("identity, administration: the last super-admin stays, also when two undo each other at once")
 @pytest.mark.parametrize("how", ["demote", "disable", "delete"])
 async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, root: str, how: str) -> None:
     """Ever new twins, and the first super-admin out of the way for as long."""
@@ -123,6 +131,10 @@ async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, roo
         assert (first, second) in ((200, 401), (200, 403), (200, 404), (200, 409))
 
 
+@pytest.mark.promise(
+    "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
+    "two of them leave at once; super-admins may"
+)
 @pytest.mark.parametrize("how", ["demote", "disable", "delete", "end"])
 @pytest.mark.parametrize("whom", ["each other", "themselves"])
 async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
@@ -195,6 +207,9 @@ async def undo(pair: Pair, place: int, how: str, user_id: str, token: str) -> ht
     return await client.call("DELETE", f"/api/users/{user_id}", token=token)
 
 
+@pytest.mark.promise(
+    "identity, passwords: the attempt is reserved before the hash: of 1,000 guesses at once five are checked"
+)
 async def test_of_a_thousand_wrong_guesses_at_once_few_are_counted_and_five_checked(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('guessed')}@example.com"
     await pair.first.make_user(root, email)
@@ -223,6 +238,7 @@ async def guess(pair: Pair, number: int, email: str, address: str) -> httpx.Resp
     return await pair.clients[number % 2].try_login(email, f"wrong guess {number}", address)
 
 
+@pytest.mark.promise("identity, passwords: a stranger elsewhere cannot keep the owner out")
 async def test_strangers_from_everywhere_cannot_keep_the_owner_out(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('owner')}@example.com"
     await pair.first.make_user(root, email)
@@ -234,6 +250,7 @@ async def test_strangers_from_everywhere_cannot_keep_the_owner_out(pair: Pair, r
         assert (await client.try_login(email, PASSWORD, HOME)).status_code == 200
 
 
+@pytest.mark.promise("identity, passwords: Off the event loop, as many as cores, a bounded queue, 429 past it")
 async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue_is_refused_at_once(
     pair: Pair, root: str
 ) -> None:
@@ -282,6 +299,7 @@ async def unlimited(new_database: NewDatabase, tmp_path_factory: pytest.TempPath
         yield made
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys rotate with overlap while requests run")
 async def test_keys_rotate_while_requests_run_and_none_fails(unlimited: Pair, tenantry: Tenantry) -> None:
     pair = unlimited
     old = await pair.first.log_in()

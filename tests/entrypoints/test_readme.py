@@ -93,6 +93,7 @@ async def servers_of_the_readme(shared: dict[str, str]) -> AsyncIterator[dict[st
     await connection.close()
 
 
+@pytest.mark.promise("console, journeys: a newcomer declares an entity as the README says, and edits its row")
 def test_every_block_of_the_readme_runs_in_order(
     serve: Serve, servers_of_the_readme: dict[str, str], tmp_path: Path
 ) -> None:

@@ -76,6 +76,9 @@ def test_a_wrong_password_of_the_database(
     ) in said
 
 
+@pytest.mark.promise(
+    "security, secrets: a wrong role or password is told in a sentence, without a stack trace of the lease"
+)
 def test_create_admin_says_a_wrong_password_once(tenantry: Tenantry, shared: dict[str, str], guarded: str) -> None:
     """In one sentence: nothing of the copy in Redis, whose lease asks the database too."""
     password = urlsplit(guarded).password
@@ -170,6 +173,10 @@ REFUSED_BY_REDIS = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a wrong password or database number of Redis, or a password for one that asks for "
+    "none, stops the start before anything is migrated"
+)
 @pytest.mark.parametrize(
     ("command", "exit_code", "wrong"), [*(("serve", 2, wrong) for wrong in REFUSED_BY_REDIS), ("check", 1, "/4")]
 )
@@ -185,6 +192,10 @@ def test_what_redis_refuses(
     assert REFUSED_BY_REDIS[wrong] in said
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a wrong password or database number of Redis, or a password for one that asks for "
+    "none, stops the start before anything is migrated"
+)
 async def test_nothing_is_migrated_for_a_redis_that_refuses(
     tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer
 ) -> None:
@@ -194,6 +205,10 @@ async def test_nothing_is_migrated_for_a_redis_that_refuses(
     await connection.close()
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a wrong password or database number of Redis, or a password for one that asks for "
+    "none, stops the start before anything is migrated"
+)
 def test_a_password_for_a_redis_that_asks_for_none(
     tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer
 ) -> None:

@@ -85,6 +85,7 @@ async def dead_everywhere(pair: Pair, session: JsonObject) -> None:
     assert answer.status_code == 401
 
 
+@pytest.mark.promise("identity, revocation: on the next request, on every process")
 async def test_a_logout_is_known_to_the_other_process_at_once(pair: Pair, someone: JsonObject) -> None:
     again = await pair.second.log_in(someone["email"])
     await log_out(pair.first, someone["token"])
@@ -93,6 +94,7 @@ async def test_a_logout_is_known_to_the_other_process_at_once(pair: Pair, someon
     assert await pair.second.knows((await pair.first.log_in(someone["email"]))["token"])
 
 
+@pytest.mark.promise("identity, revocation: in the same instant as a new login")
 async def test_a_login_in_the_same_instant_as_a_logout_works(pair: Pair, someone: JsonObject) -> None:
     for _ in range(5):
         token = (await pair.first.log_in(someone["email"]))["token"]
@@ -101,6 +103,7 @@ async def test_a_login_in_the_same_instant_as_a_logout_works(pair: Pair, someone
         assert [await pair.second.knows(token), await pair.second.knows(after)] == [False, True]
 
 
+@pytest.mark.promise("identity, revocation: After a flush, a restart, with Redis down")
 async def test_a_logout_survives_a_flush(pair: Pair, someone: JsonObject) -> None:
     await log_out(pair.first, someone["token"])
     await flush(pair)
@@ -114,6 +117,7 @@ async def flush(pair: Pair) -> None:
     writer.close()
 
 
+@pytest.mark.promise("identity, revocation: After a flush, a restart, with Redis down")
 async def test_a_logout_survives_a_restart_of_redis(pair: Pair, someone: JsonObject) -> None:
     await log_out(pair.first, someone["token"])
     pair.redis.kill()
@@ -122,6 +126,7 @@ async def test_a_logout_survives_a_restart_of_redis(pair: Pair, someone: JsonObj
     await dead_everywhere(pair, someone)
 
 
+@pytest.mark.promise("identity, revocation: After a flush, a restart, with Redis down")
 async def test_a_logout_while_redis_is_down_is_known_at_once(pair: Pair, someone: JsonObject) -> None:
     pair.redis.kill()
     await log_out(pair.first, someone["token"])
@@ -130,6 +135,7 @@ async def test_a_logout_while_redis_is_down_is_known_at_once(pair: Pair, someone
     await dead_everywhere(pair, someone)
 
 
+@pytest.mark.promise("identity, revocation: a process cut off from Redis, a Redis that hangs")
 async def test_a_logout_by_a_process_cut_off_from_redis_is_known_to_the_others(pair: Pair, someone: JsonObject) -> None:
     """The other one believes Redis all the while, and Redis was never told."""
     pair.wires[0].cut()
@@ -141,6 +147,7 @@ async def test_a_logout_by_a_process_cut_off_from_redis_is_known_to_the_others(p
     await dead_everywhere(pair, someone)
 
 
+@pytest.mark.promise("identity, revocation: a process cut off from Redis, a Redis that hangs")
 async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, someone: JsonObject) -> None:
     pair.redis.send(signal.SIGSTOP)
     try:
@@ -155,6 +162,7 @@ async def test_a_logout_while_redis_hangs_is_known_when_it_goes_on(pair: Pair, s
     await dead_everywhere(pair, someone)
 
 
+@pytest.mark.promise("identity, revocation: a process killed between the commit and Redis")
 async def test_a_process_killed_between_the_commit_and_redis_leaves_no_living_token(
     new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -235,6 +243,8 @@ async def end_session(pair: Pair, bitten: Bitten) -> httpx.Response:
     return await pair.first.call("DELETE", f"/api/auth/sessions/{session['id']}", token=bitten.member["token"])
 
 
+@pytest.mark.promise("identity, errors: TOKEN_EXPIRED 401")
+@pytest.mark.promise("identity, revocation: on the next request, on every process")
 @pytest.mark.parametrize(
     ("revoking", "code", "refresh"),
     [

@@ -66,6 +66,7 @@ async def traffic(balancer: Balancer, token: str, worker: int, made: list[str]) 
         assert read.status_code == 200, read.text
 
 
+@pytest.mark.promise("scale, growth: Processes are replaced one after the other under traffic, and no request is lost")
 @pytest.mark.long
 async def test_no_request_is_lost_while_processes_are_replaced(serve: Serve, shared: dict[str, str]) -> None:
     settings = {**shared, "ADMIN_PASSWORD": PASSWORD, "RATE_LIMITS": "off", "DRAIN_SECONDS": str(DRAINS_FOR)}

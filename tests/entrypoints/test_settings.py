@@ -281,12 +281,14 @@ def test_a_social_provider_is_whole_or_off(variables: dict[str, str], missing: s
 GUESSABLE = ["k" * 64, "abc" * 12, "0123456789" * 4, "abcdefghijklmnopqrstuvwxyz0123456789", "ab" * 15 + "ba"]
 
 
+@pytest.mark.promise("security, secrets: a secret key of little chance is refused")
 @pytest.mark.parametrize("key", GUESSABLE)
 def test_a_secret_key_of_little_chance_is_refused_and_not_shown(key: str) -> None:
     (mistake,) = mistakes({"TENANTRY_SECRET_KEY": key})
     assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown); it takes 32 characters")
 
 
+@pytest.mark.promise("security, secrets: a secret key of little chance is refused")
 def test_keys_of_chance_are_taken() -> None:
     for made in (
         *(secrets.token_hex(16) for _ in range(200)),

@@ -17,6 +17,7 @@ def mistakes(folder: Path, **environment: str) -> tuple[str, ...]:
     return caught.value.mistakes
 
 
+@pytest.mark.promise("declarations, projects: Settings stand in tenantry.toml and .env, and the environment wins")
 def test_every_kind_of_value_stands_in_tenantry_toml(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text(
         'entities = ["tenantry.catalogue", "books.py"]\nport = 9000\nconfirm_email = false\ndocs_title = "Books"\n'
@@ -43,6 +44,7 @@ def test_an_environment_of_python_may_be_called_as_the_file_is(tmp_path: Path) -
     assert read_settings({}, tmp_path).port == 8000
 
 
+@pytest.mark.promise("declarations, projects: Settings stand in tenantry.toml and .env, and the environment wins")
 def test_the_environment_wins_then_dotenv_then_toml(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text('port = 9000\nworkers = 2\ndocs_title = "Toml"\n')
     (tmp_path / ".env").write_text("TENANTRY_PORT=9001\nTENANTRY_WORKERS=3\n")
@@ -50,6 +52,7 @@ def test_the_environment_wins_then_dotenv_then_toml(tmp_path: Path) -> None:
     assert (settings.port, settings.workers, settings.docs_title) == (9002, 3, "Toml")
 
 
+@pytest.mark.promise("declarations, projects: Settings stand in tenantry.toml and .env, and the environment wins")
 @pytest.mark.parametrize(
     ("line", "title"),
     [
@@ -93,6 +96,7 @@ def test_a_wrong_value_is_named_with_its_file(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.promise("security, secrets: Secrets come from files, with clear errors; no message shows a secret")
 def test_a_secret_of_a_wrong_type_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text('secret_key = 12.5\nmetrics_token = { hidden = "hidden" }\n')
     told = mistakes(tmp_path)
@@ -102,6 +106,7 @@ def test_a_secret_of_a_wrong_type_is_not_shown(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.promise("security, secrets: Secrets come from files, with clear errors; no message shows a secret")
 def test_secrets_come_from_files(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(f"{KEY}\n")
     (tmp_path / "url").write_text("postgresql://u:p@h/d\r\n")
@@ -111,6 +116,7 @@ def test_secrets_come_from_files(tmp_path: Path) -> None:
     assert settings.database_url == Secret("postgresql://u:p@h/d")
 
 
+@pytest.mark.promise("security, secrets: Secrets come from files, with clear errors; no message shows a secret")
 def test_files_of_secrets_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "bytes").write_bytes(b"\xff" * 40)
@@ -152,6 +158,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     assert [line.partition(":")[0] for line in told] == [".env is not UTF-8.", "tenantry.toml is not valid TOML"]
 
 
+@pytest.mark.promise("declarations, projects: a new terminal knows the entities of the file")
 def test_the_command_line_knows_the_entities_of_the_file(tmp_path: Path, tenantry: Tenantry) -> None:
     (tmp_path / "tenantry.toml").write_text('entities = ["books.py"]\n')
     (tmp_path / "books.py").write_text(

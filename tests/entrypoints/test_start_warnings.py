@@ -40,6 +40,10 @@ WARNED = [
 ]
 
 
+@pytest.mark.promise(
+    "security, row-level security: Connections to PostgreSQL, Redis and the mail server that leave this machine in "
+    "clear are told, and so is an http BASE_URL"
+)
 @pytest.mark.parametrize(("variables", "expected"), WARNED)
 def test_a_start_warns_of(variables: dict[str, str], expected: list[str]) -> None:
     settings = read_settings({f"TENANTRY_{name}": value for name, value in variables.items()})
@@ -59,6 +63,10 @@ def test_other_machines(host: str) -> None:
     assert not is_this_machine(host)
 
 
+@pytest.mark.promise(
+    "security, row-level security: a superuser as the service's login is warned of, and refused where the service is "
+    "not for this machine alone"
+)
 def test_a_superuser_is_warned_of_here_and_refused_elsewhere() -> None:
     here, beyond = read_settings({}), read_settings({"TENANTRY_BASE_URL": BEYOND})
     (warning,) = database_warnings(SUPERUSER, here, allows_superuser=False)
@@ -69,6 +77,10 @@ def test_a_superuser_is_warned_of_here_and_refused_elsewhere() -> None:
     assert list(database_warnings(PLAIN, beyond, allows_superuser=False)) == []
 
 
+@pytest.mark.promise(
+    "security, row-level security: Connections to PostgreSQL, Redis and the mail server that leave this machine in "
+    "clear are told, and so is an http BASE_URL"
+)
 @pytest.mark.parametrize(
     ("server", "is_encrypted", "count"), [("10.0.0.5", False, 1), ("10.0.0.5", True, 0), (None, False, 0)]
 )
@@ -77,6 +89,10 @@ def test_a_database_in_clear_is_told(server: str | None, is_encrypted: bool, cou
     assert len(list(database_warnings(role, read_settings({}), allows_superuser=False))) == count
 
 
+@pytest.mark.promise(
+    "security, row-level security: a superuser as the service's login is warned of, and refused where the service is "
+    "not for this machine alone"
+)
 def test_the_start_refuses_a_superuser_beyond_this_machine(tenantry: Tenantry, shared: dict[str, str]) -> None:
     ended = tenantry("serve", **shared, BASE_URL=BEYOND)
     assert ended.returncode == 2, ended.stderr

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import bcrypt
+import pytest
 
 from tests.entrypoints.processes import Tenantry
 
 HEADER = "email,fullName,passwordHash,emailConfirmed,tenant,roles\n"
 
 
+@pytest.mark.promise("identity, user import: the command tenantry users import")
 async def test_a_file_is_imported_and_its_wrong_rows_are_named(
     tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
 ) -> None:

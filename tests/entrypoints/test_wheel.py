@@ -89,6 +89,7 @@ def test_a_project_with_packages_of_the_same_names_is_served(served: Served, pro
     assert "from tenantry.migrations import secure_table" in migration.read_text()
 
 
+@pytest.mark.promise("console, budgets: the build is that of the sources, byte for byte, and needs no Node to run")
 def test_the_wheel_holds_the_built_console_and_not_its_sources(tmp_path: Path) -> None:
     for layer in LAYERS:
         (tmp_path / "root" / layer).mkdir(parents=True)

@@ -86,6 +86,10 @@ def reader(tmp_path: Path, wheel: Path, shared: dict[str, str]) -> Iterator[Read
             process.terminate()
 
 
+@pytest.mark.promise(
+    "declarations, projects: docs/your-project.md is followed word for word in an environment that has the wheel "
+    "alone: entities, routes, migrations, settings, tests in memory"
+)
 def test_every_block_of_the_page_runs_in_order(reader: Reader) -> None:
     printed = [reader.run(block) for block in BLOCKS]
     assert "3 passed" in printed[1]
@@ -98,10 +102,15 @@ def test_every_block_of_the_page_runs_in_order(reader: Reader) -> None:
     assert "/api/products" not in paths
 
 
+@pytest.mark.promise(
+    "declarations, projects: docs/your-project.md is followed word for word in an environment that has the wheel "
+    "alone: entities, routes, migrations, settings, tests in memory"
+)
 def test_the_page_names_every_file_of_a_project() -> None:
     assert [name for name in FILES if f"`{name}`" not in PAGE] == []
 
 
+@pytest.mark.promise("declarations, projects: tenantry init overwrites nothing")
 def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path: Path, tenantry: Tenantry) -> None:
     (tmp_path / "books.py").write_text("mine\n")
     (tmp_path / ".gitignore").write_text("mine\n")
@@ -117,6 +126,10 @@ def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path: Path, tenant
     assert again.returncode == 2
 
 
+@pytest.mark.promise(
+    "declarations, projects: Compose file and Dockerfile of a project carry it, and those here serve a mounted or "
+    "copied one"
+)
 def test_its_images_serve_the_project(tmp_path: Path, tenantry: Tenantry) -> None:
     assert tenantry("init").returncode == 0
     assert "COPY . /project" in (tmp_path / "Dockerfile").read_text()

@@ -40,6 +40,7 @@ async def rig(tmp_path: Path, jumping: JumpingClock) -> AsyncIterator[Rig]:
         yield rig
 
 
+@pytest.mark.promise("security, faults: a clock that jumps an hour either way ends no session and revives no token")
 @pytest.mark.parametrize("jump", ["+3700", "-3700"])
 async def test_a_clock_that_jumps_ends_no_session_and_revives_no_token(
     rig: Rig, jumping: JumpingClock, jump: str

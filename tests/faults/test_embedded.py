@@ -40,6 +40,7 @@ def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+@pytest.mark.promise("security, faults: an embedded server that dies is started again")
 async def test_an_embedded_server_that_dies_is_started_again(process: Process) -> None:
     served = process.served
     token, ended = served.log_in(PASSWORD), served.log_in(PASSWORD)

@@ -73,6 +73,7 @@ def stored(served: Served, token: str, number: int) -> Answer:
     return served.call("POST", "/api/products/batch", {"items": items}, token)
 
 
+@pytest.mark.promise("security, faults: a full disk is an outage of the embedded service; its end needs no restart")
 async def test_a_full_disk_is_an_outage_and_its_end_needs_no_restart(disk: Path, process: Process) -> None:
     served = process.served
     token = served.log_in(PASSWORD)

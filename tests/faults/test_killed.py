@@ -176,6 +176,10 @@ def kill_workers(process: Process) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.promise(
+    "security, faults: a process killed at any moment of a login, refresh, logout, batch, import or mail leaves that "
+    "whole or absent, and loses nothing that was answered"
+)
 @pytest.mark.parametrize("kind", [Login, Refresh, Logout, Batch, Import, Mail])
 async def test_killed_in_the_middle_of(rig: Rig, traffic: Traffic, kind: type[Victim]) -> None:
     victim, chance = kind(traffic), Random(7)
@@ -199,6 +203,10 @@ async def is_live(client: Client) -> bool:
     return False
 
 
+@pytest.mark.promise(
+    "security, faults: a process killed at any moment of a login, refresh, logout, batch, import or mail leaves that "
+    "whole or absent, and loses nothing that was answered"
+)
 async def test_a_whole_service_killed_under_traffic_and_started_again(rig: Rig, traffic: Traffic) -> None:
     async with traffic.flowing():
         for _ in range(max(1, KILLS // 8)):

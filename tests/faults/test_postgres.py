@@ -91,6 +91,10 @@ QUICK = [is_killed, fails_in_mid_transaction]
 LONG = [is_stopped, is_stopped_at_once, is_slow, is_cut_off, has_no_connection_left]
 
 
+@pytest.mark.promise(
+    "security, faults: While PostgreSQL is stopped, killed, slow, cut off, out of connections or loses transactions, "
+    "requests are answered or get 503; nothing that was answered is lost, and all works again within five seconds"
+)
 @pytest.mark.parametrize("fault", [*QUICK, *(pytest.param(fault, marks=pytest.mark.long) for fault in LONG)])
 async def test_what_was_answered_is_kept_and_all_works_again_soon(rig: Rig, traffic: Traffic, fault: Fault) -> None:
     files = sum(process.open_files() for process in rig.processes)

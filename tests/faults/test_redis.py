@@ -80,6 +80,10 @@ async def is_taken_over(rig: Rig) -> None:
 LINK = "return string.match(redis.call('INFO', 'replication'), 'master_link_status:up') and 1 or 0"
 
 
+@pytest.mark.promise(
+    "security, faults: While Redis is stopped, emptied, slow, full or taken over, requests are answered, and no token "
+    "lives again"
+)
 @pytest.mark.long
 @pytest.mark.parametrize("fault", [is_stopped, is_flushed, is_slow, is_full, is_taken_over])
 async def test_requests_are_answered_all_the_while_and_no_token_lives_again(

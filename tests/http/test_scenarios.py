@@ -115,12 +115,16 @@ AREA_B = [
 ]
 
 
+@pytest.mark.promise("POST /api/auth/login")
+@pytest.mark.promise("identity, fields: login request: email and password are required, unknown fields refused")
+@pytest.mark.promise("identity, errors: VALIDATION_ERROR 400")
 @pytest.mark.parametrize("row", AREA_A, ids=[row.name for row in AREA_A])
 async def test_each_request_to_identity_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
     assert (answer.status_code, answer.json().get("errorCode")) == (row.status, row.code), answer.text
 
 
+@pytest.mark.promise("GET /api/{entities}: the paged result")
 @pytest.mark.parametrize("row", AREA_B, ids=[row.name for row in AREA_B])
 async def test_each_request_to_entities_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     answer = await app.call(row.method, row.path, as_whom=row.whom, json=row.body)
@@ -128,6 +132,10 @@ async def test_each_request_to_entities_gets_its_status_and_code(app: TestApp, r
     assert (answer.status_code, code) == (row.status, row.code), answer.text
 
 
+@pytest.mark.promise("POST /api/{entities}: 201, Location, the entity")
+@pytest.mark.promise("GET /api/{entities}/{id}: with include")
+@pytest.mark.promise("PUT /api/{entities}/{id}")
+@pytest.mark.promise("DELETE /api/{entities}/{id}: 204")
 async def test_the_life_of_a_product(app: TestApp) -> None:
     made = await app.call("POST", "/api/products", as_whom="acme", json=LAMP)
     path = made.headers["Location"]
@@ -147,6 +155,8 @@ async def test_the_life_of_a_product(app: TestApp) -> None:
     assert shown.json()["data"]["isDeleted"] is True
 
 
+@pytest.mark.promise("GET /api/{entities}: the paged result")
+@pytest.mark.promise("entities, details: fields, cursor")
 async def test_a_page_leads_to_the_next(app: TestApp) -> None:
     for number in range(5):
         await app.call("POST", "/api/products", as_whom="acme", json={**LAMP, "sku": f"LAMP-{number}"})
@@ -168,12 +178,20 @@ def concrete(endpoint: Served) -> str:
     return "/".join(UNKNOWN if step.startswith("{") else step for step in endpoint.path.split("/"))
 
 
+@pytest.mark.promise(
+    "identity, endpoints: all take a Bearer token but login, social login, register, refresh and the reset; each asks "
+    "for its permission"
+)
 async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) -> None:
     for endpoint in table(app):
         answer = await app.call(endpoint.method, concrete(endpoint), json={} if endpoint.has_body else None)
         assert (answer.status_code == 401) is (endpoint.policy.asks is not None), endpoint
 
 
+@pytest.mark.promise("GET /api/tenants/current")
+@pytest.mark.promise(
+    "identity, account states: global Token: two minutes, scope tenant-selector-only, opens nothing else"
+)
 async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> None:
     tenants = (await app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
     other = next(tenant["id"] for tenant in tenants if tenant["identifier"] == "other")
@@ -200,6 +218,11 @@ async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> N
     assert (current.status_code, current.json()["errorCode"]) == (404, "NOT_FOUND")
 
 
+@pytest.mark.promise(
+    "identity, endpoints: all take a Bearer token but login, social login, register, refresh and the reset; each asks "
+    "for its permission"
+)
+@pytest.mark.promise("identity, errors: FORBIDDEN 403")
 async def test_without_its_permission_an_endpoint_is_closed(app: TestApp) -> None:
     await app.make_role("acme", "Nothing", [])
     await app.make_user("acme", "nothing@acme.example", ["Nothing"])

@@ -40,10 +40,18 @@ def tried(clients: Clients, runs: int, steps: int) -> None:
     assert STEPS.total() - before > runs * steps
 
 
+@pytest.mark.promise(
+    "security, faults: Whatever people do, in whatever order, everyone sees what a small model of tenants, users, "
+    "roles, sessions and rows says, at each of two processes"
+)
 def test_memory_does_what_the_model_says() -> None:
     tried(memory_clients, max(3, ASKED // 4), 20)
 
 
+@pytest.mark.promise(
+    "security, faults: Whatever people do, in whatever order, everyone sees what a small model of tenants, users, "
+    "roles, sessions and rows says, at each of two processes"
+)
 @pytest.mark.skipif(not ASKED, reason="`make fuzz` runs it")
 async def test_two_processes_do_what_the_model_says(
     new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory

@@ -95,6 +95,10 @@ class Writer:
             await asyncio.sleep(0.001)
 
 
+@pytest.mark.promise(
+    "scale, failover: with a synchronous standby nothing that was answered is lost, and writes are taken again within "
+    "five seconds"
+)
 @pytest.mark.long
 async def test_a_synchronous_standby_loses_nothing_that_was_answered(cluster: Cluster, process: Process) -> None:
     await cluster.primary.run("ALTER SYSTEM SET synchronous_standby_names = 'heir'")
@@ -115,6 +119,7 @@ async def test_a_synchronous_standby_loses_nothing_that_was_answered(cluster: Cl
     assert writer.refused <= {503}
 
 
+@pytest.mark.promise("scale, failover: with an asynchronous one that much is lost which it had not received")
 @pytest.mark.long
 async def test_an_asynchronous_standby_loses_what_it_had_not_received(cluster: Cluster, process: Process) -> None:
     writer = Writer(process, await process.login())
@@ -138,6 +143,9 @@ async def test_an_asynchronous_standby_loses_what_it_had_not_received(cluster: C
     assert writer.answered[-1] in left
 
 
+@pytest.mark.promise(
+    "scale, failover: a replica that does not follow the new primary is not read from, and is again when it does"
+)
 @pytest.mark.long
 async def test_a_replica_is_read_from_again_once_it_follows_the_new_primary(
     cluster: Cluster, process: Process, caplog: pytest.LogCaptureFixture

@@ -67,6 +67,7 @@ async def pooled(
     through.stop()
 
 
+@pytest.mark.promise("scale, PgBouncer: a pooler that the settings do not name stops the start")
 @pytest.mark.parametrize("servers", [1, 4])
 @pytest.mark.parametrize("mode", ["session", "transaction"])
 async def test_what_stands_before_the_server_is_found_out(
@@ -79,6 +80,9 @@ async def test_what_stands_before_the_server_is_found_out(
         through.stop()
 
 
+@pytest.mark.promise(
+    "scale, PgBouncer: Tenants are kept apart through a pooler in either mode, also where they share few servers"
+)
 async def test_the_matrix_of_tenants_holds_through_it(pooled: PostgresDatabase, registry: Registry) -> None:
     ground: Ground = await open_ground(pooled, registry)
     for plural in PLURALS:
@@ -86,6 +90,9 @@ async def test_the_matrix_of_tenants_holds_through_it(pooled: PostgresDatabase, 
     await ground.app.client.aclose()
 
 
+@pytest.mark.promise(
+    "scale, PgBouncer: Tenants are kept apart through a pooler in either mode, also where they share few servers"
+)
 @pytest.mark.long
 async def test_tenants_that_share_servers_never_see_each_other(
     pooled: PostgresDatabase, emptied: str, primary: PostgresServer
@@ -119,6 +126,7 @@ async def test_tenants_that_share_servers_never_see_each_other(
     await asyncio.gather(*(look(number) for number in range(600)))
 
 
+@pytest.mark.promise("scale, PgBouncer: Reads, single writes and transactions mean what they mean without one")
 @pytest.mark.parametrize(
     "promise",
     [test for name, test in vars(contract).items() if name.startswith("test_")],
@@ -130,6 +138,7 @@ async def test_the_contract_of_the_database_holds(pooled: PostgresDatabase, prom
         await promise(pooled)
 
 
+@pytest.mark.promise("scale, PgBouncer: neither role nor tenant is left behind in a server, nor left out")
 @pytest.mark.long
 async def test_a_server_is_left_as_it_was_found(bouncer: Bouncers, emptied: str, registry: Registry) -> None:
     """Whoever gets a server of ours in transaction mode has neither our role nor our tenant."""
@@ -153,6 +162,7 @@ async def test_a_server_is_left_as_it_was_found(bouncer: Bouncers, emptied: str,
     through.stop()
 
 
+@pytest.mark.promise("scale, PgBouncer: neither role nor tenant is left behind in a server, nor left out")
 @pytest.mark.long
 async def test_in_session_mode_the_role_is_never_left_out(bouncer: Bouncers) -> None:
     """A pooler may be told to pass by settings of the start: the service sets its role by a statement."""
@@ -164,6 +174,7 @@ async def test_in_session_mode_the_role_is_never_left_out(bouncer: Bouncers) -> 
     await connection.close()
 
 
+@pytest.mark.promise("scale, PgBouncer: a pooler that the settings do not name stops the start")
 @pytest.mark.parametrize(("mode", "said"), [("session", "none"), ("transaction", "none"), ("transaction", "session")])
 async def test_the_start_refuses_a_pooler_that_the_settings_do_not_name(
     bouncer: Bouncers, primary: PostgresServer, mode: Pooler, said: str

@@ -40,6 +40,7 @@ async def stale_reads(writer: Process, reader: Process, token: str, other: str) 
     return stale
 
 
+@pytest.mark.promise("scale, replicas: a write is read back at once by any process, from a replica that is behind too")
 @pytest.mark.timeout(60 + WRITES // 4)
 async def test_every_write_is_read_back_at_once_by_another_process(
     pair: Servers, running: PostgresServer, registry: Registry
@@ -55,6 +56,7 @@ async def test_every_write_is_read_back_at_once_by_another_process(
         assert await stale_reads(first, second, token, other) > 0
 
 
+@pytest.mark.promise("scale, replicas: X-Read-After makes the reads of any session as new as a write")
 async def test_the_header_of_a_write_makes_reads_of_any_session_wait_for_it(
     pair: Servers, running: PostgresServer, registry: Registry
 ) -> None:
@@ -72,6 +74,7 @@ async def test_the_header_of_a_write_makes_reads_of_any_session_wait_for_it(
         assert (wrong.status_code, READ_AFTER in wrong.json()["error"]["message"]) == (400, True)
 
 
+@pytest.mark.promise("scale, replicas: Reads of rows are answered by replicas, and identity is read from the primary")
 async def test_reads_that_nothing_was_written_for_are_answered_by_the_replica(
     pair: Servers, registry: Registry
 ) -> None:
@@ -88,6 +91,7 @@ async def test_reads_that_nothing_was_written_for_are_answered_by_the_replica(
         assert second.answered == before + 2
 
 
+@pytest.mark.promise("scale, replicas: a row of this second is found by everybody")
 async def test_a_row_that_somebody_else_made_a_moment_ago_is_found(
     pair: Servers, running: PostgresServer, registry: Registry
 ) -> None:
@@ -99,6 +103,7 @@ async def test_a_row_that_somebody_else_made_a_moment_ago_is_found(
         assert (await second.call("GET", path, other)).status_code == 200
 
 
+@pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
 async def test_without_redis_a_write_is_answered_once_nobody_can_miss_it(
     pair: Servers, running: PostgresServer, redis: RedisServer, registry: Registry
 ) -> None:
@@ -117,6 +122,7 @@ async def test_without_redis_a_write_is_answered_once_nobody_can_miss_it(
         assert second.answered == before
 
 
+@pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
 async def test_a_redis_that_lost_its_memory_is_not_believed(
     pair: Servers, redis: RedisServer, registry: Registry
 ) -> None:

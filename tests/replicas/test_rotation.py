@@ -31,6 +31,9 @@ async def read_until(process: Process, token: str, holds: Callable[[], bool], wi
     return longest
 
 
+@pytest.mark.promise(
+    "scale, replicas: a replica that dies, hangs or lags leaves the rotation, fails no read, and comes back"
+)
 async def test_a_replica_that_is_killed_leaves_and_comes_back(
     process: Process, running: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -48,6 +51,9 @@ async def test_a_replica_that_is_killed_leaves_and_comes_back(
     assert "away" not in caplog.text  # the service itself was not
 
 
+@pytest.mark.promise(
+    "scale, replicas: a replica that dies, hangs or lags leaves the rotation, fails no read, and comes back"
+)
 @pytest.mark.long
 async def test_reads_that_a_silent_replica_holds_are_answered_by_the_primary(
     process: Process, running: PostgresServer
@@ -63,6 +69,9 @@ async def test_reads_that_a_silent_replica_holds_are_answered_by_the_primary(
     await read_until(process, token, lambda: replica.is_in_rotation)
 
 
+@pytest.mark.promise(
+    "scale, replicas: a replica that dies, hangs or lags leaves the rotation, fails no read, and comes back"
+)
 @pytest.mark.long
 async def test_a_replica_more_than_five_seconds_behind_leaves_until_it_has_caught_up(
     process: Process, running: PostgresServer, caplog: pytest.LogCaptureFixture
@@ -82,6 +91,7 @@ async def test_a_replica_more_than_five_seconds_behind_leaves_until_it_has_caugh
     await read_until(process, other, lambda: replica.is_in_rotation)
 
 
+@pytest.mark.promise("scale, replicas: nothing is asked of a replica that nobody reads")
 @pytest.mark.long
 async def test_nothing_is_asked_of_a_replica_that_nobody_reads(process: Process) -> None:
     token = await process.login()
@@ -96,6 +106,7 @@ async def test_nothing_is_asked_of_a_replica_that_nobody_reads(process: Process)
     await rotated(process, token)
 
 
+@pytest.mark.promise("scale, replicas: what a replica cannot run is run by the primary")
 @pytest.mark.long
 async def test_a_statement_that_a_replica_cannot_run_is_run_by_the_primary(
     process: Process, primary: PostgresServer, running: PostgresServer

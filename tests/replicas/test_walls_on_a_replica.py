@@ -78,6 +78,7 @@ async def without_policies(url: str, registry: Registry) -> None:
     await owner.close()
 
 
+@pytest.mark.promise("scale, replicas: on a replica each of the two walls keeps tenants apart alone")
 async def test_row_level_security_alone_keeps_tenants_apart(
     ground: Ground, walls: str, registry: Registry, request: pytest.FixtureRequest
 ) -> None:
@@ -91,6 +92,7 @@ async def test_row_level_security_alone_keeps_tenants_apart(
         await ensure_absent_elsewhere(ground, "categories")
 
 
+@pytest.mark.promise("scale, replicas: on a replica each of the two walls keeps tenants apart alone")
 async def test_statements_alone_keep_tenants_apart(ground: Ground, walls: str, registry: Registry) -> None:
     await without_policies(walls, registry)
     for plural in PLURALS:

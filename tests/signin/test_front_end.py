@@ -18,6 +18,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "sign-in-pages.md"
 (CODE,) = re.findall(r"^```js\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
 
+@pytest.mark.promise("sign-in pages, behaviour: the front end of the page works")
 async def test_the_front_end_of_the_document_signs_somebody_in(visitor: Visitor) -> None:
     page = visitor.page
     # the addresses of the document, as they are here

@@ -85,6 +85,9 @@ async def test_a_new_person_joins_a_tenant_that_requires_a_second_factor(visitor
     await expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "tenants, acceptance: the page of the service joins by mouse and keyboard, and says what it is to those who listen"
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 async def test_the_page_of_an_invitation_breaks_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:

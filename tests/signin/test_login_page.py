@@ -17,6 +17,9 @@ from tests.signin.journeys import asked, at_the_shop, code, exchanged, open_page
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
+)
 async def test_a_password_leads_to_the_application_with_a_code(visitor: Visitor) -> None:
     page = visitor.page
     await open_page(visitor)
@@ -39,6 +42,7 @@ async def test_a_registered_address_with_a_query_of_its_own_keeps_it_and_no_stat
     assert (await at_the_shop(visitor, "/in?from=mail&code=")).keys() == {"from", "code"}
 
 
+@pytest.mark.promise("sign-in pages, behaviour: Without an application a login ends at the console")
 async def test_without_an_application_a_login_ends_at_the_console(visitor: Visitor) -> None:
     page = visitor.page
     await open_page(visitor, query="")
@@ -52,6 +56,7 @@ async def test_without_an_application_a_login_ends_at_the_console(visitor: Visit
     ]
 
 
+@pytest.mark.promise("sign-in pages, behaviour: one of several tenants is chosen")
 async def test_one_of_several_tenants_is_chosen(visitor: Visitor) -> None:
     app, page = visitor.service.app, visitor.page
     email = "both@acme.example"
@@ -70,6 +75,9 @@ async def test_one_of_several_tenants_is_chosen(visitor: Visitor) -> None:
     await expect(page.locator("nav.side")).to_be_attached()
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
+)
 async def test_an_app_and_a_recovery_code_are_second_factors(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = await someone(visitor, "careful")
@@ -107,6 +115,9 @@ async def test_a_login_that_waited_too_long_begins_again(visitor: Visitor) -> No
     await expect(page.get_by_label("Password")).to_have_value("")
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
+)
 async def test_a_required_factor_is_set_up_with_its_recovery_codes_shown(visitor: Visitor) -> None:
     page = visitor.page
     email = await strict(visitor, "phones")
@@ -127,6 +138,9 @@ async def test_a_required_factor_is_set_up_with_its_recovery_codes_shown(visitor
     assert claims_of((await exchanged(visitor))["token"])["amr"] == ["pwd", "otp", "mfa"]
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
+)
 async def test_a_required_factor_may_be_a_passkey(visitor: Visitor) -> None:
     email = await strict(visitor, "keys")
     await open_page(visitor)
@@ -144,6 +158,9 @@ async def strict(visitor: Visitor, tenant: str) -> str:
     return await someone(visitor, "member", tenant)
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
+)
 async def test_a_passkey_is_a_login_by_itself_and_a_second_factor(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = await someone(visitor, "handy")
@@ -187,6 +204,7 @@ async def add_app(visitor: Visitor, email: str) -> tuple[str, list[str]]:
     return begun["secret"], done.json()["data"]["recoveryCodes"]
 
 
+@pytest.mark.promise("sign-in pages, attacks: a link with a wrong application, address, challenge or method")
 async def test_a_wrong_link_shows_an_error_and_goes_nowhere(visitor: Visitor) -> None:
     answer = await visitor.page.goto(f"{visitor.home}/account/login{asked(redirect='https://evil.example/')}")
     assert answer is not None
@@ -195,6 +213,7 @@ async def test_a_wrong_link_shows_an_error_and_goes_nowhere(visitor: Visitor) ->
     assert await visitor.page.locator("a, form, script, button").count() == 0
 
 
+@pytest.mark.promise("sign-in pages, attacks: Markup in the parameters of a link")
 async def test_the_error_page_breaks_no_rule_and_takes_no_markup(visitor: Visitor) -> None:
     await open_page(visitor, query=asked(app="<img src=x onerror=alert(1)>"))
     assert await violations(visitor) == []
@@ -204,6 +223,9 @@ async def test_the_error_page_breaks_no_rule_and_takes_no_markup(visitor: Visito
     assert await visitor.page.locator("main img:not(#qr)").count() == 0
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: no rule of WCAG 2.2 AA is broken, wide and narrow, light and dark, in any colours"
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 async def test_the_page_breaks_no_rule_in_the_tenants_colours(visitor: Visitor, theme: str, size: ViewportSize) -> None:
@@ -232,6 +254,9 @@ async def test_the_page_breaks_no_rule_in_the_tenants_colours(visitor: Visitor, 
         assert painted == f"rgb({', '.join(str(int(color[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: no rule of WCAG 2.2 AA is broken, wide and narrow, light and dark, in any colours"
+)
 async def test_everything_is_reached_by_the_keyboard_with_a_focus_that_is_seen(visitor: Visitor) -> None:
     await open_page(visitor)
     await expect(visitor.page.get_by_label("E-mail")).to_be_focused()
@@ -257,6 +282,7 @@ async def test_everything_is_reached_by_the_keyboard_with_a_focus_that_is_seen(v
     assert {style for _, style in names} <= {"solid", "auto"}
 
 
+@pytest.mark.promise("sign-in pages, attacks: Framing by a page of another origin")
 async def test_no_other_page_may_show_it_in_a_frame(visitor: Visitor) -> None:
     """Clickjacking: a page elsewhere that shows ours under its own buttons."""
     page = visitor.page

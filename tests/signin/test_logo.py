@@ -33,6 +33,13 @@ async def branded(visitor: Visitor, app_id: str) -> Shop:
     return await Shop(app, app_id).register(redirectUrls=[f"{SHOP}/in"], allowedTenantIds=[tenant_id])
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: a logo's address that opens the policy, or tells another host where it is shown"
+)
+@pytest.mark.promise(
+    "sign-in pages, behaviour: the tenant's logo is shown, wide and narrow, light and dark, and its absence leaves no "
+    "trace"
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 async def test_the_tenants_logo_is_shown(visitor: Visitor, theme: str, size: ViewportSize) -> None:
@@ -67,6 +74,10 @@ async def test_the_tenants_logo_is_shown(visitor: Visitor, theme: str, size: Vie
     visitor.requests[:] = [request for request in visitor.requests if ".example/" not in request.url]
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: the tenant's logo is shown, wide and narrow, light and dark, and its absence leaves no "
+    "trace"
+)
 @pytest.mark.parametrize("fate", ["away", "none", "text"])
 async def test_a_logo_that_is_not_there_leaves_no_trace(visitor: Visitor, fate: str) -> None:
     page = visitor.page

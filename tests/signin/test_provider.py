@@ -57,6 +57,7 @@ async def prove(visitor: Visitor, email: str) -> None:
         await tx.credentials.confirm_email(user_id, email, app.adapters.clock.now())
 
 
+@pytest.mark.promise("sign-in pages, behaviour: a login at a provider ends in the same code, or at the console")
 async def test_a_new_person_comes_to_the_application_by_a_provider(visitor: Visitor) -> None:
     await provide(visitor, "grace@example.com")
     await open_page(visitor)
@@ -68,6 +69,7 @@ async def test_a_new_person_comes_to_the_application_by_a_provider(visitor: Visi
     assert (claims["email"], claims["amr"]) == ("grace@example.com", ["social"])
 
 
+@pytest.mark.promise("sign-in pages, behaviour: a tenant and a second factor are asked for after a provider too")
 async def test_a_tenant_and_a_second_factor_are_asked_for_on_the_page(visitor: Visitor) -> None:
     page, app, email = visitor.page, visitor.service.app, "hopper@acme.example"
     await add_to_other(app, await app.make_user("acme", email, ["Admin"]))
@@ -88,6 +90,7 @@ async def test_a_tenant_and_a_second_factor_are_asked_for_on_the_page(visitor: V
     assert claims_of((await exchanged(visitor))["token"])["amr"] == ["social", "otp", "mfa"]
 
 
+@pytest.mark.promise("sign-in pages, behaviour: Linked accounts are shown and unlinked")
 async def test_without_an_application_it_ends_at_the_console_and_the_account_is_shown(visitor: Visitor) -> None:
     page = visitor.page
     email = await someone(visitor, "linked")

@@ -26,6 +26,7 @@ async def fill(visitor: Visitor, email: str, password: str = NEW, repeated: str 
     await page.get_by_role("button", name="Make the account").click()
 
 
+@pytest.mark.promise("sign-in pages, behaviour: an account is made, and not where nobody makes their own")
 async def test_an_account_is_made_and_confirmed_and_signs_in(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await open_page(visitor)
@@ -76,6 +77,7 @@ async def test_a_taken_address_is_told(visitor: Visitor) -> None:
     assert not visitor.page.url.startswith(SHOP)
 
 
+@pytest.mark.promise("sign-in pages, behaviour: an account is made, and not where nobody makes their own")
 async def test_without_self_registration_the_pages_offer_none() -> None:
     app = await open_test_app({"TENANTRY_SELF_REGISTRATION": "off"})
     login = (await app.call("GET", "/account/login")).text

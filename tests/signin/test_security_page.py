@@ -23,6 +23,9 @@ async def enter(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     await expect(visitor.page.get_by_role("heading", name="Second factors")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Factors, sessions and password are looked after, each after a recent proof"
+)
 async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     page = visitor.page
     email = await someone(visitor, "guarded")
@@ -54,6 +57,9 @@ async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     await expect(page.get_by_text("your password alone lets you in")).to_be_visible()
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: no rule of WCAG 2.2 AA is broken, wide and narrow, light and dark, in any colours"
+)
 async def test_every_step_of_the_page_breaks_no_rule(visitor: Visitor) -> None:
     page = visitor.page
     email = await someone(visitor, "stepping")
@@ -76,6 +82,9 @@ async def test_every_step_of_the_page_breaks_no_rule(visitor: Visitor) -> None:
     assert await violations(visitor) == []
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Factors, sessions and password are looked after, each after a recent proof"
+)
 async def test_other_sessions_are_ended_and_all_at_once(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = await someone(visitor, "travelled")
@@ -124,6 +133,9 @@ async def test_a_page_does_nothing_for_who_signed_in_meanwhile(visitor: Visitor)
     await expect(page.get_by_text(second)).to_be_visible()
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Factors, sessions and password are looked after, each after a recent proof"
+)
 async def test_the_password_is_changed_after_the_current_one(visitor: Visitor) -> None:
     page = visitor.page
     email = await someone(visitor, "changing")
@@ -146,6 +158,9 @@ async def test_the_password_is_changed_after_the_current_one(visitor: Visitor) -
     assert [cookie for cookie in await visitor.context.cookies() if cookie["name"] == "tenantry"] == []
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: no rule of WCAG 2.2 AA is broken, wide and narrow, light and dark, in any colours"
+)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
 async def test_the_page_breaks_no_rule(visitor: Visitor, theme: str, size: ViewportSize) -> None:

@@ -50,6 +50,10 @@ def tell(name: str, **figures: object) -> None:
     sys.stdout.write(f"{name}: {words}\n")
 
 
+@pytest.mark.promise(
+    "security, faults: Under mixed load nothing fails, slows down, or grows that should not; three times the capacity "
+    "is survived (make soak)"
+)
 async def test_half_an_hour_at_seven_tenths_of_the_capacity(rig: Rig) -> None:
     members = [await member_of(rig.clients[0], f"soak-{number}") for number in range(4)]
     ports = ports_of([process.url for process in rig.processes])
@@ -96,6 +100,9 @@ async def overloads(rig: Rig, ports: list[int], members: list[Member], capacity:
         await load.close()
 
 
+@pytest.mark.promise(
+    "security, faults: a tenant that floods is refused beyond its limits, and others are answered (make soak)"
+)
 async def test_a_tenant_that_floods_beside_one_that_does_not(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Within the limits of one caller there is little to flood with: what is beyond them is refused at once."""
     async with rig_on(tmp_path_factory.mktemp("flood"), RATE_LIMITS="on") as rig:

@@ -236,6 +236,9 @@ def _held(value: object) -> object:
     return value.replace("\ufffe", "").replace("\uffff", "") or None
 
 
+@pytest.mark.promise(
+    "files, Parquet: an import after an export changes nothing, by CSV, xlsx and Parquet, in memory and in PostgreSQL"
+)
 @ways
 @law
 @given(drawn=things())
@@ -248,6 +251,9 @@ def test_import_after_export_changes_nothing_in_memory(
     assert after == before
 
 
+@pytest.mark.promise(
+    "files, Parquet: an import after an export changes nothing, by CSV, xlsx and Parquet, in memory and in PostgreSQL"
+)
 @ways
 @law
 @given(drawn=things())

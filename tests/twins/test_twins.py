@@ -103,6 +103,7 @@ def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
 registries = pytest.mark.parametrize("registry", [CATALOGUE, ALL_KINDS], ids=["catalogue", "every kind"])
 
 
+@pytest.mark.promise("entities, details: the memory adapter and PostgreSQL give the same responses")
 @registries
 @twins
 @given(data=st.data())
@@ -118,6 +119,7 @@ def test_both_give_the_same_answers(registry: Registry, twins_database: TwinsDat
     assert theirs == mine
 
 
+@pytest.mark.promise("entities, details: a page past the end is empty; ties are broken by id; pages never overlap")
 @registries
 @twins
 @given(data=st.data())
@@ -135,6 +137,7 @@ def test_pages_partition_the_whole(registry: Registry, twins_database: TwinsData
     twins_database.run(asked_of_both(twins_database, case, ask))
 
 
+@pytest.mark.promise("declarations, indexes and decimals: Amounts of any digits are compared with the copy exactly")
 def test_decimals_are_written_alike(twins_database: TwinsDatabase) -> None:
     """Python knows exponents, and none of the two uses them."""
     thing = ALL_KINDS["things"]

@@ -30,6 +30,7 @@ def plain(server: SmtpServerInTests) -> SmtpMailer:
     return SmtpMailer(SmtpServer(host="127.0.0.1", port=server.port), SENDER)
 
 
+@pytest.mark.promise("identity, accounts and mail: Mail is sent by SMTP, or written to files without it")
 async def test_the_envelope_names_one_recipient_and_our_own_address(server: SmtpServerInTests) -> None:
     for to in (" Ada+x@example.com", "ada@bücher.example"):
         await plain(server).send(message(to))

@@ -34,6 +34,14 @@ LOSING: list[tuple[object, object, list[Any], int, str, list[Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise(
+    "migrations, data loss: Fewer digits, a smaller scale, float or decimal to integer, timestamp to date, text to "
+    "number, 64 to 32 bits: the file has the number of rows that would change or fail, and waits for its USING"
+)
+@pytest.mark.promise(
+    "migrations, data loss: a file that waits for a decision is refused by migrate and by the start, with file, line "
+    "and reason; its rows stay as they are"
+)
 async def test_a_narrower_type_waits_for_a_decision(books: Books) -> None:
     """All at once: each change is that of a field of its own, ``x0``, ``x1`` and so on, and waits for its own."""
     names = [f"x{number}" for number in range(len(LOSING))]
@@ -67,6 +75,9 @@ KEEPING: list[tuple[object, object, object, object]] = [
 ]
 
 
+@pytest.mark.promise(
+    "migrations, data loss: Wider types are applied as they are written, whatever the time zone of the session"
+)
 async def test_wider_types_are_applied_as_they_are_written(books: Books) -> None:
     """All at once: each pair is a field of its own, ``x0``, ``x1`` and so on."""
     before, after = ([(f"x{n}", case[place]) for n, case in enumerate(KEEPING)] for place in (0, 1))
@@ -81,6 +92,9 @@ async def test_wider_types_are_applied_as_they_are_written(books: Books) -> None
     assert [type(value) for value in stored] == [type(case[3]) for case in KEEPING]
 
 
+@pytest.mark.promise(
+    "migrations, common changes: a required field on a table with rows says their number and asks for a value"
+)
 async def test_a_required_field_asks_for_a_value_of_the_rows(books: Books) -> None:
     first, changed = declared([("title", str)]), declared([("title", str), ("isbn", str)])
     await books.start(first)
@@ -97,6 +111,9 @@ async def test_a_required_field_asks_for_a_value_of_the_rows(books: Books) -> No
     assert await books.ask("SELECT DISTINCT isbn FROM books") == [("none",)]
 
 
+@pytest.mark.promise(
+    "migrations, common changes: Null becomes required: the rows with null are counted, and their value is asked for"
+)
 async def test_required_with_nulls_asks_for_their_value(books: Books) -> None:
     await books.start(declared([("isbn", str | None, None)]))
     await books.add({"isbn": None}, {"isbn": "1"})
@@ -110,6 +127,7 @@ async def test_required_with_nulls_asks_for_their_value(books: Books) -> None:
     assert await books.ask("SELECT isbn FROM books ORDER BY 1") == [("",), ("1",)]
 
 
+@pytest.mark.promise("migrations, data loss: rows are counted also for an owner whom row-level security holds")
 async def test_rows_are_counted_for_an_owner_whom_row_level_security_holds(books: Books) -> None:
     first, changed = declared([("isbn", str)]), declared([("isbn", int)])
     await books.start(first)
@@ -135,6 +153,10 @@ async def test_rows_are_counted_for_an_owner_whom_row_level_security_holds(books
             await books.ask(statement)
 
 
+@pytest.mark.promise(
+    "migrations, common changes: a unique over values that are double names some, and the query that finds all, with "
+    "case and without"
+)
 @pytest.mark.parametrize("ignore_case", [True, False])
 async def test_a_unique_with_duplicates_names_some_and_the_query_for_all(books: Books, ignore_case: bool) -> None:
     await books.start(declared([("isbn", str)]))
@@ -149,6 +171,14 @@ async def test_a_unique_with_duplicates_names_some_and_the_query_for_all(books: 
     await books.apply(changed)
 
 
+@pytest.mark.promise(
+    "migrations, common changes: no traceback is shown for a file that cannot be applied, is wrong Python, clashes "
+    "with another or follows none"
+)
+@pytest.mark.promise(
+    "migrations, common changes: a file that cannot be applied is named with its line and leaves nothing behind"
+)
+@pytest.mark.promise("migrations, common changes: it stops the next start with its name, and one command takes it back")
 async def test_a_failing_file_is_named_and_taken_back(books: Books) -> None:
     """A row came after the file was written, on another database say."""
     await books.migrate(declared([("isbn", str)]))
@@ -166,6 +196,10 @@ async def test_a_failing_file_is_named_and_taken_back(books: Books) -> None:
         await discard(books.url, books.folders)
 
 
+@pytest.mark.promise(
+    "migrations, common changes: no traceback is shown for a file that cannot be applied, is wrong Python, clashes "
+    "with another or follows none"
+)
 async def test_a_mistake_in_a_file_is_told_with_its_line(books: Books) -> None:
     registry = declared([("isbn", str)])
     path = (await books.write(registry)).path
@@ -204,6 +238,10 @@ DEFAULTS: list[tuple[object, object, object]] = [
 ]
 
 
+@pytest.mark.promise(
+    "migrations, common changes: rows that exist get every kind of default: text with :word, quotes, backslashes, "
+    "braces and %, enum members, dates, timestamps, UUIDs, booleans, numbers, decimals and lists"
+)
 async def test_rows_that_exist_get_the_default(books: Books) -> None:
     """All at once: each default is that of a field of its own, ``x0``, ``x1`` and so on."""
     await books.start(declared([("title", str)]))
@@ -215,6 +253,9 @@ async def test_rows_that_exist_get_the_default(books: Books) -> None:
     assert list(stored) == [case[2] for case in DEFAULTS]
 
 
+@pytest.mark.promise(
+    "migrations, workflow: a file is undone by its downgrade, with defaults and renames, and applied again"
+)
 async def test_a_default_goes_with_the_type_that_it_had_and_comes_back_with_a_downgrade(books: Books) -> None:
     """PostgreSQL converts values, and refuses a default that it cannot convert."""
     first, later = declared([("x", str, "a :todo")]), declared([("x", int, 7)])
@@ -231,6 +272,7 @@ async def test_a_default_goes_with_the_type_that_it_had_and_comes_back_with_a_do
     assert await books.ask("SELECT x FROM books") == [("a :todo",)]
 
 
+@pytest.mark.promise("migrations, common changes: a switch of tenant_owned is refused")
 @pytest.mark.parametrize("owned", [True, False])
 async def test_a_switch_of_the_owner_is_refused(books: Books, owned: bool) -> None:
     await books.start(declared([("title", str)], tenant_owned=owned))
@@ -241,6 +283,10 @@ async def test_a_switch_of_the_owner_is_refused(books: Books, owned: bool) -> No
     assert list(books.folder.glob("*.py")) == []
 
 
+@pytest.mark.promise(
+    "migrations, common changes: soft_delete is not switched off while deleted rows would come back to life; on and "
+    "off, the indexes are made anew"
+)
 async def test_without_soft_delete_no_deleted_row_comes_back(books: Books) -> None:
     keys: dict[str, Any] = {"unique": [unique("title")]}
     await books.start(declared([("title", str)], **keys))
@@ -272,6 +318,10 @@ async def test_a_database_with_deleted_rows_refuses_what_was_written_against_ano
     assert await downgrade(books.url, declared([("title", str)]), books.folders) == [written.path]
 
 
+@pytest.mark.promise(
+    "migrations, common changes: soft_delete is not switched off while deleted rows would come back to life; on and "
+    "off, the indexes are made anew"
+)
 async def test_with_soft_delete_a_deleted_value_is_free(books: Books) -> None:
     keys: dict[str, Any] = {"unique": [unique("title")]}
     await books.start(declared([("title", str)], soft_delete=False, **keys))

@@ -173,6 +173,7 @@ WITH_HISTORY = {
 }
 
 
+@pytest.mark.promise("scale, growth: what a tenant writes is classified by the nodes of a Citus cluster that it asks")
 @pytest.mark.parametrize("model", [TOWNS, STREETS], ids=["without references", "with a reference"])
 def test_rows_of_a_tenant_are_written_on_one_node(model: EntityModel) -> None:
     assert {name: classified(text) for name, text in rows(model).items()} == OF_ONE_TABLE
@@ -185,6 +186,7 @@ def test_rows_that_refer_to_shared_rows_lock_these_on_every_node() -> None:
     }
 
 
+@pytest.mark.promise("scale, growth: what a tenant writes is classified by the nodes of a Citus cluster that it asks")
 def test_lines_of_histories_take_their_tenant_from_the_rows_which_citus_cannot_follow() -> None:
     assert {name: classified(text) for name, text in rows(HOUSES).items()} == {
         **{name: kind for name, kind in OF_ONE_TABLE.items() if name not in ("insert a row", "update a row")},

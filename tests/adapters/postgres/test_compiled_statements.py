@@ -58,6 +58,10 @@ async def test_a_condition_on_money_is_not_rounded(
     assert await connection.fetchval(statement.text, Decimal("1.5")) is True
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
+    "names of entities, fields and relations in every operation"
+)
 async def test_odd_names_are_quoted_and_constants_escaped(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
     odd = sa.Table(
         "odd 'table\"", sa.MetaData(), sa.Column('a "b" :c $1 ?', sa.Text()), sa.Column("order", sa.Integer())

@@ -66,6 +66,7 @@ async def here(database_url: str) -> tuple[str, int]:
     return found
 
 
+@pytest.mark.promise("scale, failover: Hosts that are away or silent are passed by")
 async def test_a_host_that_is_away_or_silent_is_passed_by(
     database_url: str, here: tuple[str, int], silent: socket.socket, refusing: int
 ) -> None:

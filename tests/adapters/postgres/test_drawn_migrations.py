@@ -118,6 +118,14 @@ def drawing(url: str, tmp_path: Path) -> Iterator[Drawing]:
         yield drawing
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
+@pytest.mark.promise(
+    "migrations, workflow: Any filled table comes from any declaration to any other, both drawn, and loses or changes "
+    "no value that nobody named (make fuzz: 1,000 pairs)"
+)
 @pytest.mark.timeout(300 + 5 * ASKED)
 @given(case=cases())
 @settings(

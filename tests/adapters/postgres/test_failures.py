@@ -50,6 +50,10 @@ FAULTS: dict[str, tuple[Callable[[ServiceConnection], Awaitable[object]], type[E
 }
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: every fault of a statement or the driver, InterfaceError included, is a 500 that "
+    "is logged with its trace and tells nothing"
+)
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("way", ["read_only", "transaction"])
 async def test_a_faulty_statement_is_no_outage(postgres: PostgresDatabase, name: str, way: str) -> None:
@@ -66,6 +70,9 @@ def test_a_transaction_that_may_be_committed_is_an_outage_and_is_not_tried_again
     assert type(raised.value) is ServiceUnavailable
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a lost connection is a 503: cut, cut in the middle, closed as it is made, or silent"
+)
 async def test_a_connection_that_is_closed_as_it_is_made_is_an_outage(database_url: str) -> None:
     connection = await asyncpg.connect(database_url)
     with pytest.raises(asyncpg.InterfaceError), prepared(connection):
@@ -112,6 +119,9 @@ async def ask(database: PostgresDatabase, *, within: str = "read_only", statemen
         return await tx.connection.fetchval(statement)
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a lost connection is a 503: cut, cut in the middle, closed as it is made, or silent"
+)
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_connection_that_is_cut_is_an_outage(behind: PostgresDatabase, proxy: CuttingProxy, way: str) -> None:
     assert await ask(behind, within=way) == 1
@@ -122,6 +132,9 @@ async def test_a_connection_that_is_cut_is_an_outage(behind: PostgresDatabase, p
     assert await ask(behind, within=way) == 1
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a lost connection is a 503: cut, cut in the middle, closed as it is made, or silent"
+)
 @pytest.mark.parametrize("way", WAYS)
 async def test_a_connection_that_is_cut_in_the_middle_is_an_outage(
     behind: PostgresDatabase, proxy: CuttingProxy, way: str
@@ -142,6 +155,9 @@ async def test_a_connection_that_is_cut_in_the_middle_is_an_outage(
         await ask_twice()
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of PostgreSQL is one warning when it begins and one when it ends"
+)
 async def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
     behind: PostgresDatabase, proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -158,6 +174,9 @@ async def test_an_outage_is_one_line_when_it_begins_and_one_when_it_ends(
     assert lines == [begins, ends] * 2
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a lost connection is a 503: cut, cut in the middle, closed as it is made, or silent"
+)
 async def test_a_server_that_is_silent_is_an_outage(
     three_behind: dict[str, PostgresDatabase], proxy: CuttingProxy, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -197,6 +216,9 @@ async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
     assert caplog.text == ""
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of PostgreSQL is one warning when it begins and one when it ends"
+)
 async def test_a_busy_pool_and_a_time_limit_are_no_outage(
     postgres: PostgresDatabase, database_url: str, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -44,6 +44,10 @@ async def replica(url: str, registry: Registry, number: int) -> AsyncIterator[Fi
         await database.close()
 
 
+@pytest.mark.promise(
+    "migrations, databases and replicas: Ten replicas that start together on an empty database make one admin, by one "
+    "address or by their own"
+)
 @pytest.mark.parametrize("addresses", ["same", "own"])
 async def test_replicas_that_start_together_on_an_empty_database_make_one_admin(
     new_database: NewDatabase, registry: Registry, addresses: str
@@ -78,6 +82,10 @@ async def test_where_all_is_there_nothing_is_locked(new_database: NewDatabase, r
                 await second.ensure_system()
 
 
+@pytest.mark.promise(
+    "migrations, databases and replicas: Processes of their own that start together on an empty database all serve, "
+    "and one makes the admin (make stress: ten at once, fifty times)"
+)
 async def test_processes_that_start_together_on_an_empty_database_all_serve(servers: tuple[str, str]) -> None:
     command = [sys.executable, "-m", "tests.adapters.postgres.starting_process"]
     for number in range(STARTS or 1):

@@ -43,6 +43,10 @@ async def asked(database: PostgresDatabase, number: int) -> None:
         await open_.connection.fetchval("SELECT pg_sleep(0.002)")
 
 
+@pytest.mark.promise(
+    "security, faults: a request that is given up at any moment leaves its connection in order, and no error that "
+    "nobody reads"
+)
 async def test_requests_that_are_given_up_at_any_moment_leave_no_error_that_nobody_reads(
     postgres: PostgresDatabase, database_url: str, registry: Registry, unread: list[str]
 ) -> None:
@@ -116,6 +120,10 @@ async def test_a_statement_whose_values_cannot_be_sent_locks_no_table(
     await database.close()
 
 
+@pytest.mark.promise(
+    "security, faults: a request that is given up at any moment leaves its connection in order, and no error that "
+    "nobody reads"
+)
 async def test_a_connection_that_its_request_did_not_wait_for_serves_the_next(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> None:

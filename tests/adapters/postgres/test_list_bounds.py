@@ -39,6 +39,7 @@ async def crowded(
     return postgres
 
 
+@pytest.mark.promise("entities, details: the lists that are included in an answer have at most 32 MiB")
 @pytest.mark.long  # lists a little over the bound are among the contracts of records
 @pytest.mark.parametrize("include", ["reviews,category.products", "category.products.reviews"])
 async def test_lists_of_more_than_a_gigabyte_are_refused(

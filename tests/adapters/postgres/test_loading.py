@@ -59,6 +59,9 @@ async def first_piece(postgres: PostgresDatabase, registry: Registry, asked: str
             await anext(transfers.pieces(products, query, "csv"))
 
 
+@pytest.mark.promise(
+    "files, transfers: the time to the first row and the count of an xlsx end as a page's statement does"
+)
 @pytest.mark.parametrize("asked", ["rows", "count"])
 async def test_a_slow_statement_of_an_export_ends_as_a_pages_does(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, asked: str

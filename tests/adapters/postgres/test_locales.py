@@ -20,6 +20,10 @@ async def test_the_locale_of_a_test_database_is_fine(database_url: str) -> None:
     assert await locale_mistake(database_url) is None
 
 
+@pytest.mark.promise(
+    "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
+    "database in use is served with a warning"
+)
 async def test_a_database_of_locale_c_is_told_with_the_remedy(make_database: MakeDatabase) -> None:
     mistake = await locale_mistake(await make_database(options=C_LOCALE))
     assert mistake is not None
@@ -27,12 +31,20 @@ async def test_a_database_of_locale_c_is_told_with_the_remedy(make_database: Mak
     assert "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'" in mistake.sentence
 
 
+@pytest.mark.promise(
+    "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
+    "database in use is served with a warning"
+)
 async def test_an_encoding_without_most_letters_is_told(make_database: MakeDatabase) -> None:
     mistake = await locale_mistake(await make_database(options="ENCODING 'SQL_ASCII' LOCALE 'C'"))
     assert mistake is not None
     assert "has the encoding SQL_ASCII" in mistake.sentence
 
 
+@pytest.mark.promise(
+    "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
+    "database in use is served with a warning"
+)
 async def test_neither_start_nor_check_goes_on_with_it(make_database: MakeDatabase) -> None:
     url = await make_database(options=C_LOCALE)
     settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
@@ -42,6 +54,10 @@ async def test_neither_start_nor_check_goes_on_with_it(make_database: MakeDataba
         await check_migrations(settings)
 
 
+@pytest.mark.promise(
+    "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
+    "database in use is served with a warning"
+)
 async def test_a_database_that_is_in_use_is_served_with_a_warning(
     make_database: MakeDatabase, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -54,5 +70,6 @@ async def test_a_database_that_is_in_use_is_served_with_a_warning(
     assert [record.getMessage().count("has the locale C") for record in caplog.records] == [1, 1]
 
 
+@pytest.mark.promise("declarations, case folding: the memory adapter folds the same letters")
 def test_the_memory_adapter_folds_the_same_letters() -> None:
     assert {letter: without_case(letter) for letter in LETTERS} == LETTERS

@@ -64,6 +64,10 @@ async def seen(connection: "asyncpg.Connection[asyncpg.Record]") -> int | None:
     return count
 
 
+@pytest.mark.promise(
+    "security, row-level security: no statement of the service leaves row-level security: the role that it logs in as "
+    "has no rights of its own"
+)
 @pytest.mark.parametrize("statement", LEAVING)
 async def test_no_statement_leaves_row_level_security(plain: PostgresDatabase, statement: str) -> None:
     async with plain.autocommit(HERE) as tx:
@@ -74,6 +78,10 @@ async def test_no_statement_leaves_row_level_security(plain: PostgresDatabase, s
         await tx.connection.execute(f"SET ROLE {ROLE}")
 
 
+@pytest.mark.promise(
+    "security, row-level security: no statement of the service leaves row-level security: the role that it logs in as "
+    "has no rights of its own"
+)
 async def test_a_superuser_would_leave_it_by_one_statement(plain: PostgresDatabase, database_url: str) -> None:
     assert (await login_role(database_url)).passes_row_security
     connection = await asyncpg.connect(database_url, server_settings={"role": ROLE})
@@ -83,6 +91,7 @@ async def test_a_superuser_would_leave_it_by_one_statement(plain: PostgresDataba
     await connection.close()
 
 
+@pytest.mark.promise("security, row-level security: the owner makes that role, and migrates")
 async def test_the_owner_makes_a_login_without_rights_of_its_own(
     database_url: str, plain_url: str, registry: Registry
 ) -> None:

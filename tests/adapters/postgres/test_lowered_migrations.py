@@ -33,6 +33,10 @@ async def keys(books: Books) -> str:
     return str(definition)
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
 async def test_a_unique_without_case_adds_the_copy_and_its_removal_drops_it(books: Books) -> None:
     await books.start(titled())
     await books.add({"title": "ÉTÉ"}, {"title": "b"})
@@ -56,6 +60,10 @@ async def test_a_unique_without_case_adds_the_copy_and_its_removal_drops_it(book
     assert OVER_COPY in await keys(books)
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
 async def test_an_index_over_lower_becomes_one_over_the_copy_in_one_transaction(books: Books) -> None:
     """A table of a version without copies: the values are unique before, meanwhile and afterwards."""
     folded = titled(unique("title", ignore_case=True))
@@ -71,6 +79,10 @@ async def test_an_index_over_lower_becomes_one_over_the_copy_in_one_transaction(
         await books.add({"title": "a"})
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
 async def test_case_is_ignored_and_minded_again(books: Books) -> None:
     minded, folded = titled(unique("title")), titled(unique("title", ignore_case=True))
     await books.start(minded)
@@ -82,6 +94,10 @@ async def test_case_is_ignored_and_minded_again(books: Books) -> None:
     assert await books.ask(COPIES) == []
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
 async def test_a_renamed_field_takes_its_copy_along(books: Books) -> None:
     await books.start(titled(unique("title", ignore_case=True)))
     await books.add({"title": "A"})
@@ -113,6 +129,10 @@ async def test_nulls_of_a_nullable_field_are_never_equal(books: Books) -> None:
     assert await books.ask('SELECT "title$lower" FROM books ORDER BY 1') == [("a",), (None,), (None,)]
 
 
+@pytest.mark.promise(
+    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
+    "index over lower in one transaction"
+)
 async def test_a_unique_of_several_fields_uses_the_copy_of_one_that_has_it(books: Books) -> None:
     together = unique("title", "shelf", ignore_case=True)
     await books.start(titled(together))

@@ -93,6 +93,7 @@ async def blocks_read(
     return int(explained["Plan"]["Shared Hit Blocks"] + explained["Plan"]["Shared Read Blocks"])
 
 
+@pytest.mark.promise("identity, administration: Logins, roles, Admins and pages beside 6,000 members")
 async def test_the_state_of_an_account_takes_what_belongs_to_it(
     crowded: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
@@ -115,6 +116,7 @@ async def test_roles_of_accounts_are_found_by_the_accounts(crowded: "asyncpg.Con
     assert await blocks_read(crowded, ROLES_IN_TENANTS, f"ARRAY['{SOMEBODY}']::uuid[]") < FEW
 
 
+@pytest.mark.promise("identity, administration: Logins, roles, Admins and pages beside 6,000 members")
 async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.Connection[asyncpg.Record]") -> None:
     pages = await crowded.fetchval(
         "SELECT sum(relpages) FROM pg_class WHERE relname IN ('membership_roles', 'pk_membership_roles')"
@@ -131,6 +133,7 @@ async def test_admins_of_a_tenant_are_found_among_neither_its_members_nor_those_
     assert await blocks_read(crowded, ADMINS, f"'{small}', 'Admin'", anew=True) < FEW / 3
 
 
+@pytest.mark.promise("identity, administration: Logins, roles, Admins and pages beside 6,000 members")
 @pytest.mark.parametrize(("page", "asked"), [(invitations.PAGE, "NULL, now(), 20, 1900"), (domains.PAGE, "20, 1900")])
 async def test_a_deep_page_looks_nothing_up_for_the_rows_before_it(
     crowded: "asyncpg.Connection[asyncpg.Record]", page: str, asked: str

@@ -94,6 +94,7 @@ async def _one_more(url: str, definition: str) -> None:
     await connection.close()
 
 
+@pytest.mark.promise("identity, administration: the list of users over 100,000")
 @pytest.mark.long  # it measures time; the plans below are looked at each time
 @pytest.mark.parametrize("tenant_id", [LARGE, SMALL, None], ids=["large", "small", "all"])
 @pytest.mark.parametrize("asked", ASKED)
@@ -124,6 +125,7 @@ class Explained:
         return await self._connection.fetch_anew(statement, *values)
 
 
+@pytest.mark.promise("identity, administration: the list of users over 100,000")
 @pytest.mark.parametrize("asked", ASKED)
 async def test_no_page_reads_all_users(database: PostgresDatabase, asked: str) -> None:
     """Of the tenant with all of them; counting those that a condition leaves may."""

@@ -166,6 +166,10 @@ sys.exit(any(os.wait()[1] for _ in range(3)))
 """
 
 
+@pytest.mark.promise(
+    "migrations, databases and replicas: Processes of their own that start together on an empty database all serve, "
+    "and one makes the admin (make stress: ten at once, fifty times)"
+)
 async def test_many_that_migrate_together_migrate_once(empty: str, registry: Registry) -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", TOGETHER, empty, stdout=asyncio.subprocess.PIPE, cwd=ROOT
@@ -311,6 +315,10 @@ async def test_a_database_is_marked_without_running_migrations(empty: str, regis
         await connection.close()
 
 
+@pytest.mark.promise(
+    "migrations, databases and replicas: a database at a revision that no file knows is told with the setting that "
+    "differs, by serve, check, migrate, --check and --sql; the command that is recommended works"
+)
 async def test_a_database_at_an_unknown_migration_is_refused(new_database: NewDatabase, registry: Registry) -> None:
     url = await new_database()
     connection = await asyncpg.connect(url)
@@ -324,6 +332,9 @@ async def test_a_database_at_an_unknown_migration_is_refused(new_database: NewDa
     await connection.close()
 
 
+@pytest.mark.promise(
+    "migrations, common changes: a file that cannot be applied is named with its line and leaves nothing behind"
+)
 async def test_a_migration_that_the_server_refuses_leaves_no_trace(empty: str, registry: Registry) -> None:
     connection = await asyncpg.connect(empty)
     await connection.execute("CREATE TABLE products (id int)")

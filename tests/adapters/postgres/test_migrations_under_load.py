@@ -40,6 +40,7 @@ async def in_use(books: Books) -> AsyncIterator["asyncpg.Connection[asyncpg.Reco
         await connection.close()
 
 
+@pytest.mark.promise("migrations, under traffic: a table that stays in use is named, and nothing is changed")
 async def test_a_table_that_stays_in_use_is_named_and_nothing_is_changed(books: Books) -> None:
     await books.migrate(declared([("title", str)]))
     changed = declared([("title", str), ("pages", int | None, None)])
@@ -62,6 +63,10 @@ async def test_a_file_with_a_rename_is_not_written_while_the_table_stays_in_use(
     await books.migrate(changed, "code=sku")
 
 
+@pytest.mark.promise(
+    "migrations, under traffic: a migration waits for a table for so long, gives its turn up, and tries again; whoever "
+    "waits behind it goes on"
+)
 async def test_while_a_migration_waits_nobody_waits_behind_it_for_long(books: Books) -> None:
     await books.migrate(declared([("title", str)]))
     changed = declared([("title", str), ("pages", int | None, None)])
@@ -100,6 +105,10 @@ async def rounds_of(process: asyncio.subprocess.Process) -> int:
     return int(out)
 
 
+@pytest.mark.promise(
+    "migrations, under traffic: Old and new processes serve one database through such a migration under load without "
+    "an error"
+)
 async def test_old_and_new_processes_go_on_through_a_migration(books: Books) -> None:
     await write_migration(books.url, OLD, "books", books.folders)
     await books.apply(OLD)

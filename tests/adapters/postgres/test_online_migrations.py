@@ -50,6 +50,10 @@ async def books(books: Books) -> Books:
     return books
 
 
+@pytest.mark.promise(
+    "migrations, under traffic: References and NOT NULL are made not valid, then validated, in a second file; both "
+    "files name their locks"
+)
 async def test_what_reads_all_rows_stands_in_a_second_file_and_both_name_their_locks(books: Books) -> None:
     written = await books.write(AFTER)
     assert written.after is not None
@@ -70,6 +74,9 @@ async def test_what_reads_all_rows_stands_in_a_second_file_and_both_name_their_l
     assert await write_migration(books.url, AFTER, "again", books.folders) is None
 
 
+@pytest.mark.promise(
+    "migrations, workflow: a file is undone by its downgrade, with defaults and renames, and applied again"
+)
 async def test_both_files_are_taken_back_and_undone_by_one_command(books: Books) -> None:
     written = await books.write(AFTER)
     assert await discard(books.url, books.folders) == [written.path, written.after]
@@ -83,6 +90,10 @@ async def test_both_files_are_taken_back_and_undone_by_one_command(books: Books)
     assert await books.ask(STATE) == [(True, 5, True, 1, True)]
 
 
+@pytest.mark.promise(
+    "migrations, workflow: the printed SQL makes the database when it is run as it is, nothing concurrent inside a "
+    "transaction"
+)
 async def test_printed_sql_builds_nothing_concurrently_inside_a_transaction(books: Books) -> None:
     await books.write(AFTER)
     printed = await pending_sql(books.url, AFTER, books.folders)
@@ -113,6 +124,10 @@ async def writer(books: Books) -> AsyncIterator["asyncpg.Connection[asyncpg.Reco
         await connection.close()
 
 
+@pytest.mark.promise(
+    "migrations, under traffic: Indexes of tables that are there are built concurrently, outside the transaction; "
+    "others read and write meanwhile"
+)
 async def test_others_read_and_write_while_an_index_waits_for_a_transaction(books: Books) -> None:
     changed = declared(FIELDS, indexes=[index("pages")])
     assert (await books.write(changed)).after is None  # nothing stands in front of it
@@ -129,6 +144,10 @@ async def test_others_read_and_write_while_an_index_waits_for_a_transaction(book
     assert (await books.ask(STATE))[0][:2] == (True, 3)
 
 
+@pytest.mark.promise(
+    "migrations, under traffic: Indexes of tables that are there are built concurrently, outside the transaction; "
+    "others read and write meanwhile"
+)
 async def test_a_process_that_starts_meanwhile_does_not_hold_the_index_up(books: Books) -> None:
     changed = declared(FIELDS, indexes=[index("pages")])
     await books.write(changed)
@@ -139,6 +158,7 @@ async def test_a_process_that_starts_meanwhile_does_not_hold_the_index_up(books:
     assert await asyncio.gather(*started) == [[]] * 3
 
 
+@pytest.mark.promise("migrations, under traffic: a second file that fails names what is wrong, and is begun anew")
 async def test_a_file_that_fails_names_what_is_wrong_and_is_begun_again(books: Books) -> None:
     category = uuid4()
     written = await books.write(AFTER)

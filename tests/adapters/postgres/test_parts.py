@@ -139,6 +139,7 @@ async def test_records_of_each_month_lie_in_its_part_and_others_in_the_rest(
     assert await kind.where(owner) == {kind.part_of(now()): 2, kind.part_of(later): 2, f"{kind.table}_rest": 2}
 
 
+@pytest.mark.promise("scale, growth: Parts keep tenants apart, and the service reaches none itself")
 async def test_each_tenant_sees_its_own_records_in_every_part(
     kind: Kind, owner: Connection, service: Connection
 ) -> None:
@@ -151,6 +152,7 @@ async def test_each_tenant_sees_its_own_records_in_every_part(
     await service.execute(kind.adding, HERE, id_at(now()), now())
 
 
+@pytest.mark.promise("scale, growth: Parts keep tenants apart, and the service reaches none itself")
 async def test_the_service_reaches_no_part_itself(kind: Kind, owner: Connection, service: Connection) -> None:
     await owner.execute(f"DROP TABLE {kind.part_of(next_month(now()))}")
     await make_parts(owner, kind.parted)
@@ -171,6 +173,7 @@ async def test_the_service_reaches_no_part_itself(kind: Kind, owner: Connection,
     assert all(own == found[kind.table] for own in found.values())
 
 
+@pytest.mark.promise("scale, growth: Parts are made ahead, once, and no event or line is refused without one")
 async def test_ten_processes_make_the_same_parts_once(kind: Kind, url: str, owner: Connection) -> None:
     before = await kind.parts(owner)
     for name in before:
@@ -183,6 +186,7 @@ async def test_ten_processes_make_the_same_parts_once(kind: Kind, url: str, owne
     assert await kind.parts(owner) == before
 
 
+@pytest.mark.promise("scale, growth: Parts are made ahead, once, and no event or line is refused without one")
 async def test_a_month_whose_records_lie_in_the_rest_gets_no_part_and_refuses_no_record(
     kind: Kind,
     owner: Connection,
@@ -195,6 +199,9 @@ async def test_a_month_whose_records_lie_in_the_rest_gets_no_part_and_refuses_no
     assert await kind.where(owner) == {f"{kind.table}_rest": 4}
 
 
+@pytest.mark.promise(
+    "scale, growth: the audit trail and histories are dropped by the month, and no reader waits long for it"
+)
 async def test_a_part_that_is_over_is_dropped_whole_and_younger_ones_stay(
     kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
 ) -> None:
@@ -216,6 +223,9 @@ async def test_records_in_no_month_are_deleted_one_by_one(kind: Kind, owner: Con
     assert await kind.where(owner) == {f"{kind.table}_rest": 2, kind.part_of(now()): 2}
 
 
+@pytest.mark.promise(
+    "scale, growth: the audit trail and histories are dropped by the month, and no reader waits long for it"
+)
 async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
     kind: Kind, url: str, owner: Connection, service: Connection
 ) -> None:

@@ -41,6 +41,10 @@ async def test_references_and_uniques_are_found_by_an_index(planned: dict[str, d
     assert planned["products"]["page 1"] is None
 
 
+@pytest.mark.promise(
+    "declarations, case folding: Row-level security keeps an index from lower; a text that is unique without case has "
+    "a lowered copy, by which filters, upserts and conflicts are found"
+)
 async def test_what_is_unique_without_case_is_found_by_the_index_over_its_copy(
     planned: dict[str, dict[str, str | None]],
 ) -> None:
@@ -105,6 +109,9 @@ async def test_a_search_whose_index_goes_is_missed(
     assert every["search=word"] == SCANS
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: entities --plans recommends it, and says which queries an index finds"
+)
 async def test_an_index_that_goes_is_missed(
     planned: dict[str, dict[str, str | None]],
     database_url: str,
@@ -120,6 +127,10 @@ async def test_an_index_that_goes_is_missed(
     assert every["productId=…"] == SCANS
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Row-level security keeps a decimal from its index; its scaled copy is used by "
+    "conditions, sorts and cursors (speed: make bench, make scale-tenants)"
+)
 async def test_a_range_over_an_indexed_decimal_is_found_under_row_level_security(
     planned: dict[str, dict[str, str | None]],
 ) -> None:
@@ -140,6 +151,10 @@ AND lower(name COLLATE "default") = (SELECT lower('A'))"""
 INDEX_SCANS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort": "off"}
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Row-level security keeps a decimal from its index; its scaled copy is used by "
+    "conditions, sorts and cursors (speed: make bench, make scale-tenants)"
+)
 async def test_row_level_security_keeps_an_index_from_the_decimal_itself(
     postgres: PostgresDatabase, database_url: str, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
@@ -154,6 +169,10 @@ async def test_row_level_security_keeps_an_index_from_the_decimal_itself(
     assert ["price" in conditions for conditions in bounds] == [True, False]
 
 
+@pytest.mark.promise(
+    "declarations, case folding: Row-level security keeps an index from lower; a text that is unique without case has "
+    "a lowered copy, by which filters, upserts and conflicts are found"
+)
 async def test_row_level_security_keeps_an_index_from_lower(
     postgres: PostgresDatabase, database_url: str, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
@@ -174,6 +193,10 @@ SELECT gen_random_uuid(), $1, 'Category ' || n, now(), now(), 1 FROM generate_se
 LOOK_UPS = {f"enable_{way}": "off" for way in ("seqscan", "bitmapscan", "hashjoin", "mergejoin")}
 
 
+@pytest.mark.promise(
+    "declarations, case folding: Row-level security keeps an index from lower; a text that is unique without case has "
+    "a lowered copy, by which filters, upserts and conflicts are found"
+)
 async def test_keys_of_an_upsert_and_taken_values_are_found_by_the_copy(
     postgres: PostgresDatabase,
     database_url: str,

@@ -51,6 +51,7 @@ async def tenants_in(connection: "asyncpg.Connection[asyncpg.Record]", table: st
     return {row["tenant_id"] for row in await connection.fetch(f"SELECT tenant_id FROM {table}")}
 
 
+@pytest.mark.promise("entities, details: Row-level security shows nothing without a tenant")
 @pytest.mark.parametrize("table", TABLES)
 async def test_without_a_scope_nothing_is_seen(forged: "asyncpg.Connection[asyncpg.Record]", table: str) -> None:
     assert await tenants_in(forged, table) == set()
@@ -124,6 +125,7 @@ async def test_the_scope_of_one_use_does_not_reach_the_next(filled: PostgresData
             assert await tenants_in(read.connection, "categories") == expected
 
 
+@pytest.mark.promise("entities, details: Row-level security shows nothing without a tenant")
 async def test_every_table_with_a_tenant_is_behind_the_wall(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:

@@ -23,6 +23,10 @@ def priced(digits: int, scale: int, *names: str, field: str = "price", **argumen
     return declared(fields, indexes=[index(*names)] if names else [], **arguments)
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
+    "order or document"
+)
 async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> None:
     await books.start(priced(12, 2))
     await books.add({"price": Decimal("9999999999.99")}, {"price": Decimal("-1.05")}, {"price": None})
@@ -48,6 +52,10 @@ async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> 
     assert await books.ask(KEYS) == [(definition,)]
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
+    "order or document"
+)
 async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
     await books.start(priced(12, 2, "price"))
     await books.add({"price": Decimal("1.05")})
@@ -70,6 +78,7 @@ async def test_more_digits_of_the_same_scale_keep_the_index(books: Books) -> Non
     assert await write_migration(books.url, wider, "again", books.folders) is None
 
 
+@pytest.mark.promise("declarations, indexes and decimals: More digits than a copy holds are indexed themselves")
 async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books) -> None:
     await books.start(priced(12, 2, "shelf", "price"))
     widest = priced(19, 2, "shelf", "price")
@@ -80,6 +89,10 @@ async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books
     assert await write_migration(books.url, widest, "again", books.folders) is None
 
 
+@pytest.mark.promise(
+    "migrations, data loss: Fewer digits, a smaller scale, float or decimal to integer, timestamp to date, text to "
+    "number, 64 to 32 bits: the file has the number of rows that would change or fail, and waits for its USING"
+)
 async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Books) -> None:
     await books.start(priced(12, 2, "price"))
     await books.add({"price": Decimal("1.25")})
@@ -92,6 +105,9 @@ async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Bo
     assert await books.ask('SELECT price, "price$e0" FROM books') == [(Decimal(1), 1)]
 
 
+@pytest.mark.promise(
+    "migrations, renames: --rename keeps values and indexes of a field; a name that is none is refused"
+)
 async def test_a_renamed_decimal_takes_its_copy_along(books: Books) -> None:
     await books.start(priced(12, 2, "shelf", "price"))
     await books.add({"price": Decimal("1.05")})

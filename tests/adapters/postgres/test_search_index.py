@@ -183,6 +183,7 @@ async def test_row_level_security_keeps_the_service_from_the_index_and_not_the_f
     assert bounds == {ROLE: False, "tenantry_search": True}
 
 
+@pytest.mark.promise("entities, contract: search")
 @pytest.mark.parametrize(
     ("parameters", "names"),
     [
@@ -299,6 +300,7 @@ async def without_extensions(empty_database: NewDatabase) -> AsyncIterator[str]:
         await connection.close()
 
 
+@pytest.mark.promise("entities, contract: search")
 async def test_without_the_extensions_searches_read_rows_in_their_order(
     postgres: PostgresDatabase, without_extensions: str, registry: Registry
 ) -> None:

@@ -92,6 +92,7 @@ async def log_in(services: Services, password: str = PASSWORD) -> None:
     await services.sign_in.login(LoginForm(email=EMAIL, password=password, is_password_encrypted=False), HERE)
 
 
+@pytest.mark.promise("second factors, behaviour: a login without factors takes as many statements as before")
 async def test_a_login_without_factors_takes_three_statements_and_one_call_of_the_cache(
     counted: tuple[Services, Counted, CountedCalls],
 ) -> None:

@@ -77,6 +77,7 @@ async def test_rows_that_end_on_the_page_are_not_counted(postgres: PostgresDatab
         assert (len(sent), length) == (1, expected), sent
 
 
+@pytest.mark.promise("entities, details: the number of statements of a page does not depend on its rows and includes")
 @pytest.mark.parametrize("include", ["", "category", "category,reviews", THREE])
 async def test_a_page_is_one_statement_with_its_total(
     postgres: PostgresDatabase, registry: Registry, include: str
@@ -94,6 +95,7 @@ async def test_a_page_is_one_statement_with_its_total(
     assert sizes == [1, 1, 50, 50]
 
 
+@pytest.mark.promise("entities, details: the number of statements of a page does not depend on its rows and includes")
 async def test_a_page_with_three_includes_is_one_statement(postgres: PostgresDatabase, registry: Registry) -> None:
     await fill(postgres, registry, 20)
     query = read_query(registry["products"], registry, frozenset(), (("include", THREE), ("count", "none")))

@@ -1,5 +1,7 @@
 """What the change of a role costs in a tenant with many members."""
 
+import pytest
+
 from application.identity.administration.roles import RoleChange
 from domain.scope import EveryTenant
 from entrypoints.assembly.use_cases import Services
@@ -10,6 +12,7 @@ from tests.builders import caller, role, tenant
 __all__ = ["counted"]  # a fixture
 
 
+@pytest.mark.promise("identity, administration: Logins, roles, Admins and pages beside 6,000 members")
 async def test_a_change_that_no_token_carries_reads_no_holders(
     counted: tuple[Services, CountedStatements, CountedCalls],
 ) -> None:

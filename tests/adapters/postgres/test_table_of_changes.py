@@ -240,6 +240,9 @@ def table() -> list[str]:
     return [line.split(" | ")[0].removeprefix("| ") for line in text.splitlines()[2:]]
 
 
+@pytest.mark.promise(
+    "migrations, workflow: each row of the table in docs/migrations.md is what is written, against a table with rows"
+)
 def test_each_row_of_the_table_has_its_change_here() -> None:
     rows = table()
     assert [key for key in CHANGES if sum(row.startswith(key) for row in rows) != 1] == []
@@ -287,6 +290,13 @@ def lines_about(written: WrittenMigration, table: str) -> str:
     return said
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: index(…) makes an index of the tenant's living rows that ends with the id"
+)
+@pytest.mark.promise(
+    "migrations, workflow: each row of the table in docs/migrations.md is what is written, against a table with rows"
+)
+@pytest.mark.promise("migrations, data loss: Shorter text changes no table; longer values are counted")
 @pytest.mark.parametrize("plural", numbered())
 async def test_what_is_written_for_a_change(written: WrittenMigration, plural: str) -> None:
     change, table = numbered()[plural], plural.replace("-", "_")
@@ -308,6 +318,9 @@ def titled(plural: str = "books", **arguments: Any) -> Registry:
     return build_registry([*ENTITIES, *BUILTIN_ENTITIES, entity(plural, **arguments)(made)])
 
 
+@pytest.mark.promise(
+    "migrations, workflow: each row of the table in docs/migrations.md is what is written, against a table with rows"
+)
 async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> None:
     await books.start(titled())
     await books.add({"title": "a", "state": "old", "is_deleted": True})
@@ -320,6 +333,9 @@ async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> Non
     assert [note for note in again.notes if "--rename books=titles" in note]
 
 
+@pytest.mark.promise(
+    "migrations, renames: Stored values that an enum does not know are counted at --write, with the mapping to fill in"
+)
 async def test_a_member_that_is_kept_is_not_asked_about_again(books: Books) -> None:
     await books.start(titled())
     await books.add({"title": "a", "state": "old"})

@@ -106,6 +106,10 @@ async def test_the_planner_knows_that_a_reference_determines_the_tenant(uneven: 
     assert 1 < plan["Plan"]["Plan Rows"] <= 6
 
 
+@pytest.mark.promise(
+    "declarations, case folding: Row-level security keeps an index from lower; a text that is unique without case has "
+    "a lowered copy, by which filters, upserts and conflicts are found"
+)
 def test_conditions_that_an_index_finds_are_left_to_the_planner(registry: Registry) -> None:
     """A filter of a category is no more frequent than it is: its index finds the rows."""
     model = registry["products"]

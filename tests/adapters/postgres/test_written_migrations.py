@@ -25,6 +25,16 @@ from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_
 from tests.entrypoints.processes import ROOT
 
 
+@pytest.mark.promise(
+    "migrations, workflow: a file is undone by its downgrade, with defaults and renames, and applied again"
+)
+@pytest.mark.promise(
+    "migrations, renames: a field that goes while another comes is offered as a rename, with the number of rows that "
+    "stay behind otherwise"
+)
+@pytest.mark.promise(
+    "migrations, renames: --rename keeps values and indexes of a field; a name that is none is refused"
+)
 async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> None:
     before = declared([("code", str)], unique=[unique("code")])
     await books.start(before)
@@ -79,6 +89,7 @@ async def test_a_renamed_field_renames_what_tells_of_it_alone(
     assert await write_migration(books.url, made(renamed), "again", books.folders) is None
 
 
+@pytest.mark.promise("migrations, renames: an entity is renamed with its rows, indexes, policies and history")
 async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) -> None:
     fields: Fields = [("title", str), ("isbn", str)]
     await books.start(declared(fields, unique=[unique("isbn")]))
@@ -99,6 +110,9 @@ async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) 
     assert await books.ask("SELECT 1 FROM pg_policies WHERE tablename = 'printed_titles'") == [(1,)]
 
 
+@pytest.mark.promise(
+    "migrations, renames: a renamed field takes what histories tell of it along, decimals with their scale"
+)
 async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
     price = Annotated[Decimal, money(8, 2)]
     await books.start(declared([("list_price", price), ("title", str)], history=True))
@@ -125,6 +139,9 @@ async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
     assert [change["field"] for change in json.loads((await books.ask(told))[0][1])] == ["title", "listPrice"]
 
 
+@pytest.mark.promise(
+    "migrations, renames: a renamed field takes what histories tell of it along, decimals with their scale"
+)
 async def test_a_renamed_field_without_history_has_none_to_take_along(books: Books) -> None:
     await books.start(declared([("code", str)]))
     written = await books.migrate(declared([("sku", str)]), "code=sku")
@@ -139,6 +156,10 @@ class Narrow(Enum):
     NEW = "new"
 
 
+@pytest.mark.promise("migrations, data loss: Shorter text changes no table; longer values are counted")
+@pytest.mark.promise(
+    "migrations, renames: Stored values that an enum does not know are counted at --write, with the mapping to fill in"
+)
 async def test_values_that_the_declaration_does_not_know_are_counted(books: Books) -> None:
     await books.start(declared([("state", Wide), ("title", Annotated[str, Meta(max_length=20)])]))
     await books.add({"state": "old", "title": "a"}, {"state": "new", "title": "a long title"})
@@ -191,6 +212,9 @@ async def test_an_empty_table_of_the_example_is_not_offered_for_another_entity(b
     assert [note for note in written.notes if "--rename" in note] == []
 
 
+@pytest.mark.promise(
+    "migrations, renames: Stored values that an enum does not know are counted at --write, with the mapping to fill in"
+)
 async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: Books) -> None:
     await books.start(declared([("state", Wide)]))
     await books.add({"state": "old"}, {"state": "new"})
@@ -207,6 +231,9 @@ async def test_members_that_an_enum_does_not_know_wait_for_their_mapping(books: 
     assert await write_migration(books.url, narrow, "again", books.folders) is None
 
 
+@pytest.mark.promise(
+    "migrations, workflow: a file is undone by its downgrade, with defaults and renames, and applied again"
+)
 async def test_a_file_is_undone_by_its_downgrade(books: Books) -> None:
     first = declared([("title", str)])
     await books.migrate(first)
@@ -225,6 +252,10 @@ async def test_a_file_is_undone_by_its_downgrade(books: Books) -> None:
     assert await books.ask("SELECT count(*) FROM books") == [(0,)]
 
 
+@pytest.mark.promise(
+    "migrations, workflow: --write writes a file and changes no database, also while files are pending; migrate "
+    "applies; --sql prints"
+)
 async def test_writing_changes_no_database_even_while_files_are_pending(books: Books) -> None:
     first = await books.write(declared([("title", str)]))
     second = await books.write(declared([("title", str), ("pages", int | None, None)]))
@@ -255,6 +286,7 @@ print(*(path.read_text() for path in (written.path, written.after) if path is no
 """
 
 
+@pytest.mark.promise("migrations, workflow: a file is the same at each run, foreign keys included")
 async def test_a_file_is_the_same_whatever_the_order_of_sets(books: Books, tmp_path: Path) -> None:
     """Keys of new tables, and keys that tables which are there get."""
     await books.start(many_sets(linked=False))

@@ -38,6 +38,7 @@ async def pipelines(server: RedisServer) -> AsyncIterator[Pipelines]:
         await pipeline.close()
 
 
+@pytest.mark.promise("identity, revocation: in any order of events")
 @given(draws=st.lists(st.integers(0, 10_000), min_size=20, max_size=80))
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_a_certain_version_has_all_that_was_answered_whatever_the_order(
@@ -88,6 +89,7 @@ async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_befo
     assert await processes.known() is None
 
 
+@pytest.mark.promise("identity, revocation: a process killed between the commit and Redis")
 async def test_a_change_that_redis_was_not_told_is_found_by_the_others(processes: LeasedProcesses) -> None:
     cut, healthy = processes.lines
     cut.state = "cut"
@@ -127,6 +129,7 @@ async def test_a_renewal_that_arrives_late_stretches_nothing(processes: LeasedPr
     assert await processes.known() is None
 
 
+@pytest.mark.promise("identity, revocation: an older copy of Redis")
 async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(processes: LeasedProcesses) -> None:
     """What a server remembers from before it was somebody's replica for a while is worth nothing."""
     await processes.wait(processes.times.lifetime)

@@ -81,6 +81,9 @@ def said(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage().partition(" (")[0] for record in caplog.records]
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of Redis is one warning when it begins and one when it ends"
+)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_server_that_refuses_some_commands_is_one_outage(
     server: RedisServer, pipeline: SharedPipeline, pauses: Pauses, caplog: pytest.LogCaptureFixture, fault: str
@@ -96,6 +99,9 @@ async def test_a_server_that_refuses_some_commands_is_one_outage(
     assert said(caplog) == [BEGINS, ENDS] * 2
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of Redis is one warning when it begins and one when it ends"
+)
 async def test_a_server_that_is_gone_is_one_outage(
     server: RedisServer, pipeline: SharedPipeline, pauses: Pauses, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -214,6 +214,14 @@ def watched(peak: list[int]) -> "Coroutine[None, None, None]":
     return watch()
 
 
+@pytest.mark.promise(
+    "files, hostile files: XML is scanned by a streaming parser within limits: declared entities, depth, tags, "
+    "attributes, quotes of either kind and prefixes take little time and memory"
+)
+@pytest.mark.promise(
+    "files, hostile files: Archives that inflate, lie about sizes, hold archives, macros or a password are refused "
+    "with the reason"
+)
 @pytest.mark.parametrize("name", FILES)
 async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, name: str) -> None:
     make, code, said = FILES[name]
@@ -230,6 +238,10 @@ async def test_a_hostile_file_is_refused_in_little_memory(registry: Registry, na
     assert peak[0] < MOST_MEMORY
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: the empty last row that LibreOffice writes is passed over, and a cell far below is an error "
+    "of its row"
+)
 async def test_a_cell_far_below_is_an_error_of_its_row(registry: Registry) -> None:
     """Rows are read one by one, so that nothing is made for those between."""
     found = await seen(registry, far_below())
@@ -266,6 +278,10 @@ BAD_ROWS: dict[str, tuple[bytes, str, list[str]]] = {
 }
 
 
+@pytest.mark.promise(
+    "files, errors of rows: one NUL, one bad byte, one quote that never ends, one wrong value is an error of its row, "
+    "with the number that a person sees"
+)
 @pytest.mark.parametrize("name", BAD_ROWS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 async def test_one_bad_cell_of_a_csv_is_an_error_of_its_row(registry: Registry, name: str, encoding: str) -> None:
@@ -280,6 +296,10 @@ async def test_one_bad_cell_of_a_csv_is_an_error_of_its_row(registry: Registry, 
     assert [detail.field for detail in found.errors[0].details] == fields
 
 
+@pytest.mark.promise(
+    "files, errors of rows: one NUL, one bad byte, one quote that never ends, one wrong value is an error of its row, "
+    "with the number that a person sees"
+)
 async def test_the_rest_of_a_broken_text_is_not_taken_for_a_row(registry: Registry) -> None:
     found = await seen(registry, HEADER + b'"two\r\nlines"x,AAA,1\r\nB,BBB,1\r\n')
     assert [error.row for error in found.errors] == [2, 3]
@@ -292,6 +312,10 @@ async def test_a_header_with_bad_bytes_breaks_the_file(registry: Registry) -> No
         await seen(registry, b"n\xff,sku,price\r\nA,AAA,1\r\n")
 
 
+@pytest.mark.promise(
+    "files, hostile files: Little text of many wrong rows is not read where others are served, and a wrong row that "
+    "nobody is told of takes no longer than a good one"
+)
 async def test_little_text_of_many_wrong_rows_is_not_read_where_others_are_served(registry: Registry) -> None:
     """Each wrong row costs as much as several right ones."""
     peak = [0]
@@ -315,6 +339,10 @@ async def test_formulas_of_a_stranger_are_text(registry: Registry) -> None:
     assert b'"=cmd"' in found.rows
 
 
+@pytest.mark.promise(
+    "files, errors of rows: one NUL, one bad byte, one quote that never ends, one wrong value is an error of its row, "
+    "with the number that a person sees"
+)
 async def test_rows_are_counted_as_a_person_sees_them(registry: Registry) -> None:
     file = b'name,sku,price\r\n"two\nlines",AAA,1\r\n\r\nB,wrong,1\r\n'
     assert [error.row for error in (await seen(registry, file)).errors] == [4]

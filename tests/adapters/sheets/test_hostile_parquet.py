@@ -91,6 +91,11 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
 }
 
 
+@pytest.mark.promise("files, hostile files: a text that thousands of rows share is read in little memory")
+@pytest.mark.promise(
+    "files, Parquet: Hostile and damaged files are errors within 200 MiB, and an honest file of the largest size is "
+    "read, in a single group of rows"
+)
 @pytest.mark.parametrize("name", FILES)
 async def test_a_hostile_parquet_is_refused_in_little_memory(registry: Registry, name: str) -> None:
     make, code, said = FILES[name]
@@ -107,6 +112,10 @@ async def test_a_hostile_parquet_is_refused_in_little_memory(registry: Registry,
     assert peak[0] < MOST_MEMORY
 
 
+@pytest.mark.promise(
+    "files, Parquet: Hostile and damaged files are errors within 200 MiB, and an honest file of the largest size is "
+    "read, in a single group of rows"
+)
 async def test_an_honest_file_of_the_largest_size_is_read_though_it_is_one_group_of_rows(registry: Registry) -> None:
     chance, peak = random.Random(1), [0]
     texts = [f"{chance.getrandbits(8 * 1_275):0{2 * 1_275}x}" for _ in range(20_000)]
@@ -121,6 +130,10 @@ async def test_an_honest_file_of_the_largest_size_is_read_though_it_is_one_group
     assert peak[0] < MOST_MEMORY
 
 
+@pytest.mark.promise(
+    "files, Parquet: Hostile and damaged files are errors within 200 MiB, and an honest file of the largest size is "
+    "read, in a single group of rows"
+)
 @pytest.mark.parametrize("seed", range(8))
 async def test_a_damaged_parquet_is_an_error_of_the_file_or_of_its_rows(registry: Registry, seed: int) -> None:
     chance, file = random.Random(seed), bytearray(PLAIN)

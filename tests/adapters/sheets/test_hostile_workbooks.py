@@ -217,6 +217,15 @@ def cpu_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
+@pytest.mark.promise(
+    "files, hostile files: XML is scanned by a streaming parser within limits: declared entities, depth, tags, "
+    "attributes, quotes of either kind and prefixes take little time and memory"
+)
+@pytest.mark.promise(
+    "files, hostile files: Workbooks drawn at random, of twelve kinds, take at most 10 s of CPU and 200 MiB (make "
+    "fuzz: 1,000)"
+)
+@pytest.mark.promise("files, hostile files: a text that thousands of rows share is read in little memory")
 @pytest.mark.drawn
 @pytest.mark.timeout(300 + 10 * COUNT)
 async def test_no_hostile_workbook_takes_much_time_or_memory(registry: Registry) -> None:

@@ -30,6 +30,10 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
     return [cells for _, cells in rows]
 
 
+@pytest.mark.promise(
+    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+)
+@pytest.mark.promise("files, Parquet: Columns of other programs are read exactly, or refused by name")
 @pytest.mark.parametrize(
     ("name", "column", "texts"),
     [
@@ -61,6 +65,7 @@ def test_a_column_is_read_as_the_text_of_its_field(name: str, column: pl.Series,
     assert cells_of(pl.DataFrame({name: column})) == [[text] for text in texts]
 
 
+@pytest.mark.promise("files, Parquet: Columns of other programs are read exactly, or refused by name")
 @pytest.mark.parametrize(
     ("name", "column"),
     [
@@ -82,6 +87,7 @@ def test_odd_and_nested_types_are_refused_by_name(name: str, column: pl.Series) 
     assert "has the type" in fault.message
 
 
+@pytest.mark.promise("files, Parquet: Columns of other programs are read exactly, or refused by name")
 def test_an_ignored_column_may_have_any_type() -> None:
     frame = pl.DataFrame({"createdAt": [{"a": [1]}], "title": ["a"], "version": [b"\xff"]})
     assert cells_of(frame) == [[None, "a", None]]
@@ -96,11 +102,15 @@ def test_pieces_are_cut_where_rows_end() -> None:
     assert all(piece.endswith(row) and piece.startswith(row) for piece in found)
 
 
+@pytest.mark.promise(
+    "files, Parquet: an export has the types of its fields, and decimals are exact; without rows it is a whole file"
+)
 @pytest.mark.parametrize(("longest", "rows"), [(10, 10_000), (16 * 1024, 1_024), (2**20, 100)])
 def test_row_groups_have_sixteen_megabytes_of_rows_and_not_too_few_rows(longest: int, rows: int) -> None:
     short, long = b"a,b\n" * 300_000, (b"x" * (longest - 1) + b"\n") * max(1, 2**21 // longest)
     assert spool(iter([short, long]), io.BytesIO()).group_rows() == rows
 
 
+@pytest.mark.promise("files, Parquet: the command line exports and imports by the same rules")
 def test_the_command_line_takes_the_formats_that_there_are() -> None:
     assert [*FILE_FORMS] == _FORMS

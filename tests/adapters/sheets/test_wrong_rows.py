@@ -45,6 +45,11 @@ def frames(said: bytes) -> Iterator[tuple[bytes, bytes]]:
         said = said[HEAD.size + length :]
 
 
+@pytest.mark.promise(
+    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+)
+@pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
+@pytest.mark.promise("files, errors of rows: details names field and message apart")
 @pytest.mark.parametrize("mode", ["create", "upsert"])
 def test_every_wrong_row_is_counted_and_the_first_are_explained(registry: Registry, mode: Mode) -> None:
     block = b"".join(kind + GOOD for kind in KINDS)
@@ -64,6 +69,10 @@ def seconds(registry: Registry, row: bytes) -> float:
     return time.process_time() - begun
 
 
+@pytest.mark.promise(
+    "files, hostile files: Little text of many wrong rows is not read where others are served, and a wrong row that "
+    "nobody is told of takes no longer than a good one"
+)
 def test_a_wrong_row_that_nobody_is_told_of_takes_no_longer_than_a_good_one(registry: Registry) -> None:
     # the least of three: what else runs on the machine only adds to it
     good, wrong = (min(seconds(registry, row) for _ in range(3)) for row in (GOOD, KINDS[0]))

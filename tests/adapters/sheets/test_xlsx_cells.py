@@ -129,12 +129,28 @@ def documented() -> Iterator[tuple[str, str, str]]:
         yield from ((label, kind, value.strip(" |`")) for kind, value in zip(kinds, values, strict=True))
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: each cell of the table in docs/files.md becomes what it says, for each kind of field: dates, "
+    "times, fifteen digits, formulas, errors"
+)
 def test_every_cell_of_the_table_is_tried() -> None:
     found = list(documented())
     assert {label for label, _, _ in found} == set(CELLS)
     assert len(found) == len(CELLS) * len(KINDS)
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: each cell of the table in docs/files.md becomes what it says, for each kind of field: dates, "
+    "times, fifteen digits, formulas, errors"
+)
+@pytest.mark.promise("files, spreadsheets: Dates of the 1904 system count from 1904, and 29 February 1900 is none")
+@pytest.mark.promise(
+    "files, spreadsheets: an error cell is an error of its row, and not null; in the header it is named"
+)
+@pytest.mark.promise(
+    "files, spreadsheets: the empty last row that LibreOffice writes is passed over, and a cell far below is an error "
+    "of its row"
+)
 @pytest.mark.parametrize(("label", "kind", "becomes"), list(documented()))
 def test_a_cell_becomes_what_the_table_says(label: str, kind: str, becomes: str) -> None:
     title = f"as{kind.capitalize()}"
@@ -151,12 +167,17 @@ def test_a_cell_becomes_what_the_table_says(label: str, kind: str, becomes: str)
     assert ("null" if value is None else value.replace("+00:00", "Z").replace("True", "true")) == becomes
 
 
+@pytest.mark.promise("files, spreadsheets: Dates of the 1904 system count from 1904, and 29 February 1900 is none")
 def test_a_date_of_the_1904_system_counts_from_1904() -> None:
     cell = '<c r="A2" s="1"><v>0</v></c><c r="B2" s="2"><v>44886.3958333333</v></c>'
     rows, _ = rows_of(workbook(cell, "asDate,asTimestamp", settings='date1904="true"'))
     assert rows[0][-2:] == ["1904-01-01", "2026-11-22T09:30:00+00:00"]
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: an option names the time zone; a time that its clocks show twice or not at all is settled or "
+    "told"
+)
 @pytest.mark.parametrize(
     ("serial", "becomes"),
     [
@@ -175,6 +196,10 @@ def test_a_time_is_that_of_the_zone_of_the_options(serial: str, becomes: str | N
     )
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: an option names the time zone; a time that its clocks show twice or not at all is settled or "
+    "told"
+)
 @pytest.mark.parametrize("name", ["Mars/Olympus", "", "../etc/passwd", "/etc/localtime", "Europe"])
 def test_an_unknown_time_zone_is_named(name: str) -> None:
     with pytest.raises(ValidationError) as refused:
@@ -182,12 +207,20 @@ def test_an_unknown_time_zone_is_named(name: str) -> None:
     assert [error.field for error in refused.value.fields] == ["options.timeZone"]
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: an option names the time zone; a time that its clocks show twice or not at all is settled or "
+    "told"
+)
 def test_a_time_zone_is_for_xlsx() -> None:
     with pytest.raises(ValidationError) as refused:
         rows_of(b"asText\r\na\r\n", time_zone="Europe/Berlin")
     assert [error.field for error in refused.value.fields] == ["options.timeZone"]
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: the first visible worksheet is read, and chart sheets are passed over; an option names "
+    "another"
+)
 @pytest.mark.parametrize(
     ("tabs", "options", "text"),
     [
@@ -205,12 +238,20 @@ def test_the_first_visible_worksheet_is_read(tabs: str, options: dict[str, Any],
     assert ([row[0] for row in rows], errors) == ([text], [])
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: the first visible worksheet is read, and chart sheets are passed over; an option names "
+    "another"
+)
 def test_a_sheet_that_there_is_not_is_named_with_those_that_there_are() -> None:
     with pytest.raises(ValidationError) as refused:
         rows_of(workbook(""), sheet="Frist")
     assert "First" in refused.value.fields[0].message
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: each cell of the table in docs/files.md becomes what it says, for each kind of field: dates, "
+    "times, fifteen digits, formulas, errors"
+)
 @pytest.mark.parametrize(
     ("code", "is_date"),
     [
@@ -243,6 +284,7 @@ def floats(*values: str) -> list[bytes]:
     return ["\r\n".join(["asFloat", *values]).encode(), book, parquet.getvalue()]
 
 
+@pytest.mark.promise("declarations, values: They are errors of their row in CSV, xlsx and Parquet")
 @pytest.mark.parametrize("value", ["1e400", "-1e400", "1" * 400, "inf", "-Infinity", "NaN"])
 @pytest.mark.parametrize("form", range(3), ids=["csv", "xlsx", "parquet"])
 def test_a_float_that_is_not_finite_is_an_error_of_its_row(form: int, value: str) -> None:
@@ -283,6 +325,10 @@ def test_a_text_may_have_what_xml_has_not() -> None:
     assert rows[0][0] == "A_x0042_😀\r"
 
 
+@pytest.mark.promise(
+    "files, errors of rows: one NUL, one bad byte, one quote that never ends, one wrong value is an error of its row, "
+    "with the number that a person sees"
+)
 @pytest.mark.parametrize("text", ["a_x0000_", "a_xD83D_"])
 def test_a_text_that_no_field_can_hold_is_an_error_of_its_row(text: str) -> None:
     cells = f'<c r="A2" t="inlineStr"><is><t>{text}</t></is></c>'
@@ -291,6 +337,10 @@ def test_a_text_that_no_field_can_hold_is_an_error_of_its_row(text: str) -> None
     assert [detail.field for error in errors for detail in error.details] == ["asText"]
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: a workbook made in LibreOffice, with dates, formulas, an error, merged and hidden cells, is "
+    "read as it looks"
+)
 def test_a_workbook_of_libreoffice_is_read_as_it_looks() -> None:
     """It has dates, formulas, an error, merged cells, a hidden row, column and sheet, and a last row of its own."""
     file = (Path(__file__).parent / "typed" / "typed.xlsx").read_bytes()
@@ -302,6 +352,9 @@ def test_a_workbook_of_libreoffice_is_read_as_it_looks() -> None:
     assert errors == [RowError(4, "price: holds the error #DIV/0!", (FieldError("price", "holds the error #DIV/0!"),))]
 
 
+@pytest.mark.promise(
+    "files, spreadsheets: an error cell is an error of its row, and not null; in the header it is named"
+)
 def test_a_header_that_is_an_error_is_named() -> None:
     file = repacked(
         workbook(""), lambda name, body: body.replace(b't="inlineStr"><is><t>asText</t></is>', b't="e"><v>#REF!</v>')

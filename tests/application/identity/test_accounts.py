@@ -35,6 +35,7 @@ def fields(error: pytest.ExceptionInfo[Error]) -> set[str]:
     return {detail.field for detail in error.value.fields}
 
 
+@pytest.mark.promise("identity, errors: EMAIL_NOT_CONFIRMED 401")
 async def test_who_registered_logs_in_once_the_address_is_confirmed(service: InMemoryService) -> None:
     made = await service.register(" Ada@Example.com ")
     with pytest.raises(EmailNotConfirmed):
@@ -57,6 +58,7 @@ async def test_without_confirmation_one_logs_in_at_once_and_no_mail_goes_out(reg
     await service.confirm(await service.token())
 
 
+@pytest.mark.promise("identity, errors: CONFLICT 409")
 async def test_a_taken_address_is_a_conflict(service: InMemoryService) -> None:
     await service.register()
     with pytest.raises(Conflict) as error:
@@ -65,6 +67,7 @@ async def test_a_taken_address_is_a_conflict(service: InMemoryService) -> None:
     assert len(await service.mails()) == 1
 
 
+@pytest.mark.promise("identity, accounts and mail: DEFAULT_TENANT")
 @pytest.mark.parametrize("closed", [False, True])
 async def test_who_registers_joins_the_default_tenant_while_it_is_open(registry: Registry, closed: bool) -> None:
     service = await open_service(registry, {"TENANTRY_DEFAULT_TENANT": "acme", "TENANTRY_CONFIRM_EMAIL": "false"})
@@ -78,6 +81,8 @@ async def test_who_registers_joins_the_default_tenant_while_it_is_open(registry:
         assert service.caller(result).roles == ("Member",)
 
 
+@pytest.mark.promise("POST /api/auth/confirm-email")
+@pytest.mark.promise("identity, accounts and mail: Confirmation and resending it")
 async def test_a_confirmation_works_once_for_a_day(service: InMemoryService) -> None:
     await service.register()
     token = await service.token()
@@ -93,6 +98,8 @@ async def test_a_confirmation_works_once_for_a_day(service: InMemoryService) -> 
             await service.confirm(spent)
 
 
+@pytest.mark.promise("POST /api/auth/resend-confirmation")
+@pytest.mark.promise("identity, accounts and mail: Confirmation and resending it")
 async def test_resending_does_something_for_unconfirmed_addresses_alone(service: InMemoryService) -> None:
     await service.holder()
     for email in (EMAIL, "nobody@example.com", ADMIN):
@@ -100,6 +107,7 @@ async def test_resending_does_something_for_unconfirmed_addresses_alone(service:
     assert await service.mails() == []
 
 
+@pytest.mark.promise("identity, accounts and mail: a reset ends every session, removes a lock and confirms the address")
 async def test_a_reset_sets_the_password_and_ends_what_stood(service: InMemoryService) -> None:
     await service.holder()
     before = await service.login()
@@ -118,6 +126,8 @@ async def test_a_reset_sets_the_password_and_ends_what_stood(service: InMemorySe
     assert (notice.to, "192.0.2.1" in notice.text, "#" in notice.text) == (EMAIL, True, False)
 
 
+@pytest.mark.promise("identity, passwords: a lock ends by a reset, by an administrator, by the command line")
+@pytest.mark.promise("identity, accounts and mail: a reset ends every session, removes a lock and confirms the address")
 async def test_a_reset_confirms_the_address_and_lifts_the_lock(service: InMemoryService) -> None:
     await service.register()
     await service.mails()
@@ -131,6 +141,10 @@ async def test_a_reset_confirms_the_address_and_lifts_the_lock(service: InMemory
     await service.login(NEW)
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: a reset token lives 60 minutes, works once, and the use of one ends the others; all "
+    "wrong ones get the same response"
+)
 async def test_a_reset_token_works_once_for_an_hour(service: InMemoryService) -> None:
     await service.holder()
     await service.ask()
@@ -150,6 +164,14 @@ async def test_a_reset_token_works_once_for_an_hour(service: InMemoryService) ->
     await service.login(NEW)
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: a reset token lives 60 minutes, works once, and the use of one ends the others; all "
+    "wrong ones get the same response"
+)
+@pytest.mark.promise(
+    "security, lockout: an address gets one mail of a kind in five minutes, and a new request leaves the last link "
+    "alive"
+)
 async def test_a_newer_reset_token_leaves_the_older_alive_until_one_is_used(service: InMemoryService) -> None:
     await service.holder()
     await service.ask()
@@ -162,6 +184,10 @@ async def test_a_newer_reset_token_leaves_the_older_alive_until_one_is_used(serv
         await service.reset(new)
 
 
+@pytest.mark.promise(
+    "security, lockout: an address gets one mail of a kind in five minutes, and a new request leaves the last link "
+    "alive"
+)
 async def test_an_address_gets_one_mail_of_a_kind_in_five_minutes(service: InMemoryService) -> None:
     await service.holder()
     for _ in range(3):
@@ -175,6 +201,7 @@ async def test_an_address_gets_one_mail_of_a_kind_in_five_minutes(service: InMem
     assert len(await service.mails()) == 1
 
 
+@pytest.mark.promise("identity, accounts and mail: a weak password does not use up the reset token")
 @pytest.mark.parametrize("weak", ["short", "x" * 129, "password123", EMAIL, "Ada Byron"])
 async def test_a_weak_password_does_not_spend_the_token(service: InMemoryService, weak: str) -> None:
     await service.holder()
@@ -186,6 +213,10 @@ async def test_a_weak_password_does_not_spend_the_token(service: InMemoryService
     await service.reset(token)
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: a reset token lives 60 minutes, works once, and the use of one ends the others; all "
+    "wrong ones get the same response"
+)
 async def test_a_token_is_of_one_address_and_one_purpose(service: InMemoryService) -> None:
     await service.register()
     confirmation = await service.token()
@@ -202,6 +233,7 @@ async def test_a_token_is_of_one_address_and_one_purpose(service: InMemoryServic
     await service.reset(reset)
 
 
+@pytest.mark.promise("identity, accounts and mail: Reset: the same response in the same time for every address")
 async def test_asking_leaves_the_same_behind_for_every_address(service: InMemoryService) -> None:
     """The relay finds out whether an address has an account, at a time when no client waits for a response."""
     await service.holder()
@@ -250,11 +282,13 @@ async def test_a_welcome_is_a_link_and_never_a_password(service: InMemoryService
     assert result.must_change_password is False
 
 
+@pytest.mark.promise("identity, accounts and mail: a welcome mail contains a link and never the password")
 async def test_no_welcome_unless_asked_for(service: InMemoryService) -> None:
     await made_by_admin(service)
     assert await service.mails() == []
 
 
+@pytest.mark.promise("identity, accounts and mail: a new address is unconfirmed; the previous address is told")
 async def test_a_new_address_is_confirmed_and_the_old_one_told(service: InMemoryService) -> None:
     root, user_id = await made_by_admin(service)
     await service.ask()
@@ -275,6 +309,7 @@ async def test_a_new_address_is_confirmed_and_the_old_one_told(service: InMemory
         await service.reset(old)
 
 
+@pytest.mark.promise("security, rights: a session from before the proof of an address does not survive it")
 async def test_a_session_from_before_the_proof_does_not_survive_it(registry: Registry) -> None:
     """Without confirmation somebody else may have registered the address, and sit in the account of its owner."""
     service = await open_service(registry, {"TENANTRY_CONFIRM_EMAIL": "false"})

@@ -28,6 +28,9 @@ def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
     return [detail.field for detail in error.value.fields]
 
 
+@pytest.mark.promise(
+    "security, names: an old name of a role, a tenant or a user that is sent back unchanged is not refused"
+)
 async def test_names_from_before_the_rules_may_be_sent_back(service: InMemoryService) -> None:
     root, old = await service.admin(), "Acme\u202e"
     role = await service.services.roles.create(root, RoleForm(name="Clerk"), HERE)
@@ -76,6 +79,9 @@ async def test_a_role_has_a_name_that_can_be_seen(service: InMemoryService, name
         await roles.update(root, made.id, RoleChange(name=name), HERE)
 
 
+@pytest.mark.promise(
+    "security, names: a role's name holds no invisible, full-width or mixed letters, and resembles no system role"
+)
 @pytest.mark.parametrize("name", ["Adm1n", "Clerk\u200b", "Ｃlerk"])
 async def test_a_role_has_a_name_that_shows_as_what_it_is(service: InMemoryService, name: str) -> None:
     root, roles = await service.admin(), service.services.roles
@@ -87,6 +93,7 @@ async def test_a_role_has_a_name_that_shows_as_what_it_is(service: InMemoryServi
         await roles.update(root, made.id, RoleChange(name=name), HERE)
 
 
+@pytest.mark.promise("security, rights: Renaming a role needs what giving it needs")
 async def test_renaming_a_role_needs_what_giving_it_needs(service: InMemoryService) -> None:
     root, roles = await service.admin(), service.services.roles
     made = await roles.create(root, RoleForm(name="Clerk", permissions=["delete:users"]), HERE)
@@ -98,6 +105,7 @@ async def test_renaming_a_role_needs_what_giving_it_needs(service: InMemoryServi
     assert (await roles.update(may, made.id, RoleChange(name="Reader"), HERE)).name == "Reader"
 
 
+@pytest.mark.promise("security, names: New tenants get no identifier that speaks for the service or ends in a hyphen")
 @pytest.mark.parametrize("identifier", ["api", "-acme", "acme-"])
 async def test_a_tenant_gets_no_identifier_of_the_service(service: InMemoryService, identifier: str) -> None:
     root, tenants = await service.admin(), service.services.tenants

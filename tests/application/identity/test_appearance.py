@@ -23,6 +23,9 @@ def test_a_picture_is_named_exactly(given: str, address: str, source: str | None
     assert logo_of(given) == Logo(address=address, source=source or address)
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: a logo's address that opens the policy, or tells another host where it is shown"
+)
 @pytest.mark.parametrize(
     "given",
     [None, "", "http://acme.example/logo.svg", "https://acme.example", "https://acme.example/", "https://acme.example/a/",
@@ -59,6 +62,9 @@ def test_a_text_is_read_on_every_colour() -> None:
         assert (light + 0.05) / (dark + 0.05) >= 4.5, appearance
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: a logo's address that opens the policy, or tells another host where it is shown"
+)
 @pytest.mark.parametrize(
     "hostile", ["; script-src *", ", default-src *", '" onerror="alert(1)', "'unsafe-inline'", "\r\nX: y"]
 )

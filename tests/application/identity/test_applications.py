@@ -72,6 +72,7 @@ async def shop(registry: Registry, database: WholeDatabase) -> Shop:
     return await open_shop(registry, database)
 
 
+@pytest.mark.promise("identity, applications: the claim app_id")
 async def test_an_open_application_is_named_in_every_token_of_the_session(shop: Shop) -> None:
     services, service = shop.service.services, shop.service
     chosen = await shop.login()
@@ -88,6 +89,7 @@ async def test_without_an_application_no_token_names_one(shop: Shop) -> None:
     assert shop.service.caller(await shop.login("")).app_id is None
 
 
+@pytest.mark.promise("identity, applications: Inactive application, tenant not in its list, permission missing: 403")
 async def test_a_closed_application_takes_nobody_not_even_to_choose(shop: Shop) -> None:
     await shop.open_to(is_active=False)
     for tenant_id in (None, shop.acme):
@@ -96,6 +98,7 @@ async def test_a_closed_application_takes_nobody_not_even_to_choose(shop: Shop) 
     assert (await shop.login("another")).token
 
 
+@pytest.mark.promise("identity, applications: Inactive application, tenant not in its list, permission missing: 403")
 @pytest.mark.parametrize("nobody", [True, False])
 async def test_a_tenant_outside_the_list_is_refused(shop: Shop, nobody: bool) -> None:
     await shop.open_to(allowed_tenant_ids=[] if nobody else [shop.other])
@@ -108,6 +111,7 @@ async def test_a_tenant_outside_the_list_is_refused(shop: Shop, nobody: bool) ->
         assert (await shop.login(tenant_id=shop.other)).token
 
 
+@pytest.mark.promise("identity, applications: Inactive application, tenant not in its list, permission missing: 403")
 async def test_the_permission_is_asked_for_in_the_tenant(shop: Shop) -> None:
     await shop.open_to(required_permission="sell:products")
     assert (await shop.login(tenant_id=shop.acme)).token
@@ -140,6 +144,10 @@ async def test_social_logins_are_asked_the_same(shop: Shop) -> None:
         await complete_login(shop.service, "ada", requested_app_id="shop")
 
 
+@pytest.mark.promise(
+    "identity, applications: the header takes precedence over the body; unregistered applications where registration "
+    "is required"
+)
 async def test_where_registration_is_required_an_unknown_application_is_refused(
     registry: Registry, database: WholeDatabase
 ) -> None:

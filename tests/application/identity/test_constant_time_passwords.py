@@ -33,6 +33,7 @@ async def test_without_imported_hashes_a_refusal_is_not_delayed(database: WholeD
     assert await took(ConstantTimePasswords(MemoryPasswords(), database, ENDLESS), "wrong", None) < HUNG_AFTER
 
 
+@pytest.mark.promise("identity, passwords: an imported hash does not show by time")
 async def test_with_one_of_them_every_refusal_comes_at_the_same_time(
     passwords: ConstantTimePasswords, database: WholeDatabase
 ) -> None:

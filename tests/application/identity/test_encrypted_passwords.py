@@ -52,6 +52,7 @@ async def test_an_encrypted_password_logs_in(service: InMemoryService, flag: boo
         await send(service, sealed(service, "a wrong password", jti="2"), flag)
 
 
+@pytest.mark.promise("identity, fields: isPasswordEncrypted: true, false, left out")
 @pytest.mark.parametrize("flag", [False, UNSET])
 async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(
     service: InMemoryService, flag: bool | UnsetType
@@ -59,6 +60,7 @@ async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(
     assert (await send(service, PASSWORD, flag)).token
 
 
+@pytest.mark.promise("identity, fields: isPasswordEncrypted: true, false, left out")
 async def test_with_the_flag_nothing_but_an_encrypted_one_is_looked_at(service: InMemoryService) -> None:
     hashes = Counting(service.adapters.passwords)
     watched = watching(service, hashes)
@@ -85,6 +87,7 @@ async def test_with_the_flag_off_a_ciphertext_is_only_a_wrong_password(service: 
         await send(service, sealed(service), False)
 
 
+@pytest.mark.promise("identity, encrypted passwords: STRICT_PASSWORD_ENCRYPTION")
 async def test_strictly_what_says_nothing_must_be_encrypted(registry: Registry) -> None:
     service = await open_service(registry, {"TENANTRY_STRICT_PASSWORD_ENCRYPTION": "true"})
     await service.holder()
@@ -94,6 +97,7 @@ async def test_strictly_what_says_nothing_must_be_encrypted(registry: Registry) 
     assert (await send(service, PASSWORD, False)).token
 
 
+@pytest.mark.promise("identity, encrypted passwords: an encrypted password is recent and accepted once")
 @pytest.mark.parametrize("flag", [True, UNSET])
 async def test_an_encrypted_password_works_once(service: InMemoryService, flag: bool | UnsetType) -> None:
     text = sealed(service)
@@ -112,6 +116,7 @@ async def test_the_senders_id_may_be_any_text(service: InMemoryService, jti: str
         await send(service, sealed(service, jti=jti), True)
 
 
+@pytest.mark.promise("identity, encrypted passwords: an encrypted password is recent and accepted once")
 @pytest.mark.parametrize(
     ("age", "is_taken"),
     [(120, True), (121, False), (-5, True), (-6, False), (10**6, False), (-(10**6), False)],

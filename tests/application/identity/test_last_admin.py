@@ -79,6 +79,10 @@ async def acme(registry: Registry) -> Acme:
     return Acme(service, root, tenant.id)
 
 
+@pytest.mark.promise(
+    "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
+    "two of them leave at once; super-admins may"
+)
 @pytest.mark.parametrize("how", LOSSES)
 async def test_the_last_admin_does_not_leave(acme: Acme, how: str) -> None:
     ada = await acme.member(EMAIL, "Admin")
@@ -90,6 +94,10 @@ async def test_the_last_admin_does_not_leave(acme: Acme, how: str) -> None:
     assert (await acme.service.services.users.get(caller, ada)).roles == ("Admin",)
 
 
+@pytest.mark.promise(
+    "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
+    "two of them leave at once; super-admins may"
+)
 @pytest.mark.parametrize("how", LOSSES)
 async def test_with_another_active_admin_one_may_leave(acme: Acme, how: str) -> None:
     ada, bob = await acme.member(EMAIL, "Admin"), await acme.member("bob@example.com", "Admin")
@@ -103,6 +111,10 @@ async def test_with_another_active_admin_one_may_leave(acme: Acme, how: str) -> 
         await LOSSES[how](acme.service, await acme.caller("bob@example.com"), acme.tenant_id, bob)
 
 
+@pytest.mark.promise(
+    "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
+    "two of them leave at once; super-admins may"
+)
 @pytest.mark.parametrize("how", LOSSES)
 async def test_nor_does_another_take_the_last_admin_away_but_a_super_admin(acme: Acme, how: str) -> None:
     ada = await acme.member(EMAIL, "Admin")

@@ -50,6 +50,10 @@ async def enter(service: InMemoryService, token: str) -> list[LinkedProvider]:
     return (await service.services.profiles.complete(caller)).identities
 
 
+@pytest.mark.promise(
+    "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
+    "and of changed roles"
+)
 async def test_a_linked_identity_is_told_and_shown(service: InMemoryService) -> None:
     await service.register()
     await service.mails()
@@ -59,6 +63,10 @@ async def test_a_linked_identity_is_told_and_shown(service: InMemoryService) -> 
     assert await subjects(service) == []
 
 
+@pytest.mark.promise(
+    "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
+    "and of changed roles"
+)
 async def test_an_identity_that_the_proof_unlinked_is_told(service: InMemoryService) -> None:
     with pytest.raises(EmailNotConfirmed):
         await enter(service, "unproved")

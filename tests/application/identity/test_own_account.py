@@ -30,6 +30,8 @@ def fields(error: pytest.ExceptionInfo[Error]) -> set[str]:
     return {detail.field for detail in error.value.fields}
 
 
+@pytest.mark.promise("POST /api/auth/change-password")
+@pytest.mark.promise("identity, accounts and mail: Changing the password, and the lock after wrong attempts")
 async def test_a_changed_password_ends_every_session_and_open_link(service: InMemoryService) -> None:
     await service.holder()
     here, there = await service.login(), await service.login()
@@ -46,6 +48,7 @@ async def test_a_changed_password_ends_every_session_and_open_link(service: InMe
     assert (await service.mail()).subject == "Tenantry: Your password was changed"
 
 
+@pytest.mark.promise("identity, accounts and mail: Changing the password, and the lock after wrong attempts")
 async def test_wrong_current_passwords_lock_as_wrong_logins_do(service: InMemoryService) -> None:
     await service.holder()
     caller = service.caller(await service.login())
@@ -101,6 +104,7 @@ async def test_unlocking_ends_the_lock(service: InMemoryService) -> None:
     await service.login()
 
 
+@pytest.mark.promise("DELETE /api/auth/sessions/{session_id}")
 async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService) -> None:
     await service.holder()
     here, there = service.caller(await service.login()), service.caller(await service.login())
@@ -117,6 +121,7 @@ async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService
     assert [session.id for session in (await service.services.my_sessions.all(here)).items] == [here.session_id]
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: Sessions are listed and ended")
 async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryService) -> None:
     await service.holder()
     service.caller(await service.login())
@@ -125,6 +130,7 @@ async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryServi
     assert [session.id for session in (await service.services.my_sessions.all(caller)).items] == [caller.session_id]
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: the owner is told of a theft, once")
 async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> None:
     await service.holder()
     first = await service.login()
@@ -137,6 +143,7 @@ async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> 
     assert (mail.to, mail.subject) == (EMAIL, "Tenantry: A session of yours was ended")
 
 
+@pytest.mark.promise("identity, encrypted passwords: Register, reset and change accept encrypted passwords too")
 async def test_passwords_may_come_encrypted_wherever_one_is_taken(service: InMemoryService) -> None:
     form = RegisterForm(
         email=EMAIL, password=sealed(service, jti="1"), full_name="Ada Byron", is_password_encrypted=True

@@ -70,6 +70,7 @@ async def compared(ask: Callable[[str], Awaitable[object]]) -> float:
     return slower / SAMPLES
 
 
+@pytest.mark.promise("identity, accounts and mail: Reset: the same response in the same time for every address")
 async def test_asking_takes_as_long_for_an_unknown_address(accounts: Accounts) -> None:
     chance = await compared(lambda email: accounts.request_link("reset", EmailForm(email=email)))
     assert 0.35 < chance < 0.65, chance

@@ -86,6 +86,9 @@ async def account(service: InMemoryService, email: str = EMAIL) -> User | None:
     return state.user if state else None
 
 
+@pytest.mark.promise(
+    "identity, social login: Account by provider and subject, otherwise by verified address, otherwise a new one"
+)
 async def test_a_newcomer_gets_an_account_and_is_known_the_next_time(service: InMemoryService) -> None:
     first = await complete_login(service, "ada")
     again = await complete_login(service, "ada")
@@ -119,6 +122,9 @@ async def test_two_providers_that_vouch_for_one_address_open_one_account(service
     assert len({service.caller(result).user_id for result in results}) == 1
 
 
+@pytest.mark.promise(
+    "security, impersonation: a provider's address opens an account only when it is identical but for ASCII case"
+)
 @pytest.mark.parametrize(
     ("owned", "vouched_for"),
     [
@@ -152,6 +158,10 @@ async def test_a_newcomer_joins_the_default_tenant(registry: Registry, database:
     assert (preferred.smart_auto_switched, service.caller(preferred).app_id) == (False, "shop")
 
 
+@pytest.mark.promise(
+    "security, rights: Identities that were linked before the proof of an address are unlinked by it, and a changed "
+    "address unlinks all"
+)
 async def test_an_address_that_nobody_vouched_for_must_be_confirmed_first(service: InMemoryService) -> None:
     with pytest.raises(EmailNotConfirmed):
         await complete_login(service, "ada, unverified")
@@ -164,6 +174,7 @@ async def test_an_address_that_nobody_vouched_for_must_be_confirmed_first(servic
         await complete_login(service, "ada, unverified")
 
 
+@pytest.mark.promise("identity, social login: Addresses that the provider has not verified")
 async def test_an_address_that_nobody_vouched_for_opens_no_account_that_is_there(service: InMemoryService) -> None:
     await service.holder()
     with pytest.raises(InvalidCredentials):
@@ -186,6 +197,7 @@ async def test_a_provider_that_is_not_turned_on_is_wrong_in_the_request(
     assert [detail.field for detail in error.value.fields] == ["provider"]
 
 
+@pytest.mark.promise("identity, social login: unknown provider 400, refused token 401, provider away 503")
 async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryService) -> None:
     away = replace(
         service.services.social_sign_in, providers=MemorySocialProviders(["google"], TOKENS, away=["google"])
@@ -195,6 +207,9 @@ async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryServi
     assert await account(service) is None
 
 
+@pytest.mark.promise(
+    "identity, social login: Account by provider and subject, otherwise by verified address, otherwise a new one"
+)
 async def test_a_proved_account_is_linked_and_keeps_all_it_has(service: InMemoryService) -> None:
     await service.holder()
     before = await service.login()
@@ -205,6 +220,9 @@ async def test_a_proved_account_is_linked_and_keeps_all_it_has(service: InMemory
     await service.login()
 
 
+@pytest.mark.promise(
+    "identity, social login: an account whose owner never proved the address loses everything that was put into it"
+)
 async def test_who_registered_an_address_that_was_not_theirs_loses_all_of_it(
     registry: Registry, database: WholeDatabase
 ) -> None:
@@ -249,6 +267,10 @@ async def test_and_by_a_reset_of_the_password_too(registry: Registry, database: 
     assert service.caller(await service.login(NEW)).user_id == mallory.user_id
 
 
+@pytest.mark.promise(
+    "identity, social login: an account whose owner never proved the address loses everything that was put into it"
+)
+@pytest.mark.promise("identity, administration: an account prepared for somebody else")
 async def test_an_account_that_an_administrator_made_is_its_owners_alone(service: InMemoryService) -> None:
     root = await service.admin()
     form = NewUserForm(email=EMAIL, password=PASSWORD, full_name="Prepared", roles=["Member"])
@@ -291,6 +313,7 @@ async def test_a_disabled_account_stays_closed_and_is_not_linked(service: InMemo
         assert await read.social.user_of("google", "1") is None
 
 
+@pytest.mark.promise("identity, social login: a lock does not affect social logins")
 async def test_a_lock_keeps_nobody_from_a_social_login_and_is_not_lifted_by_it(service: InMemoryService) -> None:
     await service.holder()
     for _ in range(5):

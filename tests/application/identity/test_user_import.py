@@ -62,6 +62,7 @@ async def known(service: InMemoryService, email: str = EMAIL) -> User:
     return user
 
 
+@pytest.mark.promise("identity, user import: Users with hashes of other systems log in, and the hash is replaced")
 async def test_an_imported_user_logs_in_with_the_old_password_and_is_rehashed(
     service: InMemoryService, users: UserImport
 ) -> None:
@@ -187,6 +188,7 @@ async def test_a_line_of_json_with_wrong_types_names_its_other_wrong_fields_too(
     assert wrong(results) == ["email", "roles[1]", "nickname", "fullName", "passwordHash"]
 
 
+@pytest.mark.promise("identity, administration: Grants by user import")
 @pytest.mark.parametrize("tenant", ["acme", "system", ""])
 @pytest.mark.parametrize("roles", ["SuperAdmin", "Member;SuperAdmin"])
 async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserImport, tenant: str, roles: str) -> None:
@@ -223,6 +225,7 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
     assert "more than a token can carry" in results[1].errors[0].message
 
 
+@pytest.mark.promise("identity, administration: Grants by user import")
 async def test_a_row_never_takes_over_who_is_there(service: InMemoryService, users: UserImport) -> None:
     before = await known(service, ADMIN)
     assert outcomes(await users.store(csv(f"{ADMIN.upper()},Mallory,{HASH},true,,"))) == [(2, "kept")]

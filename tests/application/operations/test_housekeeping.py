@@ -206,6 +206,9 @@ async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_na
     assert await housekeeping.forget(records, service.clock.now()) == 0
 
 
+@pytest.mark.promise(
+    "security, audit trail: Events are deleted past a retention that the operator sets, by the owner of the trail alone"
+)
 async def test_records_are_kept_for_ever_otherwise(service: InMemoryService, registry: Registry) -> None:
     await write(service, registry)
     service.clock.move(10_000 * DAY)

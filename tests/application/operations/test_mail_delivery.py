@@ -59,6 +59,9 @@ async def is_empty(database: WholeDatabase) -> bool:
         return not await tx.outbox.take(100, NOW + timedelta(days=365), timedelta())
 
 
+@pytest.mark.promise(
+    "identity, passwords: Addresses compare without case, trimmed, NFC, the domain as IDNA; mail goes to the stored one"
+)
 async def test_a_link_goes_to_the_stored_address_and_carries_no_stored_secret(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:
@@ -166,6 +169,9 @@ class DyingMailer:
         raise asyncio.CancelledError
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: Mail is part of the transaction: sent at least once, and never after a rollback"
+)
 @pytest.mark.parametrize("before_sending", [True, False])
 async def test_who_dies_while_sending_loses_nothing(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User, before_sending: bool
@@ -202,6 +208,9 @@ async def test_a_link_that_was_used_before_its_mail_is_sent_again_stays_used(
         assert await read.one_time_tokens.living("reset", digest, NOW) is None
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: Mail is part of the transaction: sent at least once, and never after a rollback"
+)
 async def test_while_nothing_can_be_sent_pauses_grow_and_then_all_arrives(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock, ada: User
 ) -> None:

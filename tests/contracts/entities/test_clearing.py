@@ -17,6 +17,9 @@ def desk(library: WholeDatabase, library_registry: Registry) -> Desk:
     return Desk(library, library_registry)
 
 
+@pytest.mark.promise(
+    "declarations, references: clear asks the rule of the row that it changes, at a deletion and at one for good"
+)
 async def test_a_rule_refuses_the_deletion_that_would_clear_its_reference(desk: Desk) -> None:
     genres = desk.registry["genres"]
     genre = await desk.create("genres", name="Poems")
@@ -32,6 +35,9 @@ async def test_a_rule_refuses_the_deletion_that_would_clear_its_reference(desk: 
         assert await read.records.get(genres, genre.id, WHOLE) is not None
 
 
+@pytest.mark.promise(
+    "declarations, references: clear asks the rule of the row that it changes, at a deletion and at one for good"
+)
 async def test_a_rule_that_has_nothing_against_it_lets_it_be_cleared(desk: Desk) -> None:
     genre, other = await desk.create("genres", name="Poems"), await desk.create("genres", name="Plays")
     volume = await desk.create("volumes", title="A", code="free", genre_id=genre.id)
@@ -42,6 +48,9 @@ async def test_a_rule_that_has_nothing_against_it_lets_it_be_cleared(desk: Desk)
     assert found[volume.id].values["genre_id"] is None
 
 
+@pytest.mark.promise(
+    "declarations, references: clear asks the rule of the row that it changes, at a deletion and at one for good"
+)
 async def test_a_deleted_row_is_not_asked(desk: Desk) -> None:
     genre = await desk.create("genres", name="Poems")
     volume = await desk.create("volumes", title="A", code="bound", genre_id=genre.id)

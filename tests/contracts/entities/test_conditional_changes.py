@@ -50,6 +50,10 @@ async def version_of(desk: Desk, row: Stored) -> int:
         return (await read.records.current(desk.registry["volumes"], [row.id], locked=False))[row.id].version
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a field that one may read and not write is no write while it is equal, by itself "
+    "and in a batch"
+)
 async def test_a_closed_value_that_is_equal_is_no_write(desk: Desk) -> None:
     row = await volume(desk, "a")
     kept: dict[str, object] = {
@@ -62,6 +66,10 @@ async def test_a_closed_value_that_is_equal_is_no_write(desk: Desk) -> None:
     assert await change(desk, change_of(row.id, {}, None, kept)) == [2]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a field that one may read and not write is no write while it is equal, by itself "
+    "and in a batch"
+)
 @pytest.mark.parametrize(
     ("name", "value", "wire"),
     [("cost", Decimal("12.51"), "cost"), ("bought_at", None, "boughtAt"), ("condition", Condition.NEW, "condition")],
@@ -81,6 +89,7 @@ async def test_a_row_that_is_absent_is_not_found(desk: Desk) -> None:
     assert await refused(NotFound, lambda: change(desk, absent)) == []
 
 
+@pytest.mark.promise("declarations, values: If-Match takes lists and compares strongly, If-None-Match weakly")
 @pytest.mark.parametrize(("versions", "holds"), [({1, 2}, False), ({3, 7}, True), (frozenset[int](), False)])
 async def test_one_of_several_versions_will_do(desk: Desk, versions: set[int], holds: bool) -> None:
     row = await volume(desk, "a")
@@ -102,6 +111,9 @@ async def test_an_older_version_is_told_before_a_value_that_differs(desk: Desk) 
     assert await refused(PreconditionFailed, lambda: change(desk, stale)) == []
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a page that was read is taken by a batch, with a version for each item"
+)
 async def test_a_batch_names_every_item_with_another_version_and_changes_nothing(desk: Desk) -> None:
     rows = [await volume(desk, f"{n}") for n in range(4)]
     await change(desk, Change(rows[1].id, {"title": "x"}), Change(rows[3].id, {"title": "y"}))
@@ -121,6 +133,7 @@ async def test_a_batch_of_one_item_names_it_too(desk: Desk) -> None:
     assert await refused(PreconditionFailed, lambda: desk.batches.update(write, model, [stale])) == ["items[0].version"]
 
 
+@pytest.mark.promise("declarations, values: If-Match takes lists and compares strongly, If-None-Match weakly")
 async def test_a_deletion_takes_several_versions(desk: Desk) -> None:
     row, model, write = await volume(desk, "a"), desk.registry["volumes"], WRITE
     await refused(PreconditionFailed, lambda: desk.crud.delete(write, model, row.id, frozenset({2, 3})))

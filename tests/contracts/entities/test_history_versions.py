@@ -42,6 +42,7 @@ async def refused(writes: Sequence[Coroutine[Any, Any, object]]) -> int:
     return len(errors)
 
 
+@pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
 async def test_changes_at_the_same_time_make_a_line_for_each_version(library: WholeDatabase, desk: Desk) -> None:
     volumes = desk.registry["volumes"]
     first, second = [(await desk.create("volumes", title=title)).id for title in "AB"]
@@ -58,6 +59,7 @@ async def test_changes_at_the_same_time_make_a_line_for_each_version(library: Wh
         assert versions(await lines(library, desk, row)) == list(range(9, 0, -1))
 
 
+@pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
 async def test_of_changes_of_the_same_version_one_has_a_line(library: WholeDatabase, desk: Desk) -> None:
     volumes = desk.registry["volumes"]
     row = (await desk.create("volumes", title="T")).id
@@ -66,6 +68,7 @@ async def test_of_changes_of_the_same_version_one_has_a_line(library: WholeDatab
     assert await lines(library, desk, row) == [(2, "changed"), (1, "created")]
 
 
+@pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
 async def test_deletions_and_restorations_at_the_same_time_make_a_line_for_each_version(
     library: WholeDatabase, desk: Desk
 ) -> None:
@@ -78,6 +81,7 @@ async def test_deletions_and_restorations_at_the_same_time_make_a_line_for_each_
     assert await lines(library, desk, row) == [*turns, (1, "created")]
 
 
+@pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
 async def test_of_purges_at_the_same_time_one_has_a_line(library: WholeDatabase, desk: Desk) -> None:
     volumes = desk.registry["volumes"]
     row = (await desk.create("volumes", title="T")).id

@@ -87,6 +87,7 @@ async def analyzed(database: PostgresDatabase) -> datetime | None:
     return moment
 
 
+@pytest.mark.promise("files, transfers: Large imports renew the planner's statistics after their commit")
 async def test_a_large_import_renews_the_statistics_and_a_small_one_does_not(
     own_database: PostgresDatabase, registry: Registry
 ) -> None:
@@ -108,6 +109,7 @@ async def test_a_dry_run_leaves_the_statistics_alone(own_database: PostgresDatab
     assert await analyzed(own_database) is None
 
 
+@pytest.mark.promise("files, transfers: Large imports renew the planner's statistics after their commit")
 async def test_the_rows_are_committed_and_the_connection_is_free_by_then(
     own_database: PostgresDatabase, registry: Registry
 ) -> None:
@@ -116,6 +118,7 @@ async def test_the_rows_are_committed_and_the_connection_is_free_by_then(
     assert upkeep.counts == [ANALYZED_FROM]
 
 
+@pytest.mark.promise("files, transfers: Large imports renew the planner's statistics after their commit")
 async def test_an_import_succeeds_without_statistics_and_says_so_once(
     own_database: PostgresDatabase, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -42,6 +42,7 @@ BOUNDED = [
 ]
 
 
+@pytest.mark.promise("declarations, indexes and decimals: Amounts of any digits are compared with the copy exactly")
 @pytest.mark.parametrize(("asked", "expected"), BOUNDED)
 async def test_decimals_are_compared_beyond_the_digits_of_their_column(
     shop: Shop, asked: str, expected: list[str]
@@ -58,6 +59,10 @@ async def test_zero_has_no_sign(shop: Shop) -> None:
     assert re.findall(r'"price":\s*([^,}]*)', bytes(page.items).decode()) == ["0.00", "0.00"]
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Row-level security keeps a decimal from its index; its scaled copy is used by "
+    "conditions, sorts and cursors (speed: make bench, make scale-tenants)"
+)
 async def test_a_cursor_over_a_decimal_tells_the_decimal(shop: Shop) -> None:
     await shop.products(*({"price": Decimal(price)} for price in ("2", "0", "1.01", "1")))
     page = await shop.page("products", "sort=price:desc&pageSize=2")
@@ -72,6 +77,7 @@ def sorted_by_price(registry: Registry) -> tuple[SortKey, ...]:
     return read_query(registry["products"], registry, frozenset(), [("sort", "price:desc")]).sort
 
 
+@pytest.mark.promise("declarations, indexes and decimals: Amounts of any digits are compared with the copy exactly")
 def test_a_cursor_with_more_digits_than_the_column_is_no_cursor(registry: Registry) -> None:
     sort = sorted_by_price(registry)
     cursor = write_cursor(sort, [Decimal("1.005"), new_id()])

@@ -62,6 +62,7 @@ def shelves(library: WholeDatabase, library_registry: Registry) -> Shelves:
     return Shelves(library, library_registry)
 
 
+@pytest.mark.promise("entities, details: Restore; 409 when a unique value was taken meanwhile")
 async def test_a_restored_row_is_as_it_was(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     await shelves.remove("shelves", row)
@@ -97,6 +98,7 @@ async def test_rows_of_tenants_are_not_removed_or_restored_under_every_tenant(sh
                 await getattr(tx.records, name)(shelves.registry["shelves"], *given)
 
 
+@pytest.mark.promise("entities, details: Restore; 409 when a unique value was taken meanwhile")
 async def test_a_value_that_was_taken_meanwhile_keeps_a_row_away(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     await shelves.remove("shelves", row)
@@ -108,6 +110,7 @@ async def test_a_value_that_was_taken_meanwhile_keeps_a_row_away(shelves: Shelve
     await shelves.restore("shelves", row)
 
 
+@pytest.mark.promise("entities, details: cascade, restored together, also in cycles of entities")
 async def test_what_one_deletion_took_along_comes_back_with_it(shelves: Shelves) -> None:
     outer = await shelves.add("shelves", name="outer")
     inner = await shelves.add("shelves", name="inner", inside_id=outer)
@@ -186,6 +189,7 @@ async def test_what_goes_along_by_another_way_is_not_in_the_way(shelves: Shelves
     assert not await shelves.lives("marks", mark)
 
 
+@pytest.mark.promise("entities, details: clear")
 async def test_what_is_shared_is_cleared_for_every_tenant(shelves: Shelves) -> None:
     genre = await shelves.add("genres", name="G")
     volume = await shelves.add("volumes", title="T", genre_id=genre)
@@ -211,6 +215,7 @@ async def test_for_good_is_for_good(shelves: Shelves) -> None:
         assert not await shelves.lives(plural, row, DELETED if plural != "loans" else WHOLE)
 
 
+@pytest.mark.promise("entities, details: permanent=true needs purge:, and accepts deleted rows")
 async def test_a_deleted_row_can_still_go_for_good(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     await shelves.remove("shelves", row)

@@ -118,6 +118,14 @@ async def found(database: WholeDatabase, **parameters: str) -> list[dict[str, An
     return items
 
 
+@pytest.mark.promise(
+    "declarations, checks: names have at most 60 bytes, so that no prefix makes more than 63; names of 60 bytes work "
+    "in tables, indexes and every operation"
+)
+@pytest.mark.promise(
+    "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
+    "names of entities, fields and relations in every operation"
+)
 async def test_rows_are_written_found_included_and_deleted(database: WholeDatabase) -> None:
     mark = uuid4().hex
     (parent,) = await add(database, "all", {"user": mark})
@@ -150,6 +158,10 @@ async def test_rows_are_written_found_included_and_deleted(database: WholeDataba
         assert await read.records.get(MODEL, second, WHOLE) is None
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
+    "names of entities, fields and relations in every operation"
+)
 async def test_taken_values_are_named(database: WholeDatabase) -> None:
     mark = uuid4().hex
     await add(database, "references", {"order": mark, "group": mark, "pg_class": 1, LONG: "x"})
@@ -163,6 +175,10 @@ async def test_taken_values_are_named(database: WholeDatabase) -> None:
     assert [error.field for error in caught.value.fields] == ["order"]
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
+    "names of entities, fields and relations in every operation"
+)
 async def test_files_are_written_and_read(database: WholeDatabase) -> None:
     mark = uuid4().hex
     await add(database, "references", {"order": mark, "group": mark, LONG: "x"})
@@ -186,12 +202,18 @@ async def test_files_are_written_and_read(database: WholeDatabase) -> None:
     assert len(await found(database, group=mark)) == 2
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: entities --plans recommends it, and says which queries an index finds"
+)
 async def test_declared_indexes_serve_their_queries(names_url: str) -> None:
     planned = {plan.asked: plan.scans for plan in (await plans_of(names_url, NAMES))["references"]}
     assert planned["from=…&minSelect=…&sort=select"] is None
     assert planned[f"order=…&group=…&sort={LONG}"] is None
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: index(…) makes an index of the tenant's living rows that ends with the id"
+)
 async def test_a_declared_index_holds_the_tenants_living_rows_and_ends_with_the_id(names_url: str) -> None:
     connection = await asyncpg.connect(names_url)
     made = await connection.fetchval("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_references_by_from_select'")
@@ -199,6 +221,9 @@ async def test_a_declared_index_holds_the_tenants_living_rows_and_ends_with_the_
     assert made.endswith('USING btree (tenant_id, "from", "select$e2", id) WHERE (NOT is_deleted)')
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: entities --plans recommends it, and says which queries an index finds"
+)
 def test_an_index_is_recommended_for_amounts_below_a_reference() -> None:
     fields = [("all_id", Annotated[UUID, ref("all")]), ("price", Annotated[Decimal, money(12, 2)])]
     offer = entity("offers")(defstruct("Offer", fields, rename="camel", kw_only=True))

@@ -117,6 +117,7 @@ async def test_another_tenant_sees_nothing(shop: Shop, asked: str) -> None:
     assert await shop.get("products", row_id, View(), THERE) is None
 
 
+@pytest.mark.promise("entities, details: include: to-one, to-many of at most 100, HasMore")
 async def test_related_rows_are_of_the_same_tenant_and_alive(shop: Shop) -> None:
     (mine,) = await shop.products({})
     await shop.products({}, scope=THERE)
@@ -128,6 +129,7 @@ async def test_related_rows_are_of_the_same_tenant_and_alive(shop: Shop) -> None
     assert await shop.items("products", "reviews.rating=1", EveryTenant()) == []
 
 
+@pytest.mark.promise("entities, contract: includeDeleted")
 async def test_deleted_rows_show_when_they_are_asked_for(shop: Shop) -> None:
     (row_id,) = await shop.products({})
     await shop.reviews(row_id, 1)
@@ -140,6 +142,7 @@ async def test_deleted_rows_show_when_they_are_asked_for(shop: Shop) -> None:
     assert review["product"] is None
 
 
+@pytest.mark.promise("entities, details: include: to-one, to-many of at most 100, HasMore")
 async def test_a_to_many_relation_shows_100_rows_and_says_when_there_are_more(shop: Shop) -> None:
     many, few = await shop.products({}, {})
     await shop.reviews(many, *[1] * 101)
@@ -149,6 +152,7 @@ async def test_a_to_many_relation_shows_100_rows_and_says_when_there_are_more(sh
     assert rows[0]["reviews"][99]["product"]["sku"] == "SKU-0"
 
 
+@pytest.mark.promise("entities, details: the lists that are included in an answer have at most 32 MiB")
 async def test_lists_that_are_too_long_together_are_refused(shop: Shop) -> None:
     first, second = await shop.products({}, {})
     text = "x" * (MOST_INCLUDED_BYTES // 5)
@@ -170,6 +174,7 @@ async def test_lists_that_are_too_long_together_are_refused(shop: Shop) -> None:
         await shop.get("products", first, nested)
 
 
+@pytest.mark.promise("entities, details: Conditions through a to-many relation hold together for one related row")
 async def test_conditions_on_one_relation_are_about_one_row_of_it(shop: Shop) -> None:
     (row_id,) = await shop.products({})
     await shop.reviews(row_id, 1, 5)
@@ -177,6 +182,7 @@ async def test_conditions_on_one_relation_are_about_one_row_of_it(shop: Shop) ->
     assert (await shop.page("products", "reviews.rating.gt=1&reviews.rating.lt=5")).total == 0
 
 
+@pytest.mark.promise("entities, details: a missing to-one matches nothing, ne included")
 async def test_a_missing_relation_matches_nothing_and_sorts_as_the_largest(shop: Shop) -> None:
     (category,) = await shop.add("categories", [{"name": "Light", "description": None}])
     await shop.products({}, {"category_id": category})
@@ -185,6 +191,7 @@ async def test_a_missing_relation_matches_nothing_and_sorts_as_the_largest(shop:
     assert [row["sku"] for row in await shop.items("products", "sort=category.name:desc")] == ["SKU-0", "SKU-1"]
 
 
+@pytest.mark.promise("entities, details: %, _ and \\ are literal")
 async def test_wildcards_mean_themselves(shop: Shop) -> None:
     await shop.products({"name": "100%"}, {"name": "100 x"}, {"name": "a_b"}, {"name": "aXb"}, {"name": "a\\b"})
     for part, found in (("100%25", 1), ("_", 1), ("%5C", 1), ("A", 3)):
@@ -192,6 +199,7 @@ async def test_wildcards_mean_themselves(shop: Shop) -> None:
         assert (await shop.page("products", f"search={part}")).total == found
 
 
+@pytest.mark.promise("entities, details: the total: exact, deduced, estimated, none")
 async def test_totals_are_exact_estimated_or_left_out(shop: Shop) -> None:
     await shop.products(*[{}] * 5)
     exact = await shop.page("products", "pageSize=2")

@@ -163,6 +163,10 @@ async def test_rows_that_swap_may_refer_to_each_other(hall: Hall) -> None:
     assert [row["nextId"] for row in answered] == [str(second), str(first)]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: two unique values are swapped in one batch, of any kind, by any number of rows, and "
+    "beside others"
+)
 async def test_three_rows_pass_every_unique_value_round(hall: Hall) -> None:
     changes = [(n, hall.values(n % 3 + 1)) for n in (1, 2, 3)]
     await hall.change(*changes)
@@ -215,6 +219,10 @@ async def test_versions_are_held_to_in_a_swap(hall: Hall) -> None:
     assert await hall.all("label") == ["A 2", "B", "A 3"]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: two unique values are swapped in one batch, of any kind, by any number of rows, and "
+    "beside others"
+)
 async def test_many_swaps_at_once_leave_one_order(seats: WholeDatabase, plural: str) -> None:
     hall = Hall(seats, plural, is_alone=False)
     await hall.fill()

@@ -109,17 +109,29 @@ async def get(database: WholeDatabase, row_id: UUID, view: View = WHOLE) -> dict
     return row
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
+    "batches, filtered, sorted, searched, deleted and restored with their history"
+)
 def test_the_entity_has_what_is_promised() -> None:
     assert len(MODEL.declared) == FIELDS
     assert {len(name) for name in TEXTS} == {60}
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
+    "batches, filtered, sorted, searched, deleted and restored with their history"
+)
 async def test_a_row_is_made_and_read(database: WholeDatabase) -> None:
     (row_id,) = await add(database, {})
     row = await get(database, row_id)
     assert [row[name] for name in TEXTS] == [FULL[name] for name in TEXTS]
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
+    "batches, filtered, sorted, searched, deleted and restored with their history"
+)
 async def test_many_rows_are_made_and_changed_at_once(database: WholeDatabase) -> None:
     made = await add(database, *({} for _ in range(3)))
     changed = {name: f"new {name}" for name in TEXTS}
@@ -130,6 +142,10 @@ async def test_many_rows_are_made_and_changed_at_once(database: WholeDatabase) -
         assert [row[name] for name in TEXTS] == list(changed.values())
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
+    "batches, filtered, sorted, searched, deleted and restored with their history"
+)
 async def test_a_page_is_filtered_by_many_fields_and_sorted(database: WholeDatabase) -> None:
     mark = new_id().hex
     await add(database, *({TEXTS[0]: mark, "price": Decimal(price)} for price in ("3", "1", "2")))
@@ -150,6 +166,10 @@ async def test_a_page_is_filtered_by_more_relations_than_a_statement_joins(datab
     assert await found(database, **{**asked, "way_6.way_0.code.startsWith": "far 5"}) == []
 
 
+@pytest.mark.promise(
+    "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
+    "batches, filtered, sorted, searched, deleted and restored with their history"
+)
 async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeDatabase) -> None:
     (row_id,) = await add(database, {})
     async with database.transaction(HERE) as tx:
@@ -164,6 +184,7 @@ async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeData
     assert (await get(database, row_id))[TEXTS[-1]] == "new"
 
 
+@pytest.mark.promise("declarations, names and sizes: They are exported and imported")
 @pytest.mark.parametrize("form", ["csv", "json"])
 async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, form: Literal["csv", "json"]) -> None:
     mark = new_id().hex
@@ -176,6 +197,7 @@ async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, 
     assert text.count(FULL[TEXTS[0]]) == 2
 
 
+@pytest.mark.promise("declarations, names and sizes: They are exported and imported")
 @pytest.mark.parametrize("form", ["csv", "cells"])
 async def test_rows_are_exported_with_more_cells_than_a_select_has(
     database: WholeDatabase, form: Literal["csv", "cells"]
@@ -209,6 +231,7 @@ async def test_rows_are_exported_with_more_cells_than_a_select_has(
             assert [cell for cell in lines[-1][len(MODEL.fields) :] if cell is not None] == []
 
 
+@pytest.mark.promise("declarations, names and sizes: They are exported and imported")
 async def test_rows_are_imported(database: WholeDatabase) -> None:
     code = new_id().hex
 
@@ -223,6 +246,7 @@ async def test_rows_are_imported(database: WholeDatabase) -> None:
     assert [row[name] for name in TEXTS] == [f"in {name}" for name in TEXTS]
 
 
+@pytest.mark.promise("declarations, names and sizes: Includes have more columns than the 1,664 that a SELECT takes")
 async def test_includes_have_more_columns_than_a_select(database: WholeDatabase) -> None:
     """Seven rows of 300 fields beside a row of 300 fields: PostgreSQL takes 1,664 columns."""
     others = await add(database, *({"price": Decimal(number)} for number in range(RELATIONS)))
@@ -241,6 +265,7 @@ async def test_includes_have_more_columns_than_a_select(database: WholeDatabase)
         }
 
 
+@pytest.mark.promise("declarations, names and sizes: Includes have more columns than the 1,664 that a SELECT takes")
 async def test_a_row_included_as_json_is_written_like_any_other(database: WholeDatabase) -> None:
     (other,) = await add(database, {"price": Decimal("10.00")})
     (row_id,) = await add(database, {LINKS[0]: other})
@@ -251,6 +276,7 @@ async def test_a_row_included_as_json_is_written_like_any_other(database: WholeD
     assert list(many_more[names[0]]) == list(few[names[0]])
 
 
+@pytest.mark.promise("entities, details: the lists that are included in an answer have at most 32 MiB")
 async def test_lists_in_rows_included_as_json_are_bounded(database: WholeDatabase) -> None:
     """Two rows whose lists are short enough each, and too long together."""
     text = "x" * (MOST_INCLUDED_BYTES // 3)

@@ -118,6 +118,7 @@ async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
     assert current[stored[0].id].values == rows[0]
 
 
+@pytest.mark.promise("entities, details: CONFLICT: a unique value is taken; the field is named")
 async def test_a_taken_value_names_the_field_and_stores_nothing(writer: Writer) -> None:
     await writer.add("categories", category("Books"))
     with pytest.raises(Conflict) as error:
@@ -147,6 +148,7 @@ async def test_two_rows_of_a_batch_that_clash_are_both_named(writer: Writer) -> 
     assert fields_of(error) == ["items[1].sku", "items[2].sku"]
 
 
+@pytest.mark.promise("entities, details: Unique values are per tenant and among rows that are not deleted")
 async def test_unique_values_are_those_of_one_tenant_and_of_living_rows(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1"))
     await writer.add("products", product("SKU-1"), scope=THERE)
@@ -154,6 +156,7 @@ async def test_unique_values_are_those_of_one_tenant_and_of_living_rows(writer: 
     await writer.add("products", product("SKU-1"))
 
 
+@pytest.mark.promise("entities, details: Keys and foreign keys contain the tenant: no relation across tenants")
 async def test_a_reference_leads_to_a_living_row_of_the_same_tenant(writer: Writer) -> None:
     (here,) = await writer.add("categories", category("Books"))
     (there,) = await writer.add("categories", category("Books"), scope=THERE)
@@ -169,6 +172,7 @@ async def test_a_reference_leads_to_a_living_row_of_the_same_tenant(writer: Writ
     assert fields_of(error) == ["items[1].categoryId"]
 
 
+@pytest.mark.promise("PUT /api/{entities}/{id}")
 async def test_a_change_alters_only_what_is_given_and_raises_the_version(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1", description="old"))
     (changed,) = await writer.change("products", Change(stored.id, {"description": None, "price": Decimal("1.00")}))
@@ -217,6 +221,8 @@ async def test_a_change_to_a_taken_value_is_refused(writer: Writer) -> None:
     assert "items[1].sku" in fields_of(error)
 
 
+@pytest.mark.promise("DELETE /api/{entities}/{id}: 204")
+@pytest.mark.promise("entities, contract: Soft delete by default; permanent without it")
 async def test_a_deleted_row_is_gone_and_can_be_shown(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1"))
     assert await writer.remove("products", stored.id, new_id()) == [stored.id]
@@ -240,6 +246,8 @@ async def test_a_delete_of_another_version_is_refused(writer: Writer) -> None:
     assert await writer.remove("products", stored.id, version=1) == [stored.id]
 
 
+@pytest.mark.promise("entities, details: CONFLICT: still referenced on delete")
+@pytest.mark.promise("entities, details: restrict")
 async def test_what_is_still_referred_to_is_kept(writer: Writer) -> None:
     (target,) = await writer.add("categories", category("Books"))
     (referring,) = await writer.add("products", product("SKU-1", category_id=target.id))
@@ -256,6 +264,7 @@ async def test_reviews_go_with_their_product(writer: Writer) -> None:
     assert await writer.get("reviews", review.id) is None
 
 
+@pytest.mark.promise("entities, contract: Soft delete by default; permanent without it")
 async def test_without_soft_delete_the_row_is_gone_for_good(writer: Writer) -> None:
     (stored,) = await writer.add("currencies", {"code": "EUR", "name": "Euro"})
     assert await writer.remove("currencies", stored.id) == [stored.id]
@@ -298,6 +307,7 @@ async def test_of_twenty_parallel_inserts_of_a_unique_value_one_succeeds(writer:
     assert sum(isinstance(result, Conflict) for result in results) == 19
 
 
+@pytest.mark.promise("entities, details: version, ETag, If-Match inside the UPDATE, If-None-Match")
 async def test_of_twenty_changes_of_one_version_one_wins(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1"))
     results = await asyncio.gather(

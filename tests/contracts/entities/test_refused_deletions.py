@@ -38,6 +38,9 @@ async def told(attempt: Awaitable[object]) -> tuple[str, list[tuple[str, str]]]:
     return error.value.message, [(wrong.field, wrong.message) for wrong in error.value.fields]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a single one names the entity and the count, to those who may read it"
+)
 async def test_a_single_deletion_names_the_entity_and_the_count(desk: Desk) -> None:
     _, second, third = await volumes(desk)
     model, write = desk.registry["volumes"], Write(caller=ADA, scope=HERE)
@@ -47,6 +50,9 @@ async def test_a_single_deletion_names_the_entity_and_the_count(desk: Desk) -> N
         assert await told(desk.crud.purge(write, model, row_id, None)) == (sentence, [("id", sentence)])
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a batch delete that restrict refuses names every item and what refers to it"
+)
 async def test_a_batch_names_every_item(desk: Desk) -> None:
     first, second, third = await volumes(desk)
     model, write = desk.registry["volumes"], Write(caller=ADA, scope=HERE)
@@ -61,6 +67,9 @@ async def test_a_batch_names_every_item(desk: Desk) -> None:
     assert (await desk.batches.delete(write, model, [first])).answer == [first]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a single one names the entity and the count, to those who may read it"
+)
 async def test_without_permission_to_read_neither_name_nor_count_is_told(desk: Desk) -> None:
     _, second, third = await volumes(desk)
     model, write = desk.registry["volumes"], Write(caller=CLERK, scope=HERE)

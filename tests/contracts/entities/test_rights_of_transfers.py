@@ -67,6 +67,9 @@ async def test_an_import_of_one_who_may_is_stored(database: WholeDatabase, regis
     assert await imported(database, registry, CALLER, living) == 1
 
 
+@pytest.mark.promise(
+    "security, rights: Rights and expiry are judged again inside the transaction of an import, just before its commit"
+)
 @pytest.mark.parametrize(("subject", "error"), [(user_subject(ADA), TokenInvalid), (grants_subject(ADA), TokenExpired)])
 async def test_an_import_of_one_who_was_stopped_meanwhile_stores_nothing(
     database: WholeDatabase, registry: Registry, subject: str, error: type[Exception]
@@ -77,6 +80,9 @@ async def test_an_import_of_one_who_was_stopped_meanwhile_stores_nothing(
     assert await stored(database, registry) == 0
 
 
+@pytest.mark.promise(
+    "security, rights: Rights and expiry are judged again inside the transaction of an import, just before its commit"
+)
 async def test_an_import_whose_token_expired_meanwhile_stores_nothing(
     database: WholeDatabase, registry: Registry
 ) -> None:
@@ -100,6 +106,9 @@ class Rights:
             raise TokenInvalid
 
 
+@pytest.mark.promise(
+    "security, rights: an export is broken off within ten seconds once its caller was logged out or lost rights"
+)
 async def test_a_file_breaks_off_for_one_who_was_stopped_meanwhile() -> None:
     clock, closed, sent = MovableClock(NOW), [], []
 

@@ -52,6 +52,10 @@ async def test_valid_rows_come_as_the_database_takes_them(sheets: Sheets, regist
     assert [first[0], *first[2:]] == ["2", "A", "AAA", None, "1.5", "0", "draft", None, None]
 
 
+@pytest.mark.promise(
+    "files, hostile files: Little text of many wrong rows is not read where others are served, and a wrong row that "
+    "nobody is told of takes no longer than a good one"
+)
 @pytest.mark.parametrize("count", [3, 10_000], ids=["little", "much"])
 async def test_the_loop_serves_others_meanwhile(sheets: Sheets, registry: Registry, count: int) -> None:
     longest, began = [0.0], time.perf_counter()
@@ -111,6 +115,9 @@ async def workbook(sheets: Sheets, registry: Registry, *descriptions: str, form:
         return b"".join([piece async for piece in pieces])
 
 
+@pytest.mark.promise(
+    "files, Parquet: an import after an export changes nothing, by CSV, xlsx and Parquet, in memory and in PostgreSQL"
+)
 @pytest.mark.parametrize("form", ["xlsx", "parquet"])
 async def test_a_built_file_is_read_back_as_it_was_written(sheets: Sheets, registry: Registry, form: BuiltForm) -> None:
     made = await workbook(sheets, registry, "=1+1", "x" * 10_000, "😀 '", form=form)
@@ -134,6 +141,9 @@ async def test_parquet_holds_text_that_no_cell_of_an_xlsx_holds(sheets: Sheets, 
     assert [cells[4] for cells in read_rows(io.StringIO("\n".join(lines)))] == texts
 
 
+@pytest.mark.promise(
+    "files, Parquet: an export has the types of its fields, and decimals are exact; without rows it is a whole file"
+)
 async def test_parquet_has_the_types_of_the_fields(sheets: Sheets, registry: Registry) -> None:
     schema = pl.read_parquet(await workbook(sheets, registry, "fine", form="parquet")).schema
     assert [*schema] == [
@@ -146,6 +156,9 @@ async def test_parquet_has_the_types_of_the_fields(sheets: Sheets, registry: Reg
     assert {schema[name] for name in ("id", "name", "status", "categoryId")} == {pl.String()}
 
 
+@pytest.mark.promise(
+    "files, Parquet: an export has the types of its fields, and decimals are exact; without rows it is a whole file"
+)
 async def test_an_export_without_rows_is_a_whole_parquet_file(sheets: Sheets, registry: Registry) -> None:
     made = await workbook(sheets, registry, form="parquet")
     assert pl.read_parquet(made).height == 0
@@ -162,6 +175,7 @@ def parquet(rows: bytes) -> bytes:
 WRONG = b"name,sku,price\nA,AAA,1.5\nB,wrong,1\nC,CCC,-1\n,DDD,2.125\n"
 
 
+@pytest.mark.promise("files, Parquet: Options, numbers of rows and errors are those of the other formats")
 async def test_rows_have_the_same_numbers_and_errors_in_csv_and_parquet(sheets: Sheets, registry: Registry) -> None:
     lines, errors = await read(sheets, registry, WRONG)
     same_lines, same_errors = await read(sheets, registry, parquet(WRONG))
@@ -171,6 +185,7 @@ async def test_rows_have_the_same_numbers_and_errors_in_csv_and_parquet(sheets: 
     assert [line.split(",")[2:4] for line in same_lines] == [line.split(",")[2:4] for line in lines]
 
 
+@pytest.mark.promise("files, Parquet: Options, numbers of rows and errors are those of the other formats")
 async def test_an_upsert_from_parquet_says_what_was_given(sheets: Sheets, registry: Registry) -> None:
     lines, errors = await read(sheets, registry, parquet(b"sku,stock\nAAA,5\nbad,1\n"), mode="upsert", key="sku")
     (row,) = read_rows(io.StringIO("\n".join(lines)))
@@ -179,6 +194,7 @@ async def test_an_upsert_from_parquet_says_what_was_given(sheets: Sheets, regist
     assert [error.row for error in errors] == [3]
 
 
+@pytest.mark.promise("files, Parquet: Options, numbers of rows and errors are those of the other formats")
 @pytest.mark.parametrize(
     ("rows", "options", "field"),
     [
@@ -197,6 +213,7 @@ async def test_unknown_columns_and_options_of_other_formats_are_named(
     assert [error.field for error in refused.value.fields] == [field]
 
 
+@pytest.mark.promise("files, Parquet: Options, numbers of rows and errors are those of the other formats")
 async def test_columns_of_parquet_are_renamed_and_server_owned_ones_ignored(sheets: Sheets, registry: Registry) -> None:
     file = parquet(b"createdAt,Bezeichnung,SKU,price\nnonsense,A,AAA,1\n")
     lines, errors = await read(sheets, registry, file, columns={"bezeichnung": "name"})

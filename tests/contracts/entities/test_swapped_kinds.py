@@ -130,6 +130,10 @@ async def rows(database: WholeDatabase, plural: str, ids: list[UUID]) -> list[di
     return [body(row) for row in found if row is not None]
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: two unique values are swapped in one batch, of any kind, by any number of rows, and "
+    "beside others"
+)
 @pytest.mark.parametrize("soft", [True, False], ids=["soft", "hard"])
 @pytest.mark.parametrize("name", KINDS)
 async def test_two_rows_swap_a_unique_value_of_any_kind(signs: WholeDatabase, name: str, soft: bool) -> None:

@@ -78,6 +78,7 @@ REFUSED = '{"row":2,"message":"price: is required","details":[{"field":"price","
 """Error of a row that misses what a new row needs, as a sheet gives it for an upsert."""
 
 
+@pytest.mark.promise("GET /api/{entities}/export: (its rows)")
 async def test_csv_has_a_header_escapes_formulas_and_tells_null_from_empty(files: Files) -> None:
     await files.add("products", product("AAA", description="=1,2"), product("BBB", description=""), product("CCC"))
     said = await files.out(files.asked(sort="sku", fields="sku,description"), "csv")
@@ -85,6 +86,7 @@ async def test_csv_has_a_header_escapes_formulas_and_tells_null_from_empty(files
     assert lines == ["sku,description", 'AAA,"\'=1,2"', 'BBB,""', "CCC,"]
 
 
+@pytest.mark.promise("security, names: a CSV cell that begins with a full-width ＝ ＋ － ＠ is no formula either")
 @pytest.mark.parametrize("sign", ["\uff1d", "\uff0b", "\uff0d", "\uff20"])
 async def test_full_width_signs_begin_a_formula_too(files: Files, sign: str) -> None:
     await files.add(
@@ -101,6 +103,7 @@ async def test_line_breaks_in_text_stay_what_they_are(files: Files) -> None:
     assert said.endswith(b',"a\n""b""\r\nc\rd"\r\n')
 
 
+@pytest.mark.promise("GET /api/{entities}/export: (its rows)")
 async def test_json_is_the_array_of_a_lists_items(files: Files) -> None:
     assert json.loads(await files.out(files.asked(), "json")) == []
     await files.add("products", product("AAA", description='\\\x01\x02"\n'), product("BBB"))
@@ -160,6 +163,7 @@ async def test_an_export_contains_no_row_of_another_tenant(files: Files) -> None
     assert header.startswith(b"id,tenantId,")
 
 
+@pytest.mark.promise("entities, details: an export whose client leaves ends its query")
 async def test_an_export_that_is_left_lets_go(files: Files) -> None:
     await files.add("products", *(product(f"SKU-{n}", description="x" * 9_000) for n in range(300)))
     async with files.database.read_only(HERE) as read:
@@ -177,6 +181,7 @@ async def test_counting_stops_where_it_is_told_to(files: Files) -> None:
         assert await read.transfers.count(files.products, files.asked(search="nothing"), 9) == 0
 
 
+@pytest.mark.promise("POST /api/{entities}/import: (its rows)")
 async def test_rows_are_stored_in_the_transactions_tenant(files: Files) -> None:
     assert await files.load(row(2, "AAA"), row(3, "BBB")) == Loaded(2, 0, [])
     assert await files.skus() == ["AAA", "BBB"]
@@ -189,6 +194,7 @@ async def test_all_tenants_at_once_are_not_written(files: Files) -> None:
         await files.load(row(2, "AAA"), scope=EveryTenant())
 
 
+@pytest.mark.promise("POST /api/{entities}/import: (its rows)")
 async def test_taken_values_are_skipped_by_what_is_stored_and_by_what_came_before(files: Files) -> None:
     await files.add("products", product("AAA"))
     assert await files.load(row(2, "AAA"), row(3, "BBB"), row(4, "BBB")) == Loaded(1, 2, [])
@@ -218,6 +224,7 @@ async def test_all_rows_that_the_database_refuses_are_counted_and_the_first_are_
     assert [error.row for error in loaded.errors] == list(range(2, MOST_ERRORS + 2))
 
 
+@pytest.mark.promise("entities, details: an upsert changes the rows with the same key")
 async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files) -> None:
     await files.add("products", product("AAA", name="Old", stock=7))
     changed = row(2, "AAA", name="New", stock="0", upsert=("11000000", REFUSED))

@@ -158,6 +158,7 @@ async def test_keys_are_compared_with_case_where_the_unique_counts_it(people: Wh
     assert noted == {("a@x", "small"), ("A@x", "large")}
 
 
+@pytest.mark.promise("files, upsert: an upsert works on entities with several uniques, by any of them")
 @pytest.mark.parametrize("plural", ["people", "guests"])
 async def test_an_upsert_works_on_an_entity_with_several_uniques(people: WholeDatabase, plural: str) -> None:
     await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"}, plural=plural)
@@ -177,12 +178,14 @@ async def test_an_upsert_works_on_an_entity_with_several_uniques(people: WholeDa
     ]
 
 
+@pytest.mark.promise("files, upsert: an upsert works on entities with several uniques, by any of them")
 async def test_a_row_may_take_a_value_that_a_row_before_gave_up(people: WholeDatabase) -> None:
     await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"})
     assert await load(people, line(2, email="a@x", badge=3), line(3, email="b@x", badge=1)) == Loaded(2, 0, [])
     assert [row["badge"] for row in await stored(people)] == [3, 1]
 
 
+@pytest.mark.promise("files, upsert: an upsert works on entities with several uniques, by any of them")
 @pytest.mark.parametrize("key", ["email", "badge"])
 async def test_any_unique_field_may_be_the_key(people: WholeDatabase, key: str) -> None:
     await add(people, {"email": "a@x", "badge": 1}, scope=THERE)
@@ -214,6 +217,7 @@ async def test_values_that_are_only_compared_are_not_written(people: WholeDataba
     assert rows == [("a@x", "T", "equal"), ("b@x", None, None), ("c@x", None, None), ("d@x", "new", None)]
 
 
+@pytest.mark.promise("files, upsert: a row of an older version is an error that names the stored one")
 @pytest.mark.parametrize("plural", ["people", "teams", "guests"])
 async def test_a_row_of_an_older_version_is_an_error_that_names_the_stored_one(
     people: WholeDatabase, plural: str
@@ -245,6 +249,7 @@ async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     await until(partial(owner.fetchval, SOMEBODY_WAITS))
 
 
+@pytest.mark.promise("files, upsert: a writer of the same moment is waited for, and what it wrote stays")
 async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
     emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
@@ -259,6 +264,7 @@ async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
     assert await stored(database) == [{"email": "a@x", "badge": 1, "name": "ours", "note": "theirs", "version": 3}]
 
 
+@pytest.mark.promise("files, upsert: a row of an older version is an error that names the stored one")
 async def test_the_version_is_compared_after_the_writer_that_was_waited_for(
     emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
@@ -274,6 +280,7 @@ async def test_the_version_is_compared_after_the_writer_that_was_waited_for(
     assert [row["note"] for row in await stored(database)] == ["theirs"]
 
 
+@pytest.mark.promise("files, upsert: a writer of the same moment is waited for, and what it wrote stays")
 @pytest.mark.parametrize("plural", ["people", "teams"])
 async def test_a_row_that_is_made_at_the_same_moment_is_changed(
     emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]", plural: str
@@ -313,6 +320,7 @@ async def test_a_row_that_has_nothing_but_its_key_keeps_its_version(people: Whol
     assert [row["version"] for row in await stored(people, plural=plural)] == [1, 2]
 
 
+@pytest.mark.promise("files, upsert: a writer of the same moment is waited for, and what it wrote stays")
 @pytest.mark.parametrize("plural", ["people", "teams"])
 async def test_a_row_that_appears_while_another_is_waited_for_is_not_changed_unlocked(
     emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]", plural: str

@@ -2,6 +2,8 @@
 
 import hashlib
 
+import pytest
+
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from application.identity.joining.departures import Departures
 from domain.identity.users import AccountState, mailbox_key
@@ -10,6 +12,10 @@ from tests.builders import new_id, user
 ADA, FIRST, SECOND = "ada@acme.example", "first " * 8, "second " * 8
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: what is kept for that is no address, and goes when somebody lets the "
+    "person in"
+)
 def test_a_digest_is_of_one_tenant_one_mailbox_and_one_key() -> None:
     here, there = new_id(), new_id()
     digests = KeyedAddressDigests(FIRST)
@@ -28,6 +34,10 @@ def test_what_the_other_secret_made_is_recognised() -> None:
     assert (stored, other) == (KeyedAddressDigests(SECOND).of(here, ADA)[0], before)
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a new account of the same mailbox does not come back by the domain, "
+    "whoever ended the old one"
+)
 def test_what_follows_a_plus_sign_is_no_other_mailbox() -> None:
     for key in (ADA, "ada+news@acme.example", "ada+a+b@acme.example", "ada+@acme.example"):
         assert mailbox_key(key) == ADA

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from adapters.postgres.database import PostgresDatabase
@@ -85,6 +86,7 @@ async def test_living_keys_are_listed_the_oldest_first_to_their_own_tenant(datab
         assert await tx.api_keys.lock(account.tenant_id, account.id, NOW) == 2
 
 
+@pytest.mark.promise("keys, revocation of keys: an end comes nearer and never goes back")
 async def test_an_end_comes_nearer_and_never_goes_back(database: WholeDatabase) -> None:
     account = await open_account(database)
     key = api_key(account, expires_at=MUCH_LATER)
@@ -106,6 +108,9 @@ async def test_an_end_comes_nearer_and_never_goes_back(database: WholeDatabase) 
     assert found.key.ended_at == NOW
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: the last use is an UPDATE of its own columns: it revives no key that ended meanwhile"
+)
 async def test_a_use_is_noted_and_an_older_one_replaces_nothing(database: WholeDatabase) -> None:
     account = await open_account(database)
     key, other = api_key(account), api_key(account)
@@ -138,6 +143,7 @@ async def test_keys_that_expire_soon_are_handed_out_once(database: WholeDatabase
         assert await tx.api_keys.take_expiring(NOW, LATER, 9) == []
 
 
+@pytest.mark.promise("keys, cost: Quotas of accounts and keys hold for requests at once")
 async def test_keys_are_counted_under_a_lock(postgres: PostgresDatabase) -> None:
     account = await open_account(postgres)
 
@@ -151,6 +157,10 @@ async def test_keys_are_counted_under_a_lock(postgres: PostgresDatabase) -> None
         assert len(await tx.api_keys.of_account(account.tenant_id, account.id, NOW)) == 2
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a key of one tenant opens nothing of another, on every route of every entity, and its "
+    "account does not exist there"
+)
 async def test_a_key_is_seen_in_the_scope_of_its_tenant_alone(postgres: PostgresDatabase) -> None:
     account, other = await open_account(postgres), await open_account(postgres)
     await add(postgres, api_key(account))

@@ -3,6 +3,8 @@
 import asyncio
 from datetime import datetime, timedelta
 
+import pytest
+
 from application.ports.whole_database import WholeDatabase
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 from domain.scope import EveryTenant
@@ -79,6 +81,10 @@ async def locks_in_a_row(guesses: Guesses, number: int, at: datetime = NOW) -> t
     return lasted, at
 
 
+@pytest.mark.promise(
+    "security, lockout: Locks in a row grow from 15 minutes to a day; seven quiet days, a success and an unlock forget "
+    "them"
+)
 async def test_locks_in_a_row_grow_to_a_day(database: WholeDatabase) -> None:
     lasted, _ = await locks_in_a_row(Guesses(database), 9)
     minutes = [lock // timedelta(minutes=1) for lock in lasted]
@@ -94,6 +100,10 @@ async def test_a_lock_of_more_than_a_day_does_not_grow(database: WholeDatabase) 
         at += long.duration
 
 
+@pytest.mark.promise(
+    "security, lockout: Locks in a row grow from 15 minutes to a day; seven quiet days, a success and an unlock forget "
+    "them"
+)
 async def test_seven_quiet_days_forget_locks(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     _, ends = await locks_in_a_row(guesses, 2)
@@ -104,6 +114,10 @@ async def test_seven_quiet_days_forget_locks(database: WholeDatabase) -> None:
     assert lasted == [LOCKOUT.duration]
 
 
+@pytest.mark.promise(
+    "security, lockout: Locks in a row grow from 15 minutes to a day; seven quiet days, a success and an unlock forget "
+    "them"
+)
 async def test_a_success_and_an_unlock_forget_locks(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     _, ends = await locks_in_a_row(guesses, 2)
@@ -124,6 +138,10 @@ async def test_a_lock_that_is_taken_back_was_none(database: WholeDatabase) -> No
     assert await guesses.locked_until() == NOW + LOCKOUT.duration
 
 
+@pytest.mark.promise(
+    "security, lockout: Locks in a row grow from 15 minutes to a day; seven quiet days, a success and an unlock forget "
+    "them"
+)
 async def test_locks_over_all_networks_grow_too(database: WholeDatabase) -> None:
     guesses, at, lasted = Guesses(database), NOW, []
     for turn in range(3):
@@ -171,11 +189,15 @@ async def test_a_released_attempt_was_none(database: WholeDatabase) -> None:
     assert not await guesses.reserve()
 
 
+@pytest.mark.promise(
+    "identity, passwords: the attempt is reserved before the hash: of 1,000 guesses at once five are checked"
+)
 async def test_of_many_guesses_at_once_only_so_many_are_checked(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     assert sum(await asyncio.gather(*(guesses.reserve() for _ in range(100)))) == LOCKOUT.attempts
 
 
+@pytest.mark.promise("identity, passwords: a stranger elsewhere cannot keep the owner out")
 async def test_guesses_from_everywhere_lock_all_but_the_known_networks(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     assert await guesses.reserve(HOME)
@@ -214,6 +236,7 @@ async def test_unlocking_ends_every_lock(database: WholeDatabase) -> None:
         await guesses.lock(network)
 
 
+@pytest.mark.promise("security, lockout: a network is forgotten 90 days after its last success")
 async def test_a_network_is_known_for_a_while_after_its_last_success(database: WholeDatabase) -> None:
     guesses = Guesses(database)
 
@@ -234,6 +257,7 @@ async def test_a_network_is_known_for_a_while_after_its_last_success(database: W
         assert not await read.attempts.is_known("bob@example.com", HOME, again)
 
 
+@pytest.mark.promise("security, lockout: a network is forgotten 90 days after its last success")
 async def test_a_network_that_was_forgotten_is_locked_like_any_other(database: WholeDatabase) -> None:
     guesses, later = Guesses(database), NOW + NETWORK_FORGOTTEN
     await guesses.forgive_after_reserving(HOME)

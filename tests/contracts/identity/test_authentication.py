@@ -52,6 +52,7 @@ async def test_who_knows_the_password_is_proven_and_its_hash_stays(
         assert login.renewed is None
 
 
+@pytest.mark.promise("identity, passwords: Argon2id at OWASP's cost, and a weaker hash renewed")
 async def test_a_weaker_hash_is_renewed(
     authentication: PasswordAuthentication, database: WholeDatabase, passwords: Argon2Passwords
 ) -> None:

@@ -77,6 +77,10 @@ async def test_the_parts_of_a_long_record_are_joined(names: Any) -> None:
     assert list(await names.dns.texts(NAME)) == ["x" * 700]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: Aliases and wildcards to somebody else prove nothing; the record is "
+    "compared to the letter"
+)
 async def test_what_an_alias_leads_to_does_not_count(names: Any) -> None:
     """A wildcard alias to a provider would let every customer of the provider prove the domain."""
     names.has("sites.provider.example", "tenantry-verification=abc")
@@ -84,6 +88,10 @@ async def test_what_an_alias_leads_to_does_not_count(names: Any) -> None:
     assert list(await names.dns.texts(NAME)) == []
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: no search list completes the name; an outage is no absence, and loses "
+    "nothing"
+)
 async def test_an_outage_is_no_absence(names: Any) -> None:
     names.has(NAME, "tenantry-verification=abc")
     names.goes_away()
@@ -101,6 +109,10 @@ def asking(server: DnsServer, patience: float = 0.4) -> DnspythonRecords:
     return DnspythonRecords(["127.0.0.1"], server.port, patience=patience)
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: no search list completes the name; an outage is no absence, and loses "
+    "nothing"
+)
 @pytest.mark.parametrize("mood", ["is silent", "talks nonsense"])
 async def test_a_server_that_does_not_answer_is_an_outage_within_the_patience(server: DnsServer, mood: Any) -> None:
     server.mood = mood
@@ -126,6 +138,10 @@ async def test_bytes_beyond_ascii_prove_nothing_and_break_nothing(server: DnsSer
     assert "tenantry-verification=abc" in texts
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: no search list completes the name; an outage is no absence, and loses "
+    "nothing"
+)
 async def test_the_name_is_asked_for_as_it_is(server: DnsServer) -> None:
     """Without a search list: a name below somebody else's domain proves nothing."""
     await asking(server, patience=HUNG_AFTER).texts("_tenantry.acme")

@@ -35,6 +35,10 @@ def microsoft_keys(*issuers: str) -> Said:
     return Said(body={"keys": [{**key, **names, "kid": f"k{at}", "issuer": found} for at, found in enumerate(issuers)]})
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 async def test_google_tells_numbers_and_truths_as_texts(http: HttpSocialProviders, provider: FakeProvider) -> None:
     provider.replies["/tokeninfo"] = Said(
         body={
@@ -66,6 +70,10 @@ async def test_google_tells_numbers_and_truths_as_texts(http: HttpSocialProvider
     assert (found.subject, found.email, found.email_verified) == ("110169484474386276334", "ada@gmail.com", True)
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 @pytest.mark.parametrize("issuer", ["https://accounts.google.com", "accounts.google.com"])
 async def test_google_names_itself_in_two_ways(http: HttpSocialProviders, provider: FakeProvider, issuer: str) -> None:
     seconds = int(NOW.timestamp())
@@ -89,6 +97,10 @@ async def test_google_names_itself_in_two_ways(http: HttpSocialProviders, provid
     assert found.subject == "1"
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 async def test_github_tells_of_a_user_without_name_and_address(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
@@ -116,6 +128,10 @@ async def test_github_tells_of_a_user_without_name_and_address(
     )
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 async def test_github_has_pages_of_addresses(http: HttpSocialProviders, provider: FakeProvider) -> None:
     """Thirty on a page unless more are asked for; nothing says that the primary address is on the first."""
     others = [{"email": f"a{number}@example.com", "primary": False, "verified": True} for number in range(40)]
@@ -140,6 +156,10 @@ async def test_a_scope_that_was_not_granted_is_an_identity_without_an_address(
     assert (found.email, found.email_verified) == (None, False)
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 @pytest.mark.parametrize("error", ["bad_verification_code", "incorrect_client_credentials", "redirect_uri_mismatch"])
 async def test_github_tells_errors_with_the_status_of_a_success(
     http: HttpSocialProviders, provider: FakeProvider, error: str
@@ -177,6 +197,10 @@ def microsoft_token(tenant: str, **changes: Any) -> str:
     return id_token(header={"kid": "k1", "typ": "JWT"}, **{**claims, **changes})
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 async def test_microsoft_publishes_keys_of_all_directories_and_of_one(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
@@ -193,6 +217,10 @@ async def test_microsoft_publishes_keys_of_all_directories_and_of_one(
         assert (found is not None) == is_theirs
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 @pytest.mark.parametrize("edov", [True, 1, "1", "true", "True"])
 async def test_microsoft_tells_in_many_ways_that_an_address_is_the_directorys(
     http: HttpSocialProviders, provider: FakeProvider, edov: object
@@ -203,6 +231,10 @@ async def test_microsoft_tells_in_many_ways_that_an_address_is_the_directorys(
     assert found.email_verified
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 async def test_microsoft_vouches_for_nothing_unless_it_was_asked_to(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:

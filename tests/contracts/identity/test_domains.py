@@ -103,6 +103,10 @@ async def test_a_domain_changes_and_keeps_when_it_was_made(
         assert not await tx.domains.remove(home.id, "acme.example")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: of two tenants that race for a domain one gets it, and the other does not "
+    "learn who"
+)
 async def test_of_tenants_that_prove_a_domain_one_has_it(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
     home, other = homes
     async with database.transaction(EveryTenant()) as tx:
@@ -164,6 +168,10 @@ async def test_a_deleted_tenant_gives_its_domains_up(database: WholeDatabase, ho
         assert [held.domain.domain for held in await tx.domains.all(other.id)] == ["acme.example", "other.example"]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a domain without its record takes nobody in after a day, and its tenant is "
+    "told"
+)
 async def test_a_domain_that_is_due_is_taken_once(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
     home, _ = homes
     async with database.transaction(EveryTenant()) as tx:
@@ -181,6 +189,10 @@ async def test_a_domain_that_is_due_is_taken_once(database: WholeDatabase, homes
     assert await take() == []
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: logins at once make one membership and one request; of approving and "
+    "declining at once one happens"
+)
 async def test_requests_wait_in_order_and_one_end_counts(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
     home, other = homes
     people = [user() for _ in range(3)]

@@ -49,6 +49,7 @@ async def test_a_later_change_ends_the_link_of_an_earlier(database: WholeDatabas
         assert await tx.email_changes.of_user(ada.id) == second
 
 
+@pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
 async def test_of_many_that_end_a_change_one_ends_it(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.email_changes.save(change_of(ada))

@@ -57,6 +57,7 @@ async def test_factors_are_found_as_they_were_stored_the_oldest_first(database: 
         assert await tx.factors.of(new_id()) == []
 
 
+@pytest.mark.promise("second factors, attacks: a credential registered for two accounts")
 async def test_a_credential_belongs_to_one_user(database: WholeDatabase, ada: User) -> None:
     other = user()
     async with database.transaction(EveryTenant()) as tx:
@@ -84,6 +85,10 @@ async def test_only_ones_own_factors_are_renamed_and_removed(database: WholeData
         assert await tx.factors.of(ada.id) == []
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2025-6014, CVE-2025-55003, CVE-2026-33473: a code that serves twice, also at the "
+    "same moment"
+)
 async def test_of_twenty_uses_of_a_step_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:
     app = app_of(ada)
     async with database.transaction(EveryTenant()) as tx:
@@ -111,6 +116,7 @@ async def test_a_credential_is_used_from_the_counter_that_was_seen(database: Who
         assert await tx.factors.of(ada.id) == [replace(key, credential=later, last_used_at=NOW)]
 
 
+@pytest.mark.promise("second factors, attacks: idenplane#398: recovery codes that race, or can be guessed")
 async def test_a_recovery_code_serves_once_and_new_ones_replace_it(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.recovery_codes.replace(ada.id, [b"first", b"second"])

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 import pytest_asyncio
 
 from application.ports.identity.users import AddressMark
@@ -22,6 +23,9 @@ async def homes(database: WholeDatabase) -> tuple[Tenant, Tenant]:
     return made
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: whoever was removed or left does not come back by the domain"
+)
 async def test_an_account_is_known_while_it_is_there(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
     home, other = homes
     ada = user()
@@ -43,6 +47,10 @@ async def test_an_account_is_known_while_it_is_there(database: WholeDatabase, ho
         assert await tx.former_members.tenants_of(ada.id) == []
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a new account of the same mailbox does not come back by the domain, "
+    "whoever ended the old one"
+)
 async def test_a_mailbox_is_known_whatever_becomes_of_the_account(
     database: WholeDatabase, homes: tuple[Tenant, Tenant]
 ) -> None:

@@ -88,6 +88,7 @@ async def test_an_address_has_one_pending_invitation_of_a_tenant(
     assert await add(database, invitation(other, ada)) == 1
 
 
+@pytest.mark.promise("tenants, invitations: Twenty acceptances at once make one membership")
 async def test_of_many_at_once_one_is_stored(database: WholeDatabase, acme: Tenant, ada: User) -> None:
     assert sum(await asyncio.gather(*(add(database, invitation(acme, ada)) for _ in range(10)))) == 1
     async with database.transaction(EveryTenant()) as tx:
@@ -164,6 +165,7 @@ async def test_a_pending_one_is_renewed(database: WholeDatabase, acme: Tenant, a
     assert locked == replace(renewed, status="declined", ended_at=NOW)
 
 
+@pytest.mark.promise("tenants, invitations: of revoking and accepting at once, one happens")
 async def test_of_many_that_end_one_one_does(database: WholeDatabase, acme: Tenant, ada: User) -> None:
     new = invitation(acme, ada)
     await add(database, new)
@@ -308,6 +310,7 @@ async def test_roles_that_were_deleted_drop_out(database: WholeDatabase, acme: T
         assert await tx.received.roles(acme.id, ids) == [own, system]
 
 
+@pytest.mark.promise("tenants, acceptance: a hundred invitations, their mails and audit lines in one statement")
 async def test_a_hundred_take_one_statement(postgres: PostgresDatabase) -> None:
     acme, ada = tenant(), user()
     async with postgres.transaction(EveryTenant()) as tx:

@@ -65,6 +65,10 @@ async def living(database: WholeDatabase, ada: User, at: datetime) -> list[datet
         return [found.created_at for found in await read.sessions.living(ada.id, at, LIFETIMES)]
 
 
+@pytest.mark.promise(
+    "security, rights: a user has at most 100 sessions: one more ends the one that was unused for longest, with its "
+    "access token"
+)
 async def test_a_user_has_so_many_sessions_and_one_more_ends_the_one_unused_for_longest(
     database: WholeDatabase, ada: User
 ) -> None:
@@ -100,6 +104,10 @@ async def test_many_logins_at_once_leave_so_many_sessions_after_the_next(databas
     assert len(await living(database, ada, later)) == SESSIONS_AT_MOST
 
 
+@pytest.mark.promise(
+    "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
+    "and of changed roles"
+)
 async def test_a_login_from_a_device_and_a_network_that_are_new_is_told(database: WholeDatabase, ada: User) -> None:
     await log_in(database, ada)
     assert await told(database) == [HOME]
@@ -113,6 +121,10 @@ async def test_a_login_from_a_device_and_a_network_that_are_new_is_told(database
     assert await told(database) == [HOME]
 
 
+@pytest.mark.promise(
+    "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
+    "and of changed roles"
+)
 async def test_a_login_by_a_provider_is_told_where_device_and_address_are_new(
     database: WholeDatabase, ada: User
 ) -> None:

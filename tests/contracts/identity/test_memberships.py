@@ -168,6 +168,7 @@ async def test_system_roles_show_in_every_tenant(database: WholeDatabase) -> Non
         assert shared in [listed.role for listed in await read.roles.visible(tenant_id)]
 
 
+@pytest.mark.promise("identity, administration: what is checked of a user is still so when it is changed")
 async def test_what_was_read_under_the_lock_stays_true_until_the_end(
     database: WholeDatabase, ada: User, tenants: list[Tenant]
 ) -> None:
@@ -189,6 +190,7 @@ async def test_what_was_read_under_the_lock_stays_true_until_the_end(
         assert len(membership.roles) == 1
 
 
+@pytest.mark.promise("identity, administration: what is checked of a user is still so when it is changed")
 async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
     database: WholeDatabase, ada: User, tenants: list[Tenant]
 ) -> None:
@@ -264,6 +266,7 @@ async def test_owners_are_members_with_an_active_account(
         assert await tx.memberships.lock_owners(here.id) == []
 
 
+@pytest.mark.promise("tenants, owners: of two last owners who leave at once, one stays")
 async def test_of_owners_who_leave_at_once_one_stays(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
     here = tenants[0]
     owners = [ada, *(user() for _ in range(5))]

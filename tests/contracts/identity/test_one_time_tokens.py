@@ -58,6 +58,10 @@ async def test_a_newer_one_leaves_an_older_alive(database: WholeDatabase, ada: U
             assert await tx.one_time_tokens.living(issued.purpose, issued.hash, NOW) == issued
 
 
+@pytest.mark.promise(
+    "security, lockout: an address gets one mail of a kind in five minutes, and a new request leaves the last link "
+    "alive"
+)
 async def test_an_address_gets_one_of_a_purpose_in_a_while(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.one_time_tokens.issue(token(ada, 2))
@@ -69,6 +73,10 @@ async def test_an_address_gets_one_of_a_purpose_in_a_while(database: WholeDataba
         assert await tx.one_time_tokens.issue(token(ada, 6, at=NOW + LINKS_APART))
 
 
+@pytest.mark.promise(
+    "security, lockout: an address gets one mail of a kind in five minutes, and a new request leaves the last link "
+    "alive"
+)
 async def test_of_many_at_once_one_is_issued(database: WholeDatabase, ada: User) -> None:
     async def issue(number: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:

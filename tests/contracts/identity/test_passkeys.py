@@ -102,6 +102,8 @@ WRONG_CLIENTS: list[Json] = [
 ]
 
 
+@pytest.mark.promise("second factors, attacks: CVE-2026-8830: checks at registration that the server leaves out")
+@pytest.mark.promise("second factors, attacks: a page in a foreign frame")
 @pytest.mark.parametrize("told", WRONG_CLIENTS, ids=str)
 async def test_a_page_that_may_not_ask_gets_nothing(ceremonies: PasskeyCeremonies, told: Json) -> None:
     assert await made(ceremonies, Authenticator(), **told) is None
@@ -114,6 +116,10 @@ async def test_a_page_that_may_not_ask_gets_nothing(ceremonies: PasskeyCeremonie
     )
 
 
+@pytest.mark.promise(
+    "second factors, attacks: BossConsole#35: a challenge taken from the body, a foreign host, a counter nobody looks "
+    "at"
+)
 @pytest.mark.parametrize("fault", [{"rp_id": "evil.example"}, {"flags": 0}, {"flags": ATTESTED}], ids=str)
 async def test_another_site_and_a_user_who_is_not_there_are_refused(ceremonies: PasskeyCeremonies, fault: Json) -> None:
     assert await made(ceremonies, Authenticator(**fault)) is None
@@ -135,6 +141,7 @@ async def test_another_key_does_not_sign_for_it(ceremonies: PasskeyCeremonies) -
     assert await ceremonies.asserted(response, CHALLENGE, credential) is None
 
 
+@pytest.mark.promise("second factors, attacks: a cleared bit for user verification")
 @pytest.mark.parametrize("part", ["authenticatorData", "clientDataJSON", "signature"])
 async def test_no_bit_can_be_changed(ceremonies: PasskeyCeremonies, part: str) -> None:
     key = Authenticator()

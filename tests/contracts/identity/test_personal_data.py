@@ -133,6 +133,9 @@ async def exported(database: WholeDatabase, owner: User, events: int = 100) -> P
         return await read.personal.of(owner, events)
 
 
+@pytest.mark.promise(
+    "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
+)
 async def test_every_part_holds_what_was_stored_and_nothing_of_others(database: WholeDatabase) -> None:
     ada, bob, home, other = user(phone_number="+49 30 1"), user(), tenant(), tenant()
     async with database.transaction(EveryTenant()) as tx:
@@ -294,6 +297,9 @@ NOT_PERSONAL = {
 """Tables that an export does not contain, and why; so are those of entities."""
 
 
+@pytest.mark.promise(
+    "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
+)
 def test_every_table_of_identity_is_exported_or_has_a_reason(registry: Registry) -> None:
     """A new table has to be looked at: does it say something about a person?"""
     entities = {model.table for model in registry.models.values()} - {"audit_events"}
@@ -325,6 +331,9 @@ PARTS = {
 }
 
 
+@pytest.mark.promise(
+    "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
+)
 @pytest.mark.parametrize("name", EXPORTED)
 def test_every_column_is_exported_or_has_a_reason(registry: Registry, name: str) -> None:
     table: sa.Table = metadata_for(registry).tables[name]

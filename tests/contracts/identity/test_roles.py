@@ -160,6 +160,10 @@ async def test_admins_of_a_tenant_are_its_active_members_who_hold_admin(
         assert await tx.memberships.lock_admins(there.id) == [away.id]
 
 
+@pytest.mark.promise(
+    "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
+    "two of them leave at once; super-admins may"
+)
 async def test_two_admins_who_remove_each_other_leave_one(postgres: PostgresDatabase) -> None:
     admin, home, ada, bob = role(None, name=ADMIN), tenant(), user(), user()
     async with postgres.transaction(EveryTenant()) as tx:

@@ -125,6 +125,7 @@ async def test_roles_beside_a_role_are_those_of_accounts_too(database: WholeData
         }
 
 
+@pytest.mark.promise("GET /api/service-accounts")
 async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase, tenants: list[Tenant]) -> None:
     here, there = tenants
     names = ("Alpha", "beta", "Gamma")
@@ -198,6 +199,7 @@ async def test_a_removed_account_is_gone_with_its_keys_and_no_other_tenant_remov
         assert await tx.service_accounts.lock(here.id) == 0
 
 
+@pytest.mark.promise("keys, cost: Quotas of accounts and keys hold for requests at once")
 async def test_accounts_are_counted_under_a_lock(postgres: PostgresDatabase) -> None:
     here = tenant()
     async with postgres.transaction(EveryTenant()) as tx:

@@ -77,6 +77,9 @@ async def test_a_login_after_a_changed_password_stores_nothing(
     assert [line for line in msgspec.json.decode(events.items) if line["actorId"] == str(ada.id)] == []
 
 
+@pytest.mark.promise(
+    "security, rights: a login in flight while the account is disabled leaves no session, by password or socially"
+)
 @pytest.mark.parametrize("by_password", [True, False])
 async def test_a_login_of_an_account_that_was_disabled_meanwhile_stores_nothing(
     database: WholeDatabase, ada: User, by_password: bool
@@ -93,6 +96,7 @@ async def test_a_login_of_an_account_that_was_disabled_meanwhile_stores_nothing(
         assert await tx.sessions.by_id(late.id) is None
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: one row, a sealed counter, compare-and-swap")
 async def test_of_fifty_rotations_at_once_one_succeeds(database: WholeDatabase, ada: User) -> None:
     stored = session(ada.id)
     later = NOW + timedelta(minutes=5)

@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from application.ports.identity.accounts import LinkedProvider
@@ -71,6 +72,10 @@ async def test_one_provider_of_a_user_is_unlinked_and_no_other(database: WholeDa
         assert await tx.social.user_of("google", "3") == bob.id
 
 
+@pytest.mark.promise(
+    "security, rights: Identities that were linked before the proof of an address are unlinked by it, and a changed "
+    "address unlinks all"
+)
 async def test_the_proof_of_an_address_unlinks_what_was_linked_before_it(database: WholeDatabase) -> None:
     ada = user(email="ada@example.com")
     async with database.transaction(EveryTenant()) as tx:
@@ -85,6 +90,10 @@ async def test_the_proof_of_an_address_unlinks_what_was_linked_before_it(databas
         assert await tx.social.user_of("google", "1") == ada.id
 
 
+@pytest.mark.promise(
+    "security, rights: Identities that were linked before the proof of an address are unlinked by it, and a changed "
+    "address unlinks all"
+)
 async def test_a_changed_address_unlinks_all(database: WholeDatabase) -> None:
     ada, bob = user(email="ada@example.com"), user(email="bob@example.com")
     async with database.transaction(EveryTenant()) as tx:

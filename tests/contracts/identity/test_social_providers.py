@@ -125,6 +125,7 @@ def providers(request: pytest.FixtureRequest) -> SocialProviders:
     return MEMORY
 
 
+@pytest.mark.promise("identity, social login: each provider checks in its own way that the token was issued to us")
 async def test_a_token_of_ours_says_who_holds_it(providers: SocialProviders) -> None:
     assert set(providers.names) == set(NAMES)
     assert await providers.identify("microsoft", SHOWN["microsoft"]) == ada("microsoft")
@@ -142,6 +143,7 @@ async def test_a_provider_that_is_away_in_memory() -> None:
         await MemorySocialProviders(NAMES, away=NAMES).identify("google", TOKEN)
 
 
+@pytest.mark.promise("identity, social login: Fixed hosts, no redirects, 3 s, 64 kB")
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("token", ["", "unknown", "with blank", "ümlaut", "line\r\nX-Evil: 1", "nul\0", "x" * 9000])
 async def test_no_other_token_is_anybodys(http: HttpSocialProviders, name: str, token: str) -> None:
@@ -161,6 +163,7 @@ ISSUED_TO_OTHERS: list[tuple[str, str, object]] = [
 ]
 
 
+@pytest.mark.promise("identity, social login: each provider checks in its own way that the token was issued to us")
 @pytest.mark.parametrize(("name", "path", "said"), ISSUED_TO_OTHERS)
 async def test_a_token_that_was_issued_to_others_is_nobodys(
     http: HttpSocialProviders, provider: FakeProvider, name: str, path: str, said: object
@@ -197,6 +200,7 @@ FORGED = {
 }
 
 
+@pytest.mark.promise("identity, social login: each provider checks in its own way that the token was issued to us")
 @pytest.mark.parametrize("token", FORGED.values(), ids=FORGED.keys())
 async def test_an_id_token_is_checked_in_every_part(http: HttpSocialProviders, token: str) -> None:
     assert await http.identify("microsoft", token) is None
@@ -235,6 +239,7 @@ UNVERIFIED: list[tuple[str, str, object]] = [
 ]
 
 
+@pytest.mark.promise("identity, social login: Addresses that the provider has not verified")
 @pytest.mark.parametrize(("name", "path", "said"), UNVERIFIED)
 async def test_an_address_that_the_provider_has_not_made_sure_of_is_not_verified(
     http: HttpSocialProviders, provider: FakeProvider, name: str, path: str, said: object
@@ -296,6 +301,7 @@ async def test_a_provider_that_does_not_answer_in_time_is_away(provider: FakePro
     assert provider.sent < 5_000_000
 
 
+@pytest.mark.promise("identity, social login: Fixed hosts, no redirects, 3 s, 64 kB")
 def test_a_provider_is_given_three_seconds() -> None:
     assert SECONDS == 3.0
 
@@ -314,6 +320,7 @@ async def test_tokens_are_not_logged(http: HttpSocialProviders, caplog: pytest.L
     assert TOKEN not in caplog.text
 
 
+@pytest.mark.promise("identity, social login: Fixed hosts, no redirects, 3 s, 64 kB")
 def test_the_real_hosts_are_fixed() -> None:
     from adapters.social import facebook, github, google, microsoft
 

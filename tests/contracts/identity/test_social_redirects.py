@@ -115,6 +115,7 @@ async def test_a_code_says_who_brought_it(providers: SocialProviders) -> None:
     assert await providers.redeem("google", BROUGHT) == ada("google")
 
 
+@pytest.mark.promise("sign-in pages, attacks: a provider's code, or id token, of another login (nonce, PKCE)")
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -147,12 +148,14 @@ FORGED = {
 }
 
 
+@pytest.mark.promise("sign-in pages, attacks: a provider's code, or id token, of another login (nonce, PKCE)")
 @pytest.mark.parametrize("token", FORGED.values(), ids=FORGED.keys())
 async def test_an_id_token_of_google_is_checked(http: HttpSocialProviders, provider: FakeProvider, token: str) -> None:
     provider.replies["/token"] = exchange({"access_token": TOKEN, "id_token": token})
     assert await http.redeem("google", BROUGHT) is None
 
 
+@pytest.mark.promise("sign-in pages, attacks: a provider's code, or id token, of another login (nonce, PKCE)")
 @pytest.mark.parametrize("token", [id_token(), id_token(nonce="another", sub="s"), id_token(nonce=NONCE, aud="theirs")])
 async def test_an_id_token_of_microsoft_is_checked(
     http: HttpSocialProviders, provider: FakeProvider, token: str

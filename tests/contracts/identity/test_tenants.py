@@ -33,6 +33,7 @@ async def test_a_tenant_is_found_as_it_was_stored(database: WholeDatabase) -> No
         assert await read.tenants.by_identifier("none") is None
 
 
+@pytest.mark.promise("identity, administration: system stays; identifiers are unique among the living")
 async def test_an_identifier_is_one_living_tenants(database: WholeDatabase) -> None:
     first, other = tenant(identifier="acme"), tenant(identifier="other")
     await add(database, first, other)

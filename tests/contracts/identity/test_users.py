@@ -65,6 +65,9 @@ async def test_memberships_of_deleted_tenants_do_not_count(database: WholeDataba
     assert state.memberships == ()
 
 
+@pytest.mark.promise(
+    "identity, passwords: Addresses compare without case, trimmed, NFC, the domain as IDNA; mail goes to the stored one"
+)
 async def test_an_address_has_one_account(database: WholeDatabase) -> None:
     ada, bob = user(email="ada@example.com"), user(email="bob@example.com")
     async with database.transaction(EveryTenant()) as tx:
@@ -112,6 +115,7 @@ async def test_a_login_is_noted(database: WholeDatabase) -> None:
             assert (state.user.password_hash, state.user.last_login_at) == (expected, later)
 
 
+@pytest.mark.promise("identity, passwords: a login comes too late for a removed account or another password")
 async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(database: WholeDatabase) -> None:
     ada = user(password_hash="old", password_set_at=NOW)
     async with database.transaction(EveryTenant()) as tx:
@@ -150,6 +154,7 @@ async def listed(database: WholeDatabase, **asked: Any) -> list[str]:
     return [item.user.full_name for item in page]
 
 
+@pytest.mark.promise("GET /api/users")
 async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> None:
     here, there = tenant(), tenant()
     editor = role(here.id, name="Editor")
@@ -208,6 +213,7 @@ async def test_roles_in_tenants_are_told_by_the_names_of_both(database: WholeDat
         assert await read.users.roles_in_tenants([]) == []
 
 
+@pytest.mark.promise("identity, administration: the list of users over 100,000")
 async def test_pages_partition_the_list(database: WholeDatabase) -> None:
     accounts = [user(full_name=f"User {n}") for n in range(5)]
     async with database.transaction(EveryTenant()) as tx:

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import msgspec
+import pytest
 
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
@@ -13,6 +14,7 @@ from tests.builders import NOW, new_id
 NEWEST = Query(sort=(SortKey(Path((), "occurred_at"), True), SortKey(Path((), "id"), True)))
 
 
+@pytest.mark.promise("identity, administration: the audit trail, by tenant")
 async def test_an_event_is_read_in_its_own_tenant(database: WholeDatabase, registry: Registry) -> None:
     here, there = new_id(), new_id()
     event = AuditEvent(actor_id=new_id(), action="login.succeeded", target_id=None, address="::1", occurred_at=NOW)

@@ -50,6 +50,7 @@ class Markup(HTMLParser):
         self.words += data
 
 
+@pytest.mark.promise("identity, accounts and mail: Text and HTML; no injection of headers, markup or templates")
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_written_in_both_forms_and_every_language(kind: MailKind, language: str) -> None:
@@ -126,6 +127,7 @@ def test_a_name_that_is_none_is_left_out(name: str) -> None:
     assert "Hello," in Markup(message.html).words
 
 
+@pytest.mark.promise("identity, accounts and mail: Text and HTML; no injection of headers, markup or templates")
 @given(name=st.text(max_size=80), address=st.text(max_size=40))
 def test_no_name_or_address_becomes_markup_or_template(name: str, address: str) -> None:
     plain, message = write("password-changed"), write("password-changed", name=name, address=address)

@@ -96,6 +96,7 @@ async def test_what_is_no_address_is_undeliverable(way: Way, wrong: str) -> None
     assert way.arrived() == []
 
 
+@pytest.mark.promise("identity, accounts and mail: Text and HTML; no injection of headers, markup or templates")
 async def test_a_subject_is_one_line_or_nothing_is_sent(way: Way) -> None:
     with pytest.raises(Undeliverable):
         await way.mailer.send(message(subject="Hello\r\nBcc: eve@example.com"))

@@ -45,6 +45,9 @@ async def left(database: WholeDatabase, registry: Registry, tenant_id: UUID) -> 
         return (await read.records.page(registry["audit-events"], Query(sort=(), count=Count.EXACT))).total
 
 
+@pytest.mark.promise(
+    "security, audit trail: Events are deleted past a retention that the operator sets, by the owner of the trail alone"
+)
 async def test_events_of_every_tenant_go_once_their_month_is_past_and_younger_ones_stay(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
@@ -62,6 +65,9 @@ async def test_events_of_every_tenant_go_once_their_month_is_past_and_younger_on
     assert [await left(database, registry, place) for place in (HERE, THERE)] == [0, 0]
 
 
+@pytest.mark.promise(
+    "security, audit trail: Events are deleted past a retention that the operator sets, by the owner of the trail alone"
+)
 async def test_the_role_of_the_service_forgets_nothing(
     postgres: PostgresDatabase,
     registry: Registry,

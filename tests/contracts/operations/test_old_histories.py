@@ -56,6 +56,10 @@ async def forget_all(upkeep: Upkeep, before: datetime) -> list[int | None]:
     return gone
 
 
+@pytest.mark.promise(
+    "security, audit trail: Lines of histories are deleted past a retention that the operator sets, by the tables' "
+    "owner alone, and rows are written as before"
+)
 async def test_lines_of_every_tenant_go_once_their_month_is_past_and_younger_ones_stay(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
@@ -79,6 +83,10 @@ async def test_lines_that_lie_in_no_month_go_some_at_a_time(
     assert await told(database, registry, HERE, row) == [(5, "changed"), (4, "changed")]
 
 
+@pytest.mark.promise(
+    "security, audit trail: Lines of histories are deleted past a retention that the operator sets, by the tables' "
+    "owner alone, and rows are written as before"
+)
 async def test_a_row_whose_oldest_lines_are_gone_is_changed_deleted_and_restored_as_before(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
@@ -116,6 +124,10 @@ async def test_pages_and_totals_count_the_lines_that_are_left(
     ]
 
 
+@pytest.mark.promise(
+    "security, audit trail: Lines of histories are deleted past a retention that the operator sets, by the tables' "
+    "owner alone, and rows are written as before"
+)
 async def test_the_role_of_the_service_deletes_no_line(
     postgres: PostgresDatabase,
     registry: Registry,

@@ -40,6 +40,9 @@ async def test_a_mail_is_taken_as_it_was_put_in(database: WholeDatabase) -> None
     assert (due.mail, due.tries) == (whole, 1)
 
 
+@pytest.mark.promise(
+    "identity, accounts and mail: Mail is part of the transaction: sent at least once, and never after a rollback"
+)
 async def test_what_rolled_back_is_never_sent(database: WholeDatabase) -> None:
     async def fail() -> None:
         async with database.transaction(EveryTenant()) as tx:

@@ -290,6 +290,7 @@ async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) ->
         assert len(await tx.outbox.take(1, NOW, timedelta(minutes=2))) == 1
 
 
+@pytest.mark.promise("keys, revocation of keys: Ended keys are removed after 90 days, living ones never")
 async def test_an_expired_key_is_removed_and_a_living_one_stays(database: WholeDatabase) -> None:
     home = tenant()
     account = service_account(home.id)

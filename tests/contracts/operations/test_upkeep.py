@@ -74,6 +74,10 @@ async def test_a_table_in_order_is_left_alone(
     assert list(await upkeep.tend()) == []
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Dead rows and the planner's statistics are looked after where autovacuum does "
+    "not come in time"
+)
 async def test_a_table_that_was_never_analysed_is(
     own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:
@@ -96,6 +100,10 @@ async def test_parts_of_tables_are_looked_after(
     assert "row_history_rest" not in await upkeep.tend()
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Dead rows and the planner's statistics are looked after where autovacuum does "
+    "not come in time"
+)
 async def test_it_comes_again_after_many_changes_and_not_after_few(
     own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:
@@ -111,6 +119,10 @@ async def test_it_comes_again_after_many_changes_and_not_after_few(
     assert "currencies" in await upkeep.tend()
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: Dead rows and the planner's statistics are looked after where autovacuum does "
+    "not come in time"
+)
 async def test_dead_rows_are_cleared(
     own_url: str, connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:

@@ -44,6 +44,7 @@ async def ensure_good(password: str, breaches: BreachedPasswords | None) -> None
     )
 
 
+@pytest.mark.promise("security, secrets: a breach service of the project is asked last, and its outage stops nobody")
 async def test_a_password_from_a_breach_is_refused(breaches: BreachedPasswords) -> None:
     await ensure_good(UNKNOWN, breaches)
     await ensure_good(KNOWN, None)
@@ -54,12 +55,14 @@ async def test_a_password_from_a_breach_is_refused(breaches: BreachedPasswords) 
     assert (error.field, error.message) == ("newPassword", "was found in a data breach: choose another")
 
 
+@pytest.mark.promise("security, secrets: a new password is not made of the account, the service or a tenant")
 @pytest.mark.parametrize("password", ["tenantry-2026", "Acme Tools 1", "acme12345", "TOOLS2026", "password123"])
 async def test_what_is_refused_anyway_is_told_to_nobody(password: str) -> None:
     with pytest.raises(ValidationError):
         await ensure_good(password, AskedBreaches(fails))
 
 
+@pytest.mark.promise("security, secrets: a breach service of the project is asked last, and its outage stops nobody")
 @pytest.mark.parametrize("ask", [fails, never_answers])
 async def test_a_breach_service_that_is_away_stops_nobody(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):

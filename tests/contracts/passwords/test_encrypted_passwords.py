@@ -39,6 +39,7 @@ def sealed(purpose: Purpose = "RSA-OAEP-256", said: Any = SAID, key: Any = None,
     return jwe.encrypt_compact(whole, plaintext, key or public(KEYS[purpose]), registry=registry)
 
 
+@pytest.mark.promise("identity, encrypted passwords: a JWE of the documented form, and nothing else")
 @pytest.mark.parametrize("purpose", OPENS_PASSWORDS)
 @pytest.mark.parametrize("with_kid", [True, False])
 def test_what_was_encrypted_to_a_published_key_opens(purpose: Purpose, with_kid: bool) -> None:
@@ -91,6 +92,11 @@ OTHERS = {
 }
 
 
+@pytest.mark.promise("identity, encrypted passwords: a JWE of the documented form, and nothing else")
+@pytest.mark.promise(
+    "security, input: a password like a JWE with a header of 9,000 brackets, or with a time of 400 digits, is a "
+    "refused password"
+)
 @pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS.keys())
 def test_nothing_else_opens_though_it_has_the_form(text: str) -> None:
     assert SEALED.is_encrypted(text)
@@ -117,6 +123,10 @@ PLAIN = (
 )
 
 
+@pytest.mark.promise(
+    "security, input: a password like a JWE with a header of 9,000 brackets, or with a time of 400 digits, is a "
+    "refused password"
+)
 @pytest.mark.parametrize("text", PLAIN)
 def test_what_has_not_the_form_is_taken_for_no_jwe(text: str) -> None:
     assert not SEALED.is_encrypted(text)
@@ -181,6 +191,7 @@ def test_another_process_opens_what_was_encrypted_and_one_of_another_secret_refu
         JoserfcEncryptedPasswords(SECRET + "!").use(list(KEYS.values()))
 
 
+@pytest.mark.promise("identity, tokens and keys: no token of one kind passes as another")
 def test_a_password_key_signs_nothing() -> None:
     keyring = ring()
     keys = [keyring.make_key(purpose, NOW) for purpose in PURPOSES]

@@ -113,6 +113,7 @@ def passwords() -> Iterator[Argon2Passwords]:
     opened.close()
 
 
+@pytest.mark.promise("identity, user import: Users with hashes of other systems log in, and the hash is replaced")
 @pytest.mark.parametrize("stored", OF_OTHERS.values(), ids=OF_OTHERS.keys())
 async def test_what_was_hashed_elsewhere_opens_with_what_was_typed_alone(
     passwords: Argon2Passwords, stored: str

@@ -57,6 +57,7 @@ async def test_a_hash_that_was_cheaper_is_outdated_and_still_matches() -> None:
     assert await dear.verify("correct horse", stored)
 
 
+@pytest.mark.promise("identity, passwords: Argon2id at OWASP's cost, and a weaker hash renewed")
 def test_the_default_cost_is_what_owasp_asks_for() -> None:
     assert Cost() == Cost(memory_kib=19_456, passes=2, lanes=1)
 
@@ -86,6 +87,7 @@ async def _seconds(passwords: Passwords, stored: str | None) -> float:
     return time.process_time() - began
 
 
+@pytest.mark.promise("identity, passwords: Off the event loop, as many as cores, a bounded queue, 429 past it")
 async def test_a_full_queue_refuses_and_is_free_again_afterwards() -> None:
     passwords = Argon2Passwords(Cost(), cores=1, waiting=2)
     answers = await asyncio.gather(*(passwords.hash("correct horse") for _ in range(8)), return_exceptions=True)

@@ -80,6 +80,7 @@ async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer,
     assert not await memory.note(session, Position(1, 1))
 
 
+@pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
 async def test_a_server_that_began_just_now_knows_of_its_own_writes_alone(
     redis_server: RedisServer, session: UUID
 ) -> None:

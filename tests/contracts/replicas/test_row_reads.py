@@ -47,6 +47,7 @@ async def log(postgres: PostgresDatabase) -> AsyncIterator[WriteAheadLog]:
     await made.close()
 
 
+@pytest.mark.promise("scale, replicas: no position lies before a commit that was answered")
 async def test_the_position_is_at_or_behind_every_commit_that_was_answered(
     log: WriteAheadLog, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:

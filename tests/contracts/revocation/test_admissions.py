@@ -4,6 +4,8 @@ import asyncio
 from datetime import timedelta
 from itertools import count
 
+import pytest
+
 from application.ports.shared_memory import Admissions, PresentedToken
 from domain.limits import Hit, Limit
 from tests.shared_memories import Shared
@@ -28,6 +30,7 @@ async def test_a_limit_lets_exactly_its_number_through(shared: Shared) -> None:
     assert {verdict.limit for verdict in verdicts} == {3}
 
 
+@pytest.mark.promise("identity, limits: a sliding window per caller and endpoint")
 async def test_callers_and_limits_count_apart(shared: Shared) -> None:
     limit_a, limit_b = limit(1), limit(1)
     assert await allowed(shared.first, Hit(limit_a, "user:a"))
@@ -36,6 +39,7 @@ async def test_callers_and_limits_count_apart(shared: Shared) -> None:
     assert not await allowed(shared.second, Hit(limit_a, "user:a"))
 
 
+@pytest.mark.promise("identity, limits: a sliding window per caller and endpoint")
 async def test_a_window_slides_with_each_request(shared: Shared) -> None:
     hit = Hit(limit(2, 10 * SECOND), "user:a")
     assert await allowed(shared.first, hit)
@@ -61,6 +65,7 @@ async def test_reset_is_when_the_oldest_leaves_and_retry_after_when_one_more_fit
     assert (refused.allowed, refused.reset, refused.retry_after) == (False, first + 10, 1)
 
 
+@pytest.mark.promise("identity, limits: a refused request is not counted")
 async def test_a_request_that_one_limit_refuses_counts_against_none(shared: Shared) -> None:
     tight, wide = Hit(limit(1, 10 * SECOND), "email:a"), Hit(limit(5, 60 * SECOND), "address:a")
     assert await allowed(shared.first, tight, wide)

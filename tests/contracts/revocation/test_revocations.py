@@ -123,6 +123,7 @@ async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: 
     assert (await asked(shared.first, name)).token_versions == {name: 1}
 
 
+@pytest.mark.promise("identity, revocation: an older copy of Redis")
 async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(shared: Shared) -> None:
     name = subject()
     ticket = (await asked(shared.first, name)).ticket
@@ -291,6 +292,7 @@ class Model:
         assert admission.token_versions is not None or any(change.is_marked for change in self.dead)
 
 
+@pytest.mark.promise("identity, revocation: in any order of events")
 @pytest.mark.parametrize("shared", ["memory", "redis"], indirect=True)  # a cluster runs the same scripts
 @given(steps=st.lists(st.integers(0, 59), min_size=5, max_size=25))
 @settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -43,6 +43,10 @@ def rotation(database: WholeDatabase, secret: str, other: str | None = None) -> 
     return KeyRotation(database, keyring(secret, other), MovableClock(NOW))
 
 
+@pytest.mark.promise(
+    "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
+    "keys are sealed anew"
+)
 async def test_stored_keys_are_opened_by_either_secret_until_they_are_sealed_anew(database: WholeDatabase) -> None:
     before = rotation(database, OLD)
     await before.ensure()
@@ -64,6 +68,10 @@ async def test_stored_keys_are_opened_by_either_secret_until_they_are_sealed_ane
     assert await after.reseal(SealedFactorSecrets(NEW)) == (len(PURPOSES), 0)
 
 
+@pytest.mark.promise(
+    "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
+    "keys are sealed anew"
+)
 async def test_without_the_old_secret_nothing_is_sealed_anew(database: WholeDatabase) -> None:
     await rotation(database, OLD).ensure()
     async with database.read_only(EveryTenant()) as read:
@@ -76,6 +84,10 @@ async def test_without_the_old_secret_nothing_is_sealed_anew(database: WholeData
         assert await read.keys.all() == stored
 
 
+@pytest.mark.promise(
+    "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
+    "keys are sealed anew"
+)
 def test_refresh_tokens_and_tickets_of_the_other_secret_open() -> None:
     sealed = SealedRefreshTokens(OLD).seal(TOKEN)
     assert SealedRefreshTokens(NEW, OLD).open(sealed) == TOKEN
@@ -91,6 +103,10 @@ def test_refresh_tokens_and_tickets_of_the_other_secret_open() -> None:
     assert SealedTickets(NEW).open("mfa", ticket, Content, NOW) is None
 
 
+@pytest.mark.promise(
+    "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
+    "keys are sealed anew"
+)
 async def test_secrets_of_authenticator_apps_are_sealed_anew(database: WholeDatabase) -> None:
     old, both, new = SealedFactorSecrets(OLD), SealedFactorSecrets(NEW, OLD), SealedFactorSecrets(NEW)
     ada, bob = user(), user()

@@ -15,6 +15,7 @@ TOKEN = RefreshToken(UUID(int=7), 3)
 SEALED = TOKENS.seal(TOKEN)
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: one row, a sealed counter, compare-and-swap")
 @given(st.uuids(), st.integers(0, 2**63 - 1))
 def test_what_was_sealed_opens_to_itself(session_id: UUID, counter: int) -> None:
     token = RefreshToken(session_id, counter)
@@ -37,6 +38,7 @@ def test_no_character_can_be_changed(at: int) -> None:
         assert changed == SEALED or TOKENS.open(changed) is None
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: one row, a sealed counter, compare-and-swap")
 @pytest.mark.parametrize(
     "text", ["", "x", SEALED[:-1], SEALED + "A", SEALED + "=", SEALED[:-1] + "\n", " " + SEALED[1:], "ä" * 75, "." * 75]
 )

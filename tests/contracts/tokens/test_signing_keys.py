@@ -3,6 +3,7 @@
 import asyncio
 from datetime import timedelta
 
+import pytest
 from msgspec.structs import replace
 
 from application.ports.whole_database import WholeDatabase
@@ -39,6 +40,7 @@ async def test_a_key_that_is_sealed_anew_stays_what_it_was(database: WholeDataba
         assert await tx.keys.all() == [replace(key("a"), sealed="sealed anew"), key("b", 1)]
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys are sealed, shared, made once")
 async def test_of_many_that_make_the_first_key_one_does(database: WholeDatabase) -> None:
     async def add_first(n: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:

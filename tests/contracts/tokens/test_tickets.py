@@ -42,6 +42,9 @@ def test_each_ticket_has_an_id_of_its_own() -> None:
     assert len({ticket.id for ticket in opened if ticket}) == 100
 
 
+@pytest.mark.promise(
+    "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
+)
 def test_no_other_kind_no_other_content_and_no_other_secret_opens_it() -> None:
     assert TICKETS.open("passkey", SEALED, Waiting, NOW) is None
     assert TICKETS.open("sso", SEALED, Waiting, NOW) is None

@@ -163,6 +163,8 @@ FORGED: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.promise("identity, errors: TOKEN_INVALID 401")
+@pytest.mark.promise("identity, tokens and keys: the algorithm comes from the key; over 16 kB unread; 5 s of leeway")
 @pytest.mark.parametrize("name", FORGED)
 def test_a_forged_token_is_invalid(name: str) -> None:
     token = FORGED[name]()
@@ -174,6 +176,7 @@ def test_a_forged_token_is_invalid(name: str) -> None:
 REQUIRED = [info.name for info in msgspec.structs.fields(Claims) if info.required]
 
 
+@pytest.mark.promise("identity, tokens and keys: EdDSA, at+jwt, kid, every claim by name")
 @pytest.mark.parametrize("name", REQUIRED)
 def test_every_claim_must_be_there(name: str) -> None:
     with pytest.raises(TokenInvalid):
@@ -198,17 +201,20 @@ def test_what_was_signed_is_read(said: Claims) -> None:
     assert TOKENS.read(token, NOW + HOUR - SECOND) == said
 
 
+@pytest.mark.promise("identity, tokens and keys: EdDSA, at+jwt, kid, every claim by name")
 def test_the_header_says_algorithm_type_and_key() -> None:
     header = SIGNED.partition(".")[0]
     assert json.loads(base64.urlsafe_b64decode(header + "==")) == HEADER
 
 
+@pytest.mark.promise("identity, tokens and keys: the algorithm comes from the key; over 16 kB unread; 5 s of leeway")
 def test_a_large_token_below_the_bound_is_read() -> None:
     token = TOKENS.sign(claims(permissions=tuple(f"read:resource-{number:04}" for number in range(450))), NOW)
     assert 12_000 < len(token) <= LONGEST_TOKEN
     assert TOKENS.read(token, NOW).permissions
 
 
+@pytest.mark.promise("identity, tokens and keys: the algorithm comes from the key; over 16 kB unread; 5 s of leeway")
 @pytest.mark.parametrize("seen_before", [False, True])
 def test_a_token_ends_with_its_time_and_the_leeway(seen_before: bool) -> None:
     tokens = new_tokens()
@@ -228,12 +234,14 @@ def test_a_clock_may_be_behind_by_the_leeway() -> None:
 # Keys.
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys are sealed, shared, made once")
 def test_another_process_reads_what_this_one_signed() -> None:
     other = new_tokens()
     other.use([KEY])
     assert other.read(SIGNED, NOW) == claims()
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys are sealed, shared, made once")
 def test_the_secret_half_is_nowhere_in_clear() -> None:
     private = TOKENS._opened[KEY.kid].as_dict(private=True)["d"]
     assert isinstance(private, str)
@@ -262,6 +270,7 @@ def test_a_public_half_written_into_the_database_verifies_nothing() -> None:
         tokens.read(stranger.sign(claims(), NOW), NOW)
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys rotate with overlap while requests run")
 def test_keys_rotate_with_overlap() -> None:
     tokens = new_tokens()
     first, second = tokens.make_key(NOW - HOUR), tokens.make_key(NOW + NOTICE)
@@ -297,6 +306,9 @@ def test_a_key_that_was_taken_away_verifies_nothing_though_its_token_was_seen() 
         tokens.read(SIGNED, NOW)
 
 
+@pytest.mark.promise(
+    "identity, tokens and keys: /.well-known/jwks.json publishes the public keys that are needed, and no secrets"
+)
 def test_published_keys_are_public_and_say_what_they_are_for() -> None:
     (key,) = (json.loads(bytes(key)) for key in TOKENS.public_keys(NOW))
     assert key.keys() == {"kty", "crv", "x", "kid", "use", "alg"}

@@ -115,6 +115,22 @@ WRONG_FIELDS: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.promise("declarations, checks: an unknown word of on_delete is refused, and no cascade")
+@pytest.mark.promise(
+    "declarations, checks: a default is a value of its own field: type, null, length, bounds, pattern, digits, "
+    "members, time zone, a factory that fails"
+)
+@pytest.mark.promise(
+    "declarations, checks: Bounds fit the column of 32 and of 64 bits, and each other; money has possible digits; an "
+    "enum has members"
+)
+@pytest.mark.promise(
+    "declarations, checks: a pattern that anchors only some alternatives is refused; a final line feed gets past no $"
+)
+@pytest.mark.promise("declarations, checks: a type that cannot be stored is answered with a list of those that can")
+@pytest.mark.promise(
+    "entities, details: names on screens follow from the declaration, and mistakes in them stop the start"
+)
 @pytest.mark.parametrize("name", WRONG_FIELDS)
 def test_a_wrong_field_is_told_with_its_name_and_the_remedy(name: str) -> None:
     wrong, sentence = WRONG_FIELDS[name]
@@ -170,6 +186,15 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
 }
 
 
+@pytest.mark.promise("declarations, checks: unique() and index() name fields, each once")
+@pytest.mark.promise(
+    "declarations, checks: names have at most 60 bytes, so that no prefix makes more than 63; names of 60 bytes work "
+    "in tables, indexes and every operation"
+)
+@pytest.mark.promise(
+    "declarations, checks: names of system columns and system tables, of the service itself, and JSON names that no "
+    "filter can spell are refused"
+)
 @pytest.mark.parametrize("name", WRONG_ENTITIES)
 def test_a_wrong_entity_is_told_with_its_name_and_the_remedy(name: str) -> None:
     kind, sentence = WRONG_ENTITIES[name]
@@ -199,6 +224,10 @@ def test_an_amount_may_have_all_of_its_digits_on_one_side_of_the_point(digits: i
     assert field.money == money(digits, scale)
 
 
+@pytest.mark.promise(
+    "declarations, checks: names have at most 60 bytes, so that no prefix makes more than 63; names of 60 bytes work "
+    "in tables, indexes and every operation"
+)
 def test_names_of_60_bytes_are_fine() -> None:
     registry = build_registry([declared({"f" * 60: str, "ß" * 30: str}, plural="a" * 60)])
     assert [len(field.name.encode()) for field in registry["a" * 60].declared] == [60, 60]
@@ -232,6 +261,10 @@ WRONG_METHODS: dict[str, tuple[str, Any, str]] = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, checks: the signature of check and check_stored is looked at; a method that is nearly called so is "
+    "named"
+)
 @pytest.mark.parametrize("name", WRONG_METHODS)
 def test_a_rule_that_could_not_be_called_is_told(name: str) -> None:
     method, body, sentence = WRONG_METHODS[name]
@@ -239,6 +272,10 @@ def test_a_rule_that_could_not_be_called_is_told(name: str) -> None:
     assert sentence in told[0]
 
 
+@pytest.mark.promise(
+    "declarations, checks: the signature of check and check_stored is looked at; a method that is nearly called so is "
+    "named"
+)
 @pytest.mark.parametrize(
     "name", ["_check", "check_price", "checked", "hcekc", "hcecx", "stored", "chess_club", "validate"]
 )
@@ -246,6 +283,9 @@ def test_a_method_of_another_name_is_nobodys_mistake(name: str) -> None:
     build_registry([entity("as")(type("A", (Method,), {name: lambda self: None}))])
 
 
+@pytest.mark.promise(
+    "declarations, references: a cascade to rows that do not come back is refused unless permanent=True says it"
+)
 def test_a_cascade_to_rows_that_do_not_come_back_must_be_said() -> None:
     parent = declared({"name": str}, "Parent", "parents")
     child = declared({"parent_id": Annotated[UUID, ref("parents", on_delete="cascade")]}, soft_delete=False)
@@ -286,6 +326,7 @@ ENTITIES = (Book, Shop)
 """
 
 
+@pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
 def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from entrypoints.assembly.entities import EntitiesError, load_registry
 
@@ -305,6 +346,7 @@ def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, mon
     assert len(caught.value.mistakes) == len(told)
 
 
+@pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
 def test_the_line_of_an_entity_that_is_wrong_as_a_whole() -> None:
     @entity("users")
     class User(Struct):
@@ -314,6 +356,7 @@ def test_the_line_of_an_entity_that_is_wrong_as_a_whole() -> None:
     assert re.fullmatch(r"User: 'users' is a path of the service itself \(\S+test_declaration_mistakes.py:\d+\)", told)
 
 
+@pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
 def test_fields_that_could_not_be_read_are_no_further_mistakes() -> None:
     parent = declared({"name": set[str]}, "P", "ps", search=["name"], has_many={"as": many("as", by="p_id")})
     child = declared({"p_id": Annotated[set[UUID], ref("ps")], "q_id": Annotated[UUID, ref("qs")]})
@@ -337,6 +380,10 @@ def test_a_relation_has_the_fields_name_without_id_whatever_the_spelling() -> No
         assert list(build_registry([kind])["as"].relations) == ["b"]
 
 
+@pytest.mark.promise(
+    "declarations, checks: the signature of check and check_stored is looked at; a method that is nearly called so is "
+    "named"
+)
 def test_checks_that_are_inherited_or_take_more_by_default_are_called() -> None:
     def check(self: object, before: object, strict: bool = True) -> Iterator[FieldError]:
         yield from ()

@@ -32,6 +32,9 @@ class Thing(Struct, rename="camel", kw_only=True):
 THINGS = build_registry([Thing])["things"]
 
 
+@pytest.mark.promise(
+    "declarations, values: Whole numbers from −2^63 to 2^63−1 are taken however they are read, and none beyond"
+)
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), -(10**18), 10**18, 0])
 def test_a_big_number_takes_64_bits_however_it_was_read(number: int) -> None:
     for sent in (number, Decimal(number)):
@@ -75,6 +78,17 @@ WRONG: dict[str, tuple[str, object, str]] = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, values: Floats that are not finite are refused in bodies and filters: 1e400, a whole number of 400 "
+    "digits"
+)
+@pytest.mark.promise(
+    "declarations, values: Whole numbers from −2^63 to 2^63−1 are taken however they are read, and none beyond"
+)
+@pytest.mark.promise(
+    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+)
+@pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
 @pytest.mark.parametrize("name", WRONG)
 def test_a_value_that_would_be_stored_as_another_is_refused(name: str) -> None:
     field, value, message = WRONG[name]
@@ -91,6 +105,14 @@ def test_values_that_are_exact_are_taken() -> None:
     assert (read["row"], read["rows"], read["ratio"]) == (UUID(ROW), [UUID(ROW)], 1.5)
 
 
+@pytest.mark.promise(
+    "declarations, values: Floats that are not finite are refused in bodies and filters: 1e400, a whole number of 400 "
+    "digits"
+)
+@pytest.mark.promise(
+    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+)
+@pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
 @pytest.mark.parametrize(
     ("field", "text"),
     [

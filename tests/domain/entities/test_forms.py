@@ -77,6 +77,7 @@ def test_what_is_required_cannot_be_changed_to_null() -> None:
     assert {error.field for error in caught.value.fields} == {"name", "price", "stock"}
 
 
+@pytest.mark.promise("entities, details: VALIDATION_ERROR: all failing fields at once")
 def test_every_failing_field_is_named_at_once() -> None:
     with pytest.raises(ValidationError) as caught:
         read_new(PRODUCTS, {"name": "", "price": Decimal(-1), "stock": "many", "status": "gone", "categoryId": "x"})
@@ -185,6 +186,7 @@ def test_a_right_value_is_kept(field: str, value: object, expected: object) -> N
     assert read_new(PRODUCTS, VALID | {field: value})[name] == expected
 
 
+@pytest.mark.promise("entities, details: Decimals travel with their scale and are never rounded")
 @pytest.mark.parametrize(
     ("value", "reason"),
     [

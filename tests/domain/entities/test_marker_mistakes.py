@@ -57,6 +57,10 @@ WRONG_MARKS: dict[str, tuple[Any, str]] = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, checks: a marker without its brackets, or of an entity at a field, a guard by no permission, and "
+    "arguments of another type are told"
+)
 @pytest.mark.parametrize("case", WRONG_MARKS)
 def test_a_mark_that_says_nothing_is_told(case: str) -> None:
     marked, expected = WRONG_MARKS[case]
@@ -175,6 +179,10 @@ WRONG_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, checks: a marker without its brackets, or of an entity at a field, a guard by no permission, and "
+    "arguments of another type are told"
+)
 @pytest.mark.parametrize("case", WRONG_ARGUMENTS)
 def test_an_argument_of_another_type_is_told(case: str) -> None:
     arguments, expected = WRONG_ARGUMENTS[case]
@@ -238,6 +246,7 @@ SAME_NAMES: dict[str, tuple[list[type[Struct]], str, str]] = {
 }
 
 
+@pytest.mark.promise("declarations, checks: Indexes that would have one name are told, also those of two entities")
 @pytest.mark.parametrize("case", SAME_NAMES)
 def test_indexes_of_one_name_are_told(case: str) -> None:
     kinds, makers, name = SAME_NAMES[case]

@@ -12,6 +12,10 @@ from domain.errors import ValidationError
 from tests.domain.entities.test_declaration_mistakes import declared, text
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern that reads one text in many ways is refused, by repetitions in each other and by "
+    "alternatives"
+)
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -44,6 +48,10 @@ def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(pattern: str) 
     assert "reads one text in many ways" in told
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern that reads one text in many ways is refused, by repetitions in each other and by "
+    "alternatives"
+)
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -88,6 +96,9 @@ POWERS = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern whose time grows with a power of the text's length needs a max_length"
+)
 @pytest.mark.parametrize("pattern", POWERS)
 def test_a_pattern_whose_time_grows_faster_than_its_text_needs_short_texts(pattern: str) -> None:
     assert degree(pattern) == POWERS[pattern]
@@ -108,11 +119,17 @@ def test_a_list_of_hundreds_of_words_is_judged() -> None:
     assert degree(f"^(?:{listed}|a|x3)+$") == math.inf
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern whose time grows with a power of the text's length needs a max_length"
+)
 def test_an_email_of_the_usual_length_is_no_mistake() -> None:
     usual = text(pattern=r"^\S+@\S+\.\S+$", max_length=254)
     build_registry([declared({"email": usual})])
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern that anchors only some alternatives is refused; a final line feed gets past no $"
+)
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [
@@ -131,6 +148,9 @@ def test_the_end_of_a_pattern_is_the_end_of_the_text(pattern: str, expected: str
     assert whole_text(pattern) == expected
 
 
+@pytest.mark.promise(
+    "declarations, checks: a pattern that anchors only some alternatives is refused; a final line feed gets past no $"
+)
 @pytest.mark.parametrize("pattern", ["^a$", "^a$|^b$", "^(?:a|b)$", "^(a$|b$)"])
 def test_a_final_line_feed_does_not_get_in(pattern: str) -> None:
     model = build_registry([declared({"name": text(pattern=pattern)})])["as"]

@@ -46,6 +46,9 @@ def model() -> EntityModel:
     return build_registry([PriceList])["price-lists"]
 
 
+@pytest.mark.promise(
+    "entities, details: names on screens follow from the declaration, and mistakes in them stop the start"
+)
 def test_titles_are_the_words_of_the_names(model: EntityModel) -> None:
     assert entity_title(model) == "Price lists"
     titles = {name: field_title(model.by_name[name]) for name in ("released_at", "parent_id", "code", "created_at")}
@@ -62,6 +65,9 @@ def test_a_row_is_named_by_its_first_unique_text_or_its_first_text(model: Entity
     assert [field and field.name for field in named] == ["code", "name", None]
 
 
+@pytest.mark.promise(
+    "entities, details: names on screens follow from the declaration, and mistakes in them stop the start"
+)
 def test_columns_are_the_first_six_fields_that_are_not_long(model: EntityModel) -> None:
     names = [field.name for field in columns_of(model, model.fields)]
     assert names == ["name", "code", "parent_id", "released_at", "size", "views"]
@@ -75,6 +81,7 @@ def test_a_long_text_has_several_lines_unless_it_is_something_else(model: Entity
     }
 
 
+@pytest.mark.promise("entities, details: Rules of fields are those that bodies are checked against")
 def test_rules_are_those_that_bodies_are_checked_against(model: EntityModel) -> None:
     assert {name: rules_of(model.by_name[name]) for name in ("code", "size", "views", "price", "ratio", "kind")} == {
         "code": {"pattern": "^[A-Z]{3}$"},
@@ -88,6 +95,7 @@ def test_rules_are_those_that_bodies_are_checked_against(model: EntityModel) -> 
     assert model.by_name["code"].help_text == "Three letters."
 
 
+@pytest.mark.promise("entities, details: indexed is true where an index of the table begins with the field")
 @pytest.mark.parametrize("entities", [[*BUILTIN_ENTITIES, *ENTITIES], [*LIBRARY]], ids=["catalogue", "library"])
 def test_a_field_is_indexed_where_an_index_of_its_table_begins_with_it(entities: list[type[Struct]]) -> None:
     registry = build_registry(entities)

@@ -39,6 +39,8 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 MIDNIGHT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
+@pytest.mark.promise("entities, contract: Filters: simple, range, several values, dotted, field-specific")
+@pytest.mark.promise("entities, details: the operators, by type")
 @pytest.mark.parametrize(
     ("text", "name", "operator", "value"),
     [
@@ -80,6 +82,7 @@ def test_a_filter_is_a_condition(registry: Registry, text: str, name: str, opera
     assert asked(text, registry).where == (condition(name, operator, value),)
 
 
+@pytest.mark.promise("entities, contract: Filters: simple, range, several values, dotted, field-specific")
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -97,6 +100,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
     assert [condition.value for condition in of_things(text).where] == [value]
 
 
+@pytest.mark.promise("entities, details: unknown parameters and parameters given twice are named, with a hint")
 @pytest.mark.parametrize(
     ("text", "names", "hint"),
     [
@@ -175,6 +179,7 @@ def test_five_keys_are_as_many_as_a_sort_takes(registry: Registry) -> None:
     assert [key.path.field for key in keys] == ["name", "price", "stock", "status", "sku", "id"]
 
 
+@pytest.mark.promise("entities, details: at most 30 conditions of 200 values, 3 steps deep")
 def test_there_are_at_most_30_conditions_of_200_values_each(registry: Registry) -> None:
     names = ["name", "sku", "stock", "price"]
     operators = ["gt", "gte", "lt", "lte", "ne", "eq", "in", ""]
@@ -216,6 +221,7 @@ def keys(*names: str) -> tuple[SortKey, ...]:
     return tuple(SortKey(Path(tuple(steps[:-1]), steps[-1]), descending) for steps, descending in ways)
 
 
+@pytest.mark.promise("entities, contract: sortBy, sortDirection, sortOrder, sort")
 @pytest.mark.parametrize(
     ("text", "order"),
     [
@@ -237,6 +243,7 @@ def test_the_order_ends_with_the_id(registry: Registry, text: str, order: list[s
     assert asked(text, registry).sort == keys(*order)
 
 
+@pytest.mark.promise("entities, contract: Page, pageSize: defaults and maximum")
 @pytest.mark.parametrize(
     ("text", "page", "page_size"),
     [
@@ -268,6 +275,7 @@ def test_an_include_brings_the_relations_on_its_way(
     assert asked(text, registry).view.include == tuple(include)
 
 
+@pytest.mark.promise("entities, contract: search")
 def test_search_is_words(registry: Registry) -> None:
     assert asked("search= red  lamp red ", registry).search == ("red", "lamp")
     assert asked("search=", registry).search == ()
@@ -283,6 +291,7 @@ def test_a_search_has_so_many_words_and_no_more(registry: Registry) -> None:
         asked(f"search={words} more", registry)
 
 
+@pytest.mark.promise("entities, details: fields, cursor")
 def test_fields_always_bring_the_id(registry: Registry) -> None:
     assert asked("fields=Price,name", registry).view.fields == ("id", "name", "price")
 
@@ -292,6 +301,7 @@ def test_a_count_is_exact_unless_it_is_said(registry: Registry) -> None:
     assert asked("count=none", registry).count is Count.NONE
 
 
+@pytest.mark.promise("entities, contract: includeDeleted")
 def test_deleted_rows_are_asked_for_only_where_there_are_some(registry: Registry) -> None:
     assert asked("includeDeleted=true", registry).view.include_deleted
     with pytest.raises(ValidationError):
@@ -311,6 +321,7 @@ def test_relations_that_are_read_are_known(registry: Registry) -> None:
     assert entities_read(registry["products"], registry, asked("name=a", registry)) == set()
 
 
+@pytest.mark.promise("GET /api/{entities}/{id}: with include")
 @pytest.mark.parametrize("text", ["page=1", "name=a", "sort=name", "search=a", "format=csv"])
 def test_a_read_takes_only_what_shows(registry: Registry, text: str) -> None:
     with pytest.raises(ValidationError):
@@ -340,6 +351,7 @@ def test_a_field_that_may_not_be_read_does_not_exist(text: str) -> None:
     assert "secret" not in raised.value.fields[0].message.partition("did you mean")[2]
 
 
+@pytest.mark.promise("entities, details: the operators, by type")
 def test_every_kind_has_its_operators() -> None:
     for field in EVERY_KIND["things"].fields:
         for operator in set(Operator) - set(OPERATORS[field.kind]):

@@ -59,6 +59,7 @@ def test_names_match_without_case(asked: tuple[object, Parameters]) -> None:
     assert read_query(model, REGISTRY, seen, shouted) == read_query(model, REGISTRY, seen, asked[1])
 
 
+@pytest.mark.promise("entities, details: BAD_REQUEST: not JSON, not an object, undecodable cursor")
 @given(text=anything | st.text(string.ascii_letters + string.digits + "-_="))
 def test_a_cursor_that_no_page_gave_is_refused(text: str) -> None:
     sort = read_query(MODEL, REGISTRY, HIDDEN, []).sort
@@ -66,6 +67,7 @@ def test_a_cursor_that_no_page_gave_is_refused(text: str) -> None:
         read_cursor(REGISTRY, MODEL, sort, text)
 
 
+@pytest.mark.promise("entities, details: fields, cursor")
 def test_a_cursor_belongs_to_one_order() -> None:
     by_day = read_query(MODEL, REGISTRY, HIDDEN, [("sort", "day")]).sort
     by_seen = read_query(MODEL, REGISTRY, HIDDEN, [("sort", "day:desc")]).sort

@@ -81,12 +81,17 @@ ONE_MISTAKE: dict[str, tuple[list[type[Struct]], str]] = {
 }
 
 
+@pytest.mark.promise(
+    "declarations, checks: names of system columns and system tables, of the service itself, and JSON names that no "
+    "filter can spell are refused"
+)
 @pytest.mark.parametrize("name", ONE_MISTAKE)
 def test_a_mistake_stops_the_start_with_one_sentence(name: str) -> None:
     kinds, sentence = ONE_MISTAKE[name]
     assert any(sentence in mistake for mistake in mistakes(*kinds)), mistakes(*kinds)
 
 
+@pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
 def test_all_mistakes_of_all_entities_are_told_at_once() -> None:
     told = mistakes(
         declared("users", {"name": set[str]}),

@@ -25,11 +25,18 @@ FULL_WIDTH = "\uff1d\uff0b\uff0d\uff20"
 SIGNS = st.text(alphabet="'=+-@\t\r\n a,\"é" + FULL_WIDTH)
 
 
+@pytest.mark.promise(
+    "entities, details: Text that a spreadsheet would evaluate is escaped on export and restored on import"
+)
 @given(SIGNS)
 def test_an_escaped_text_comes_back(text: str) -> None:
     assert unescaped(escaped(text)) == text
 
 
+@pytest.mark.promise(
+    "entities, details: Text that a spreadsheet would evaluate is escaped on export and restored on import"
+)
+@pytest.mark.promise("security, names: a CSV cell that begins with a full-width ＝ ＋ － ＠ is no formula either")
 @given(SIGNS)
 def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
     assert escaped(text)[:1] not in set("=+-@\t\r\n" + FULL_WIDTH)

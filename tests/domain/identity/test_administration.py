@@ -9,6 +9,7 @@ from domain.identity.users import ADMIN, MEMBER, Role, shipped_role_id
 from tests.builders import role
 
 
+@pytest.mark.promise("identity, administration: a role of the service keeps its name, and is not deleted")
 def test_a_shipped_role_that_was_renamed_gets_its_name_back() -> None:
     renamed = Role(id=shipped_role_id(ADMIN), tenant_id=None, name="Boss")
     assert shipped_name(renamed) == ADMIN

@@ -37,6 +37,7 @@ def enrolment(*methods: Method) -> Step:
     return Step(outcome="enrolment", methods=methods)
 
 
+@pytest.mark.promise("second factors, behaviour: what is asked of whom: the truth table")
 @pytest.mark.parametrize(
     ("own", "shown", "demand", "step"),
     [

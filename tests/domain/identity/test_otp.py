@@ -23,6 +23,7 @@ SECRET = b"12345678901234567890"
 NOW = datetime(2026, 11, 20, 12, 0, 10, tzinfo=UTC)
 
 
+@pytest.mark.promise("second factors, behaviour: TOTP as RFC 6238 and other implementations have it")
 @pytest.mark.parametrize(
     ("second", "code"),
     [
@@ -39,11 +40,13 @@ def test_the_vectors_of_the_rfc(second: int, code: str) -> None:
     assert code_at(SECRET, second // 30) == code
 
 
+@pytest.mark.promise("second factors, behaviour: TOTP as RFC 6238 and other implementations have it")
 @given(st.binary(min_size=20, max_size=20), st.integers(0, 2**37))
 def test_codes_are_those_of_another_implementation(secret: bytes, second: int) -> None:
     assert code_at(secret, second // 30) == pyotp.TOTP(base32(secret)).at(second)
 
 
+@pytest.mark.promise("second factors, ASVS 5.0: 6.5.5: codes of an app live a defined time")
 @pytest.mark.parametrize(("off", "found"), [(-2, False), (-1, True), (0, True), (1, True), (2, False)])
 def test_a_clock_may_be_off_by_one_step(off: int, found: bool) -> None:
     step = step_at(NOW) + off
@@ -69,6 +72,10 @@ def test_the_address_is_read_by_apps_as_it_is_meant() -> None:
     assert read.at(NOW + timedelta(seconds=30)) == code_at(SECRET, step_at(NOW) + 1)
 
 
+@pytest.mark.promise("second factors, attacks: idenplane#398: recovery codes that race, or can be guessed")
+@pytest.mark.promise(
+    "second factors, ASVS 5.0: 6.5.2, 6.5.4: recovery codes have 20 bits of entropy or more, and are stored as digests"
+)
 @given(st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES), st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES))
 def test_a_recovery_code_has_all_its_bits(random: bytes, other: bytes) -> None:
     code = recovery_code(random)

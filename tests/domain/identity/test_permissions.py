@@ -14,11 +14,13 @@ NAMES = st.sampled_from(EVERY_NAME)
 HELD = st.lists(NAMES, max_size=6)
 
 
+@pytest.mark.promise("identity, administration: Permission names, and wildcards")
 @pytest.mark.parametrize("name", ["*", "*:*", "read:users", "*:users", "read:*", "a-b_c:d-0", "x" * 63 + ":y"])
 def test_names_that_parse(name: str) -> None:
     assert is_permission(name)
 
 
+@pytest.mark.promise("identity, administration: Permission names, and wildcards")
 @pytest.mark.parametrize(
     "name",
     [
@@ -43,6 +45,7 @@ def test_names_that_do_not(name: str) -> None:
     assert not is_permission(name)
 
 
+@pytest.mark.promise("identity, administration: Permission names, and wildcards")
 @pytest.mark.parametrize(
     ("held", "needed", "expected"),
     [
@@ -87,11 +90,13 @@ def test_allows_grows_with_what_is_held(held: list[str], more: str, needed: str)
     assert not allows(held, needed) or allows([*held, more], needed)
 
 
+@pytest.mark.promise("identity, tokens and keys: the smallest set of permissions")
 @given(HELD, NAMES)
 def test_the_smallest_set_says_the_same(held: list[str], needed: str) -> None:
     assert allows(smallest(held), needed) == allows(held, needed)
 
 
+@pytest.mark.promise("identity, tokens and keys: the smallest set of permissions")
 @given(HELD)
 def test_nothing_can_be_left_out_of_the_smallest_set(held: list[str]) -> None:
     least = smallest(held)

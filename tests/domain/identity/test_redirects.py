@@ -90,6 +90,10 @@ def test_an_address_that_names_one_place_may_be_registered(address: str) -> None
     assert redirect_mistake(address) is None
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: Open redirect: an address that is spelt like a registered one, with a user name, a "
+    "fragment, another path, case, port or host"
+)
 @pytest.mark.parametrize("address", WRONG)
 def test_an_address_that_could_lead_elsewhere_is_refused_with_a_sentence(address: str) -> None:
     mistake = redirect_mistake(address)
@@ -117,6 +121,9 @@ def test_the_vector_of_the_rfc() -> None:
     assert is_challenge(CHALLENGE)
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: PKCE downgrade: no challenge, no verifier, the plain method (RFC 9700, 4.8.2)"
+)
 def test_nothing_else_answers_a_challenge() -> None:
     assert not is_answer(CHALLENGE, CHALLENGE), "the plain method"
     for wrong in (

@@ -30,6 +30,9 @@ NAMES = st.one_of(st.just("*"), st.tuples(ACTIONS, st.sampled_from(["*", "users"
 TICK = timedelta.resolution
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a narrow key allows what both its account and it allow, for every permission"
+)
 @given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4), NAMES)
 def test_what_two_lists_have_in_common_allows_what_both_allow(first: list[str], second: list[str], asked: str) -> None:
     assert allows(meet(first, second), asked) == (allows(first, asked) and allows(second, asked))
@@ -67,6 +70,7 @@ def test_a_key_with_another_character_is_none(secret: str, place: int, char: str
     assert is_key(mutated) == (mutated == text)
 
 
+@pytest.mark.promise("keys, guessing: a forged checksum, a long text, NUL and letters beyond ASCII cost no look-up")
 @pytest.mark.parametrize(
     "text", ["", "tnt_", "tnt_" + "A" * 38, "TNT_" + "A" * 38, "tnt_" + "é" * 38, "tnt_" + "A" * 1_000_000, "\0" * 42]
 )
@@ -94,6 +98,7 @@ def state(**given: Any) -> KeyState:
     return KeyState(**{**values, **given})
 
 
+@pytest.mark.promise("keys, revocation of keys: an overlap and an expiry are exact to the tick")
 def test_a_key_lives_until_the_tick_of_its_end() -> None:
     living = state()
     living.ensure_lives(NOW)
@@ -107,6 +112,9 @@ def test_a_key_lives_until_the_tick_of_its_end() -> None:
         expired.ensure_lives(NOW)
 
 
+@pytest.mark.promise(
+    "keys, guessing: Unknown, ended and wrong keys get the same answer; nothing is compared but a digest"
+)
 def test_of_every_other_end_the_same_is_told() -> None:
     living = state()
     ends = (

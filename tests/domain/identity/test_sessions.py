@@ -32,6 +32,7 @@ SESSION = Session(
 )
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: an older one ends the session")
 @pytest.mark.parametrize(
     ("counter", "after", "expected"),
     [

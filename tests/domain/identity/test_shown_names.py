@@ -7,6 +7,9 @@ from domain.identity.administration import role_name_errors
 from domain.identity.identifiers import RESERVED_IDENTIFIERS, is_free_identifier, is_identifier
 
 
+@pytest.mark.promise(
+    "security, names: a role's name holds no invisible, full-width or mixed letters, and resembles no system role"
+)
 @pytest.mark.parametrize(
     "name",
     [
@@ -48,6 +51,7 @@ def test_other_names_of_roles_are_taken(name: str) -> None:
     assert role_name_errors("name", name) == []
 
 
+@pytest.mark.promise("security, names: New tenants get no identifier that speaks for the service or ends in a hyphen")
 @pytest.mark.parametrize("identifier", ["-acme", "acme-", "--", *sorted(RESERVED_IDENTIFIERS)])
 def test_an_identifier_that_speaks_for_the_service_or_ends_in_a_hyphen_is_not_free(identifier: str) -> None:
     assert is_identifier(identifier)
@@ -59,6 +63,7 @@ def test_other_identifiers_are_free(identifier: str) -> None:
     assert is_free_identifier(identifier)
 
 
+@pytest.mark.promise("security, names: names hold no control characters and no marks of writing direction")
 @pytest.mark.parametrize("name", ["Ada\nByron", "Ada\x00", "Ada\u202enoryB", "\u2066Ada", "A\u2028B", "\x1b[31mAda"])
 def test_a_name_holds_no_control_characters_and_no_marks_of_direction(name: str) -> None:
     assert [error.field for error in text_errors("fullName", name, 1, 200)] == ["fullName"]
@@ -91,6 +96,7 @@ def test_names_of_any_script_are_taken(name: str) -> None:
     assert text_errors("fullName", name, 1, 200) == []
 
 
+@pytest.mark.promise("security, names: profilePictureUrl is an address of the web")
 @pytest.mark.parametrize(
     "url", ["javascript:alert(1)", "data:text/html,x", "//evil.example/x", "x", "https://", "https:// a", "ftp://a/b"]
 )

@@ -32,6 +32,7 @@ def test_the_newest_active_key_signs(now: datetime, expected: SigningKey) -> Non
     assert signing_key(KEYS, now) == expected
 
 
+@pytest.mark.promise("identity, tokens and keys: Keys rotate with overlap while requests run")
 @pytest.mark.parametrize(
     ("now", "expected"),
     [

@@ -48,6 +48,10 @@ def tenant(number: int, is_active: bool = True, roles: tuple[Role, ...] = ()) ->
 ONE, TWO, CLOSED = tenant(1), tenant(2), tenant(3, is_active=False)
 
 
+@pytest.mark.promise("identity, account states: several tenants, none preferred: Global Token")
+@pytest.mark.promise("identity, account states: one tenant: its token, smartAutoSwitched")
+@pytest.mark.promise("identity, account states: a preferred tenant: its token")
+@pytest.mark.promise("identity, account states: no tenant: a Global Token with nothing to select")
 @pytest.mark.parametrize(
     ("memberships", "preferred", "chosen", "smart", "asks"),
     [

@@ -41,6 +41,9 @@ USER = User(
 )
 
 
+@pytest.mark.promise(
+    "identity, passwords: Addresses compare without case, trimmed, NFC, the domain as IDNA; mail goes to the stored one"
+)
 @pytest.mark.parametrize(
     ("address", "other"),
     [
@@ -62,6 +65,7 @@ def test_addresses_that_differ() -> None:
     assert len(keys) == 4
 
 
+@pytest.mark.promise("security, impersonation: an address that only folds to somebody's is another one, or refused")
 @pytest.mark.parametrize(
     ("address", "other"),
     [
@@ -75,12 +79,16 @@ def test_domains_that_only_fold_to_each_other_differ(address: str, other: str) -
     assert None not in (email_key(address), email_key(other))
 
 
+@pytest.mark.promise("security, impersonation: an address that only folds to somebody's is another one, or refused")
 @pytest.mark.parametrize("local", ["straße", "ſam", "ﬁnn", "ada²", "ａｄａ", "νίκος", "ΝΊΚΟΣ", "ﬀ", "ª"])
 def test_a_local_part_that_folds_to_another_is_refused(local: str) -> None:
     assert email_key(f"{local}@example.com") is None
     assert is_address(f"{local}@example.com")
 
 
+@pytest.mark.promise(
+    "security, impersonation: a provider's address opens an account only when it is identical but for ASCII case"
+)
 def test_addresses_are_the_same_but_for_ascii_case() -> None:
     assert is_same_address(" Ada@Example.com", "ada@EXAMPLE.com ")
     for other in ("adà@example.com", "ada@example.org", "ADA@exampIe.com"):
@@ -132,11 +140,22 @@ def sentences(password: str) -> list[str]:
     return [error.message for error in errors]
 
 
+@pytest.mark.promise(
+    "identity, passwords: 8 to 128 characters after NFKC, none of the common ones, none made of the account"
+)
 @pytest.mark.parametrize("password", ["correct horse", "        x", "x1y2z3w4", "пароль-мой", "🐎" * 8, "ab" * 64])
 def test_passwords_that_are_taken(password: str) -> None:
     assert sentences(password) == []
 
 
+@pytest.mark.promise("identity, fields: Register: at least 8 characters; id, email, fullName, createdAt")
+@pytest.mark.promise(
+    "identity, passwords: 8 to 128 characters after NFKC, none of the common ones, none made of the account"
+)
+@pytest.mark.promise(
+    "security, secrets: Common passwords are refused: the list is exact, and refuses nothing beside it"
+)
+@pytest.mark.promise("security, secrets: a new password is not made of the account, the service or a tenant")
 @pytest.mark.parametrize(
     ("password", "reason"),
     [
@@ -167,6 +186,9 @@ def test_passwords_that_are_refused(password: str, reason: str) -> None:
     assert reason in sentence
 
 
+@pytest.mark.promise(
+    "security, secrets: Common passwords are refused: the list is exact, and refuses nothing beside it"
+)
 def test_no_password_beside_the_list_is_taken_for_a_common_one() -> None:
     """The list is exact: a part of a line is none of it, and neither are two lines."""
     listed = lzma.decompress(COMMON.read_bytes()).decode().strip("\n").split("\n")
@@ -183,6 +205,9 @@ def test_no_password_beside_the_list_is_taken_for_a_common_one() -> None:
     assert not is_common(listed[5][1:] + "~~~~~~~~")
 
 
+@pytest.mark.promise(
+    "identity, passwords: 8 to 128 characters after NFKC, none of the common ones, none made of the account"
+)
 def test_the_same_characters_typed_elsewhere_are_the_same_password() -> None:
     assert normal_password("pa\u0308sswort") == normal_password("pässwort")
     assert normal_password("Ａ") == "A"

@@ -59,6 +59,7 @@ def test_a_mail_has_the_same_paragraphs_in_every_language(words: Words) -> None:
         assert len(words.texts[key].split("\n\n")) == len(ENGLISH.texts[key].split("\n\n")), key
 
 
+@pytest.mark.promise("console, journeys: German, errors of the API included")
 @OTHERS
 def test_what_a_page_or_the_console_may_show_of_the_api_is_translated(words: Words) -> None:
     paths = [path for path in files(SPOKEN) if not path.relative_to(ROOT).as_posix().startswith(UNSEEN)]

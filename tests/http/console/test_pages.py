@@ -49,6 +49,9 @@ async def test_a_browser_gets_the_application_whatever_the_address(served: TestA
     assert answer.headers["Cache-Control"] == "public, max-age=0, must-revalidate"
 
 
+@pytest.mark.promise(
+    "security, console: every file of the console has the policy, and no address leads out of the built files"
+)
 @pytest.mark.parametrize(
     "path",
     [
@@ -66,6 +69,10 @@ async def test_programs_and_scripts_get_404_for_what_is_not_there(served: TestAp
     assert answer.status_code == 404
 
 
+@pytest.mark.promise("console, attacks: Breaches of the policy: each test of")
+@pytest.mark.promise(
+    "security, console: every file of the console has the policy, and no address leads out of the built files"
+)
 @pytest.mark.parametrize(
     "path", ["/console", "/console/app-4F2A91BC.js", "/console/somewhere", "/console/LICENCES.txt"]
 )

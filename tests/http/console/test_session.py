@@ -49,6 +49,9 @@ async def works(app: TestApp, token: str) -> bool:
     return answer.status_code == 200
 
 
+@pytest.mark.promise(
+    "security, console: the refresh token of the console is in no answer, and its cookie is for this host and no script"
+)
 async def test_signing_in_answers_as_the_public_endpoint_but_for_the_refresh_token(app: TestApp) -> None:
     public = await app.login("again", MEMBER)
     answer = await sign_in(app)
@@ -61,6 +64,9 @@ async def test_signing_in_answers_as_the_public_endpoint_but_for_the_refresh_tok
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.promise(
+    "security, console: the refresh token of the console is in no answer, and its cookie is for this host and no script"
+)
 @pytest.mark.parametrize(
     ("console", "start", "end"),
     [

@@ -61,6 +61,11 @@ async def tried(app: TestApp, method: str, path: str, body: object, headers: dic
     return await app.client.request(method, path, headers=given, **content)
 
 
+@pytest.mark.promise("console, attacks: Signing in, refreshing and signing out from another origin")
+@pytest.mark.promise(
+    "security, console: a page of another origin, a form and a sibling host can neither sign in nor use, use up or end "
+    "a session"
+)
 @pytest.mark.parametrize("who", FOREIGN)
 async def test_other_pages_get_403_on_every_route_and_change_nothing(app: TestApp, who: str) -> None:
     for method, path, body in ROUTES:
@@ -85,6 +90,11 @@ async def test_the_console_itself_is_let_in(app: TestApp, headers: dict[str, str
     assert (await tried(app, *ROUTES[3], headers)).status_code == 200
 
 
+@pytest.mark.promise("console, attacks: Signing in, refreshing and signing out from another origin")
+@pytest.mark.promise(
+    "security, console: a page of another origin, a form and a sibling host can neither sign in nor use, use up or end "
+    "a session"
+)
 async def test_signing_in_by_a_plain_form_of_another_page_is_refused(app: TestApp) -> None:
     """Login CSRF: the victim would work in the account of the attacker."""
     headers = {"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}
@@ -92,6 +102,10 @@ async def test_signing_in_by_a_plain_form_of_another_page_is_refused(app: TestAp
     assert (answer.status_code, "Set-Cookie" in answer.headers) == (403, False)
 
 
+@pytest.mark.promise(
+    "security, console: a page of another origin, a form and a sibling host can neither sign in nor use, use up or end "
+    "a session"
+)
 @pytest.mark.parametrize("path", ["/console/session", "/console/session/refresh"])
 async def test_no_page_of_another_origin_is_allowed_the_header(app: TestApp, path: str) -> None:
     asked = {
@@ -104,6 +118,10 @@ async def test_no_page_of_another_origin_is_allowed_the_header(app: TestApp, pat
     assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
+@pytest.mark.promise("console, attacks: the cookie in an answer, the token in an address, in storage or in a log")
+@pytest.mark.promise(
+    "security, console: the refresh token of the console is in no answer, and its cookie is for this host and no script"
+)
 async def test_no_answer_of_the_api_shows_the_cookie(app: TestApp) -> None:
     cookie = (await app.client.post("/console/session", json=FORM, headers=OWN)).headers["Set-Cookie"]
     value = cookie.partition(";")[0].partition("=")[2]
@@ -115,6 +133,7 @@ async def test_no_answer_of_the_api_shows_the_cookie(app: TestApp) -> None:
         assert value not in answer.text
 
 
+@pytest.mark.promise("security, console: the cookie alone opens nothing of the API")
 async def test_the_cookie_alone_opens_nothing_of_the_api(app: TestApp) -> None:
     cookie = (await app.client.post("/console/session", json=FORM, headers=OWN)).headers["Set-Cookie"]
     app.client.cookies.clear()
@@ -123,6 +142,7 @@ async def test_the_cookie_alone_opens_nothing_of_the_api(app: TestApp) -> None:
         assert (await app.client.request(method, path, headers=kept)).status_code == 401
 
 
+@pytest.mark.promise("console, attacks: the cookie in an answer, the token in an address, in storage or in a log")
 async def test_no_log_line_has_the_cookie_the_token_or_the_password(
     app: TestApp, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -137,6 +157,8 @@ async def test_no_log_line_has_the_cookie_the_token_or_the_password(
         assert not any(secret in line for line in lines)
 
 
+@pytest.mark.promise("console, attacks: an address to go on to after the sign-in")
+@pytest.mark.promise("security, console: no address of the service leads a browser elsewhere")
 @pytest.mark.parametrize(
     "path", ["/?next=https://evil.example", "//evil.example", "/console?next=//evil.example", "/console//evil.example"]
 )

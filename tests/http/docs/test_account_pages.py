@@ -94,6 +94,7 @@ async def reader(app: TestApp, chromium: Browser) -> AsyncIterator[Reader]:
     await context.close()
 
 
+@pytest.mark.promise("identity, accounts and mail: links are made from the settings; opening one does not use it up")
 @in_browser
 async def test_an_address_is_confirmed_by_a_click_and_not_by_opening(reader: Reader) -> None:
     link = await reader.link()
@@ -123,6 +124,7 @@ async def test_whoever_did_not_make_the_account_is_led_to_a_password_of_their_ow
     assert [await reader.login(password) for password in (ADA["password"], NEW)] == [401, 200]
 
 
+@pytest.mark.promise("identity, accounts and mail: the service's own pages")
 @in_browser
 async def test_a_password_is_set(reader: Reader) -> None:
     assert await reader.post("request-password-reset", {"email": ADA["email"]}) == 200
@@ -189,6 +191,7 @@ async def test_a_link_cannot_bring_markup_along(reader: Reader) -> None:
     assert await reader.page.locator("img").count() == 0
 
 
+@pytest.mark.promise("identity, accounts and mail: the service's own pages")
 @in_browser
 @pytest.mark.parametrize("path", ["confirm", "reset"])
 async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, path: str) -> None:
@@ -207,6 +210,7 @@ async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, p
 PAGES = ["confirm", "reset", "invitation", "login", "register", "security", "login?app=unknown"]
 
 
+@pytest.mark.promise("sign-in pages, attacks: Framing by a page of another origin")
 @pytest.mark.parametrize("path", [f"/account/{page}" for page in PAGES])
 async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: TestApp, path: str) -> None:
     answer = await app.call("GET", path)

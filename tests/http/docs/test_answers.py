@@ -104,6 +104,10 @@ def hold_reads(app: TestApp) -> set[str]:
     return paths
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: each operation answers as the document says, every answer of the HTTP tests is "
+    "held against it, and one that is not described is found"
+)
 async def test_every_operation_is_answered_as_the_document_says(call: Caller) -> None:
     read = hold_reads(call.app)
     for shelf in SHELVES:
@@ -335,6 +339,10 @@ async def be_asked_for_factors(app: TestApp) -> None:
     assert (await reader.post("mfa/enrol/finish", body)).status_code == 200
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: each operation answers as the document says, every answer of the HTTP tests is "
+    "held against it, and one that is not described is found"
+)
 async def test_an_answer_that_the_document_does_not_tell_is_found(app: TestApp) -> None:
     """The check of all other tests can fail: a field of another type, a code of no enum, a status of none."""
     description = Description(build_app(app.services, HttpSettings()))

@@ -37,6 +37,7 @@ async def log_in(page: Page, password: str) -> None:
     await page.get_by_role("button", name="Log in").click()
 
 
+@pytest.mark.promise("identity, encrypted passwords: a page demonstrates encryption in a browser")
 async def test_a_browser_logs_in_with_an_encrypted_password(visit: Visit) -> None:
     bodies: list[str] = []
     visit.page.on("request", lambda request: bodies.append(request.post_data or ""))

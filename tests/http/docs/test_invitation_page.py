@@ -56,6 +56,9 @@ def living_sessions_of(guest: Guest, email: str) -> int:
     return len([made for made in store.sessions.values() if made.user_id == user_id and made.ended_at is None])
 
 
+@pytest.mark.promise(
+    "tenants, acceptance: the page of the service joins by mouse and keyboard, and says what it is to those who listen"
+)
 async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
     page = guest.page
     _, token = await guest.invited.invited()
@@ -83,6 +86,9 @@ async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
     await expect(submit).to_be_hidden()
 
 
+@pytest.mark.promise(
+    "tenants, acceptance: the page of the service joins by mouse and keyboard, and says what it is to those who listen"
+)
 async def test_somebody_with_an_account_joins_on_the_page(guest: Guest) -> None:
     page = guest.page
     await guest.invited.person("bob", "bob@example.com")
@@ -116,6 +122,9 @@ async def test_an_invitation_that_is_read_before_the_browser_tells_of_it_stays_r
     await guest.told("declined")
 
 
+@pytest.mark.promise(
+    "tenants, acceptance: the page of the service joins by mouse and keyboard, and says what it is to those who listen"
+)
 async def test_the_page_says_what_it_is_to_those_who_listen(guest: Guest) -> None:
     page = guest.page
     _, token = await guest.invited.invited("dora@example.com")

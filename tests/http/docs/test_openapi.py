@@ -50,6 +50,7 @@ def document_of(services: Services, settings: HttpSettings | None = None) -> Jso
     return dict(json.loads(json.dumps(document)))
 
 
+@pytest.mark.promise("entities, contract: an OpenAPI document of all entity endpoints, and a page for it")
 async def test_it_is_valid_openapi(app: TestApp) -> None:
     OpenAPIV31SpecValidator(await described(app)).validate()
 
@@ -80,6 +81,7 @@ async def test_code_is_marked_as_in_markdown(app: TestApp) -> None:
     assert "``" not in document
 
 
+@pytest.mark.promise("entities, contract: an OpenAPI document of all entity endpoints, and a page for it")
 async def test_every_endpoint_is_described(app: TestApp) -> None:
     document = await described(app)
     operations = [operation for path in document["paths"].values() for operation in path.values()]
@@ -139,6 +141,9 @@ async def test_enums_of_one_name_have_schemas_without_the_names_of_modules(app: 
     assert schemas["Status2"]["enum"] == ["sent"]
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: Operators are described once for each kind, and a list has one line for a property"
+)
 async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_all(app: TestApp) -> None:
     document = await described(app)
     shared, schemas = document["components"]["parameters"], document["components"]["schemas"]
@@ -158,6 +163,9 @@ async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_
     assert (by_name["filters"]["style"], by_name["filters"]["explode"]) == ("form", True)
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: a client that sends every default along is answered beside a cursor too"
+)
 async def test_what_a_generated_client_sends_by_itself_is_taken(app: TestApp) -> None:
     """Generated clients send the defaults of all parameters, beside a cursor too."""
     document = await described(app)
@@ -176,6 +184,10 @@ def resolved(part: Json, document: Json) -> Json:
     return found
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: a row requires only what is always there; nextCursor, totalCountIsEstimate, "
+    "…HasMore, tenantId and details[].row are in the document"
+)
 async def test_a_row_requires_what_is_always_there_and_has_all_that_may_be(app: TestApp) -> None:
     schemas = (await described(app))["components"]["schemas"]
     assert schemas["Product"]["required"] == ["id"]
@@ -198,6 +210,10 @@ async def test_every_timestamp_says_that_it_is_one(app: TestApp) -> None:
     assert [name for name, said in moments.items() if "date-time" not in str(said)] == []
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: me.name is in it; bodies have no default of null; codes are enums and flags "
+    "constants"
+)
 async def test_bodies_have_no_default_of_null_and_flags_and_codes_are_closed(app: TestApp) -> None:
     document = await described(app)
     assert '"default":null' not in json.dumps(document, separators=(",", ":"))
@@ -225,6 +241,7 @@ class Film(Struct, rename="camel", kw_only=True):
     cost: Annotated[int | None, guarded(write="write:costs")] = None
 
 
+@pytest.mark.promise("declarations, OpenAPI document: names of guarded fields are not in it")
 def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
     registry = build_registry([*BUILTIN_ENTITIES, Film])
     document = document_of(replace(app.services, registry=registry))
@@ -238,11 +255,19 @@ def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
     assert "additionalProperties" not in form
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: the document is small: errors that follow from the rest of an operation are told "
+    "once"
+)
 async def test_it_is_small(app: TestApp) -> None:
     """It had 442,746 bytes when each operator was a parameter of each property in each operation."""
     assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 320_000
 
 
+@pytest.mark.promise(
+    "declarations, OpenAPI document: the document is small: errors that follow from the rest of an operation are told "
+    "once"
+)
 async def test_errors_that_follow_from_the_rest_are_told_once(app: TestApp) -> None:
     document = await described(app)
     responses = document["components"]["responses"]
@@ -283,6 +308,7 @@ def test_who_it_is_from_can_be_said(app: TestApp) -> None:
     assert info["license"]["url"] == "https://example.com"
 
 
+@pytest.mark.promise("entities, contract: an OpenAPI document of all entity endpoints, and a page for it")
 async def test_the_page_and_what_it_needs_are_served_from_here(app: TestApp) -> None:
     page = await app.call("GET", "/docs/index.html")
     assert page.headers["Content-Type"].startswith("text/html")

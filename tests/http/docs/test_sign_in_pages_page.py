@@ -1,5 +1,7 @@
 """docs/sign-in-pages.md: its commands run one after the other, as they stand there."""
 
+import pytest
+
 from adapters.http.request.rules import PUBLIC
 from application.identity.hosted_login.login_codes import LIVES
 from domain.identity.redirects import MOST_ADDRESSES
@@ -11,6 +13,7 @@ from tests.http.served import served_by
 PAGE = "sign-in-pages.md"
 
 
+@pytest.mark.promise("sign-in pages, behaviour: the commands of the page work")
 async def test_the_commands_work_in_their_order(app: TestApp) -> None:
     variables = {"URL": "", "ADMIN": app.tokens["root"], "CHALLENGE": CHALLENGE, "VERIFIER": VERIFIER, "CODE": "none"}
     register, exchange, make = (command for command in commands(PAGE))

@@ -31,6 +31,7 @@ async def count(app: TestApp) -> int:
     return total
 
 
+@pytest.mark.promise("POST /api/{entities}/batch")
 async def test_created_ones_come_back_in_order(app: TestApp) -> None:
     answer = await app.call("POST", BATCH, as_whom="acme", json={"items": [lamp(3), lamp(1), lamp(2)]})
     assert answer.status_code == 200
@@ -41,6 +42,7 @@ async def test_created_ones_come_back_in_order(app: TestApp) -> None:
     assert await count(app) == 3
 
 
+@pytest.mark.promise("PUT /api/{entities}/batch")
 async def test_changed_ones_come_back_in_order(app: TestApp) -> None:
     first, two, _ = await made(app)
     items = [{"id": two, "stock": 2}, {"id": first, "name": "One", "version": 1, "createdAt": "never"}]
@@ -53,6 +55,8 @@ async def test_changed_ones_come_back_in_order(app: TestApp) -> None:
     ]
 
 
+@pytest.mark.promise("POST /api/{entities}/batch/delete: the ids of the deleted rows")
+@pytest.mark.promise("DELETE /api/{entities}/batch")
 @pytest.mark.parametrize(("method", "path"), [("DELETE", BATCH), ("POST", f"{BATCH}/delete")])
 async def test_deleted_ones_are_named_once(app: TestApp, method: str, path: str) -> None:
     first, two, _ = await made(app)
@@ -75,6 +79,7 @@ async def test_a_version_of_all_rows_is_refused(app: TestApp, method: str, path:
     assert answer.status_code == 200
 
 
+@pytest.mark.promise("entities, details: a batch is all or nothing, each failing item named")
 async def test_all_failing_items_are_named_and_nothing_is_stored(app: TestApp) -> None:
     wrong = [lamp(1), lamp(2, price=-1, nam="x"), lamp(3), {"name": "", "sku": "no", "price": 1}]
     expected = ["items[1].price", "items[1].nam", "items[3].name", "items[3].sku"]
@@ -83,6 +88,7 @@ async def test_all_failing_items_are_named_and_nothing_is_stored(app: TestApp) -
     assert await count(app) == 0
 
 
+@pytest.mark.promise("entities, details: a batch is all or nothing, each failing item named")
 @pytest.mark.parametrize(
     ("method", "body", "expected"),
     [
@@ -123,6 +129,7 @@ async def test_what_is_wrong_is_named(app: TestApp, method: str, body: object, e
     assert await refusal(app, method, body) == expected
 
 
+@pytest.mark.promise("entities, details: Missing ids of a batch are named, nothing changed")
 async def test_what_is_missing_among_what_is_there_changes_nothing(app: TestApp) -> None:
     first, two, _ = await made(app)
     foreign = await app.call("POST", "/api/products", as_whom="other", json=lamp(9))

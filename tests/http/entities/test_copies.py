@@ -1,5 +1,7 @@
 """Copies of fields belong to the table alone: no answer, file, history or document tells of them."""
 
+import pytest
+
 from tests.http.app import TestApp
 
 PRODUCT = {"name": "Lamp", "sku": "LAMP-01", "price": 19.9}
@@ -13,6 +15,10 @@ PLACES = (
 )
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
+    "order or document"
+)
 async def test_no_answer_tells_of_the_copy(app: TestApp) -> None:
     category = (await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Light"})).json()["data"]["id"]
     made = await app.call("POST", "/api/products", as_whom="acme", json={**PRODUCT, "categoryId": category})
@@ -23,6 +29,10 @@ async def test_no_answer_tells_of_the_copy(app: TestApp) -> None:
     assert [answer.text for answer in answers if "$" in answer.text or "price" not in answer.text] == []
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
+    "order or document"
+)
 async def test_the_copy_is_no_field_of_bodies_filters_and_orders(app: TestApp) -> None:
     for parameters in ("price$e2=1", "sort=price$e2", "fields=price$e2"):
         assert (await app.call("GET", f"/api/products?{parameters}", as_whom="acme")).status_code == 400
@@ -32,6 +42,10 @@ async def test_the_copy_is_no_field_of_bodies_filters_and_orders(app: TestApp) -
     assert sent.status_code == 400
 
 
+@pytest.mark.promise(
+    "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
+    "order or document"
+)
 async def test_the_document_does_not_name_it(app: TestApp) -> None:
     document = (await app.call("GET", "/docs/v1/docs.json")).text
     assert [end for end in ("$e2", "$lower") if end in document] == []

@@ -1,5 +1,7 @@
 """Delete, restore, delete for good: who may, and what is answered."""
 
+import pytest
+
 from tests.http.app import Json, TestApp
 
 LAMP = {"name": "Lamp", "sku": "LAMP-1", "price": 19.99}
@@ -26,6 +28,7 @@ async def holder(app: TestApp, *permissions: str) -> str:
     return name
 
 
+@pytest.mark.promise("POST /api/{entities}/{id}/restore: the restored row")
 async def test_a_restored_row_is_answered(app: TestApp) -> None:
     path = await lamp(app)
     await app.call("DELETE", path, as_whom="acme")
@@ -63,6 +66,7 @@ async def test_reviews_come_back_with_their_product(app: TestApp) -> None:
     assert await code(app, "GET", review) == (200, None)
 
 
+@pytest.mark.promise("entities, details: permanent=true needs purge:, and accepts deleted rows")
 async def test_deleting_for_good_takes_its_own_permission(app: TestApp) -> None:
     path = await lamp(app)
     deleter, purger = await holder(app, "delete:products"), await holder(app, "purge:products")
@@ -104,6 +108,9 @@ async def test_an_empty_change_changes_nothing(app: TestApp) -> None:
     assert (answer.json()["data"], answer.headers["ETag"]) == (before, '"1"')
 
 
+@pytest.mark.promise(
+    "entities, details: the same 404 for an id of another tenant, a deleted one and one that never existed"
+)
 async def test_ids_of_nothing_are_all_alike(app: TestApp) -> None:
     path = await lamp(app)
     gone = await lamp(app, sku="GONE-1")

@@ -30,6 +30,7 @@ def by_name(entity: Json) -> Json:
     return {field["name"]: field for field in entity["fields"]}
 
 
+@pytest.mark.promise("GET /api/entities: what the caller may read and do, and nothing beyond")
 async def test_an_entity_is_described_whole(app: TestApp) -> None:
     product = by_plural(await described(app, "acme"))["products"]
     fields = by_name(product)
@@ -97,6 +98,10 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
     assert [fields[name]["writable"] for name in ("id", "createdAt", "version")] == [False] * 3
 
 
+@pytest.mark.promise("GET /api/entities: what the caller may read and do, and nothing beyond")
+@pytest.mark.promise(
+    "security, console: Descriptions of entities show nothing of entities and fields that the caller may not read"
+)
 async def test_only_what_the_caller_may_read_and_do(app: TestApp) -> None:
     data = await described(app, "reader")
     (product,) = data["entities"]
@@ -106,12 +111,17 @@ async def test_only_what_the_caller_may_read_and_do(app: TestApp) -> None:
     assert data["areas"] == ["members"]
 
 
+@pytest.mark.promise("GET /api/entities: what the caller may read and do, and nothing beyond")
 async def test_rows_that_all_tenants_share_are_written_by_super_admins(app: TestApp) -> None:
     admin, root = by_plural(await described(app, "acme")), by_plural(await described(app, "root"))
     assert (admin["currencies"]["may"]["create"], root["currencies"]["may"]["create"]) == (False, True)
     assert (root["currencies"]["may"]["purge"], root["audit-events"]["may"]["create"]) == (False, False)
 
 
+@pytest.mark.promise("GET /api/entities: what the caller may read and do, and nothing beyond")
+@pytest.mark.promise(
+    "security, console: Descriptions of entities show nothing of entities and fields that the caller may not read"
+)
 async def test_a_guarded_field_is_nowhere_in_the_description(library: TestApp) -> None:
     await library.make_role("acme", "Librarian", ["read:volumes", "update:volumes"])
     await library.make_user("acme", "librarian@acme.example", ["Librarian"])

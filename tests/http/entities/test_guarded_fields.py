@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import pytest_asyncio
 
 from tests.http.app import Json, TestApp
@@ -35,6 +36,7 @@ def details(body: Json) -> list[Any]:
     return [detail["field"] for detail in body["error"].get("details", ())]
 
 
+@pytest.mark.promise("entities, details: Fields with read or write permissions of their own")
 async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
     path = await made(volumes)
     answers = [
@@ -81,6 +83,7 @@ async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestA
         assert (status, details(answer)) == (400, fields)
 
 
+@pytest.mark.promise("entities, details: Fields with read or write permissions of their own")
 async def test_what_one_may_read_and_not_write_is_refused(volumes: TestApp) -> None:
     path = await made(volumes)
     status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": "U"})

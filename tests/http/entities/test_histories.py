@@ -1,5 +1,7 @@
 """What happened to a row, told to who may read it."""
 
+import pytest
+
 from tests.http.app import TestApp
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
@@ -11,6 +13,7 @@ async def category(app: TestApp) -> str:
     return path
 
 
+@pytest.mark.promise("GET /api/{entities}/{id}/history: who changed what and when")
 async def test_it_tells_who_changed_what_from_what_to_what_and_when(app: TestApp) -> None:
     path = await category(app)
     await app.call("PUT", path, as_whom="acme", json={"name": "Novels", "description": "All of them"})

@@ -18,6 +18,7 @@ async def post(
     return await app.call("POST", path, as_whom=whom, json=body, headers={"Idempotency-Key": key})
 
 
+@pytest.mark.promise("entities, details: Idempotency-Key: the first response again")
 async def test_the_same_request_gets_the_first_answer_again(app: TestApp) -> None:
     first, again = await post(app, LAMP), await post(app, LAMP)
     assert (first.status_code, again.status_code) == (201, 201)
@@ -36,6 +37,7 @@ async def test_the_first_answer_is_of_its_time(app: TestApp) -> None:
     assert (await post(app, LAMP)).json()["data"] == first.json()["data"]
 
 
+@pytest.mark.promise("entities, details: the same key with another body: 422")
 @pytest.mark.parametrize(
     ("body", "path"),
     [({**LAMP, "stock": 1}, "/api/products"), (LAMP, "/api/categories"), ({"items": [LAMP]}, "/api/products/batch")],

@@ -35,6 +35,7 @@ async def test_the_matrix_has_every_endpoint_of_every_entity(ground: Ground) -> 
     assert len(covered) >= 2 * len(PLURALS)
 
 
+@pytest.mark.promise("entities, contract: Authorization by permission name")
 @pytest.mark.parametrize("plural", PLURALS)
 async def test_who_may_not_is_refused_and_changes_nothing(ground: Ground, plural: str) -> None:
     model = ground.registry[plural]
@@ -48,11 +49,20 @@ async def test_who_may_not_is_refused_and_changes_nothing(ground: Ground, plural
     assert await ground.seen(model, row_id) == before
 
 
+@pytest.mark.promise("entities, contract: tenant isolation, and access of super-admins to other tenants")
+@pytest.mark.promise(
+    "entities, details: the same 404 for an id of another tenant, a deleted one and one that never existed"
+)
+@pytest.mark.promise(
+    "keys, impersonation: a key of one tenant opens nothing of another, on every route of every entity, and its "
+    "account does not exist there"
+)
 @pytest.mark.parametrize("plural", PLURALS)
 async def test_from_elsewhere_it_is_as_if_it_were_not_there(ground: Ground, plural: str) -> None:
     await ensure_absent_elsewhere(ground, plural)
 
 
+@pytest.mark.promise("entities, contract: tenant isolation, and access of super-admins to other tenants")
 @pytest.mark.parametrize("plural", PLURALS)
 async def test_who_may_is_let_in_also_by_the_bypass(ground: Ground, plural: str) -> None:
     model = ground.registry[plural]

@@ -70,6 +70,10 @@ class Callers:
         assert others == [], (tenant, str(answer.request.url), answer.text[:500])
 
 
+@pytest.mark.promise(
+    "security, isolation: 200 concurrent callers of five tenants, with errors, streams and requests given up half way, "
+    "get no row of another tenant (make stress: 100,000 requests)"
+)
 @pytest.mark.timeout(300 + REQUESTS)
 async def test_nobody_gets_rows_of_another_tenant(postgres: PostgresDatabase, registry: Registry) -> None:
     ground = await open_ground(postgres, registry)

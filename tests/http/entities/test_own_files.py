@@ -53,6 +53,10 @@ async def test_a_route_beside_the_generated_ones(shop: TestApp) -> None:
     assert stale.status_code == 412
 
 
+@pytest.mark.promise(
+    "declarations, projects: a route of one's own stands in the document with its permission, limit, body, answer and "
+    "ETag"
+)
 async def test_a_route_stands_in_the_document(shop: TestApp) -> None:
     document = (await shop.call("GET", "/docs/v1/docs.json")).json()
     described = document["paths"]["/api/products/{id}/retire"]["post"]

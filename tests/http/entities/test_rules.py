@@ -3,6 +3,7 @@
 import asyncio
 
 import httpx
+import pytest
 
 from tests.http.app import Json, TestApp
 
@@ -22,6 +23,7 @@ def told(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
     return answer.status_code, error["code"], [(detail["field"], detail["message"]) for detail in error["details"]]
 
 
+@pytest.mark.promise("entities, details: UNPROCESSABLE_ENTITY: a rule of the entity refuses")
 async def test_a_rule_sees_what_was_before(library: TestApp) -> None:
     row = await volume(library, condition="worn")
     answer = await library.call("PUT", f"/api/volumes/{row}", as_whom="acme", json={"condition": "new"})
@@ -30,6 +32,7 @@ async def test_a_rule_sees_what_was_before(library: TestApp) -> None:
     assert (read.json()["data"]["condition"], read.json()["data"]["version"]) == ("worn", 1)
 
 
+@pytest.mark.promise("entities, details: UNPROCESSABLE_ENTITY: a rule of the entity refuses")
 async def test_a_rule_may_ask_for_another_row(library: TestApp) -> None:
     worn, new = await volume(library, condition="worn"), await volume(library)
     assert told(await lend(library, worn)) == (422, "UNPROCESSABLE_ENTITY", [("volumeId", "what is worn is not lent")])

@@ -10,6 +10,7 @@ from tests.http.entities.test_guarded_fields import call, details, made, volumes
 __all__ = ["volumes"]
 
 
+@pytest.mark.promise("declarations, rows sent back: …HasMore and included rows are ignored")
 async def test_a_row_read_with_a_list_is_taken_by_put(app: TestApp) -> None:
     created = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Kitchen"})
     path = f"/api/categories/{created.json()['data']['id']}"
@@ -19,6 +20,7 @@ async def test_a_row_read_with_a_list_is_taken_by_put(app: TestApp) -> None:
     assert (answer.status_code, answer.json()["data"]["name"]) == (200, "Cooking")
 
 
+@pytest.mark.promise("declarations, rows sent back: …HasMore and included rows are ignored")
 async def test_a_name_that_only_looks_like_such_a_list_is_refused(app: TestApp) -> None:
     answer = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Kitchen", "partsHasMore": True})
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (400, "partsHasMore")
@@ -44,6 +46,11 @@ async def read(app: TestApp, path: str, whom: str = "clerk") -> Json:
     return data
 
 
+@pytest.mark.promise("PATCH /api/{entities}/{id}: a protected field with its stored value is no write")
+@pytest.mark.promise(
+    "declarations, rows sent back: a field that one may read and not write is no write while it is equal, by itself "
+    "and in a batch"
+)
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 async def test_a_field_that_may_be_read_and_not_written_is_no_write_while_it_is_equal(
     volumes: TestApp, method: str
@@ -62,6 +69,9 @@ async def test_a_field_that_may_be_read_and_not_written_is_no_write_while_it_is_
     assert (await read(volumes, path))["version"] == 4
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a page that was read is taken by a batch, with a version for each item"
+)
 async def test_a_page_that_was_read_is_taken_by_a_batch(volumes: TestApp) -> None:
     for title in ("a", "b", "c"):
         await made(volumes, title=title, code=title)
@@ -81,6 +91,9 @@ async def test_a_page_that_was_read_is_taken_by_a_batch(volumes: TestApp) -> Non
     assert (status, [row["version"] for row in body["data"]["items"]]) == (200, [3, 3, 3])
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: a page that was read is taken by a batch, with a version for each item"
+)
 @pytest.mark.parametrize("version", ["1", 0, -1, 1.5, True, 2**31, 10**30, []])
 async def test_a_version_is_a_whole_number(volumes: TestApp, version: object) -> None:
     path = await made(volumes)
@@ -89,6 +102,10 @@ async def test_a_version_is_a_whole_number(volumes: TestApp, version: object) ->
     assert (status, details(body)) == (400, ["items[0].version"])
 
 
+@pytest.mark.promise(
+    "declarations, rows sent back: two unique values are swapped in one batch, of any kind, by any number of rows, and "
+    "beside others"
+)
 async def test_two_rows_of_a_batch_swap_a_unique_value(app: TestApp) -> None:
     rows = [
         (await app.call("POST", "/api/products", as_whom="acme", json={"name": "Lamp", "sku": sku, "price": 1})).json()
@@ -115,6 +132,7 @@ async def test_a_restoration_asks_for_the_version_of_the_deleted_row(app: TestAp
     ]
 
 
+@pytest.mark.promise("declarations, values: If-Match takes lists and compares strongly, If-None-Match weakly")
 @pytest.mark.parametrize(
     ("lines", "status"),
     [
@@ -149,6 +167,7 @@ async def test_if_match_takes_lists_and_compares_strongly(app: TestApp, lines: l
         assert (await app.client.request("DELETE", path, headers=headers)).status_code == 204
 
 
+@pytest.mark.promise("declarations, values: If-Match takes lists and compares strongly, If-None-Match weakly")
 @pytest.mark.parametrize(
     ("lines", "status"),
     [

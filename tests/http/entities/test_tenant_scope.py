@@ -27,6 +27,8 @@ async def lamps(app: TestApp) -> Json:
     return made
 
 
+@pytest.mark.promise("entities, details: X-Tenant-Scope: explicit, audited, 403 from anyone else")
+@pytest.mark.promise("identity, administration: the bypass, and its trail")
 async def test_all_reads_over_all_tenants(app: TestApp) -> None:
     paths, ids = await lamps(app), await tenants(app)
     listed = (await call(app, "GET", "/api/products", "all")).json()["data"]
@@ -81,6 +83,7 @@ async def test_what_is_no_scope_is_malformed(app: TestApp, scope: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
+@pytest.mark.promise("entities, details: X-Tenant-Scope: explicit, audited, 403 from anyone else")
 @pytest.mark.parametrize("scope", ["all", UNKNOWN, "x", ""])
 async def test_from_anyone_else_it_is_forbidden(app: TestApp, scope: str) -> None:
     """Before the body is looked at, and whatever it names: their own tenant as well."""
@@ -97,6 +100,8 @@ async def test_a_tenant_that_is_not_there_is_not_found(app: TestApp) -> None:
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
 
 
+@pytest.mark.promise("entities, details: X-Tenant-Scope: explicit, audited, 403 from anyone else")
+@pytest.mark.promise("identity, administration: the bypass, and its trail")
 async def test_each_use_is_in_the_audit_trail(app: TestApp) -> None:
     ids = await tenants(app)
     await call(app, "GET", "/api/products", "all")

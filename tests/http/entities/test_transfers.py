@@ -278,6 +278,9 @@ async def test_an_xlsx_comes_back_as_it_went(app: TestApp) -> None:
     assert [{**row, "id": None} for row in after] == [{**row, "id": None} for row in before]
 
 
+@pytest.mark.promise(
+    "files, Parquet: an import after an export changes nothing, by CSV, xlsx and Parquet, in memory and in PostgreSQL"
+)
 async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> None:
     assert (await app.call("POST", "/api/currencies", as_whom="root", json={"code": "EUR", "name": "Euro"})).is_success
     exported = await app.call("GET", "/api/currencies/export?format=parquet", as_whom="root")
@@ -290,6 +293,7 @@ async def test_an_exported_parquet_file_can_be_imported_again(app: TestApp) -> N
     assert (answer.status_code, answer.json()["data"]["imported"], answer.json()["data"]["errors"]) == (200, 1, [])
 
 
+@pytest.mark.promise("files, upsert: a row of an older version is an error that names the stored one")
 @pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
 async def test_an_upsert_of_an_older_export_is_refused(app: TestApp, form: str) -> None:
     await send(app)
@@ -311,6 +315,7 @@ async def test_a_version_may_be_empty_and_must_be_a_whole_number(app: TestApp) -
     assert {error["details"][0]["field"] for error in data["errors"]} == {"version"}
 
 
+@pytest.mark.promise("files, errors of rows: details names field and message apart")
 async def test_each_error_of_a_row_names_its_fields(app: TestApp) -> None:
     data = (await send(app, LAMP + "Cup,bad,x\r\n")).json()["data"]
     (error,) = data["errors"]
@@ -321,6 +326,10 @@ async def test_each_error_of_a_row_names_its_fields(app: TestApp) -> None:
     assert [wrong["field"] for wrong in detail["details"]] == ["sku", "price"]
 
 
+@pytest.mark.promise(
+    "files, transfers: a place is taken before the upload is read, refused with Retry-After, and free again after a "
+    "failure"
+)
 async def test_a_third_transfer_of_a_user_is_one_too_many(app: TestApp) -> None:
     """A place is taken before the upload is read: the two forms here have only begun to come."""
     kind, goes_on, begun = {"Content-Type": "multipart/form-data; boundary=x"}, asyncio.Event(), asyncio.Semaphore(0)

@@ -59,18 +59,30 @@ async def ground(postgres: PostgresDatabase, registry: Registry) -> AsyncIterato
     await made.app.client.aclose()
 
 
+@pytest.mark.promise(
+    "security, isolation: the condition on the tenant in each statement and row-level security each keep tenants apart "
+    "alone"
+)
 @pytest.mark.usefixtures("without_policies")
 async def test_statements_alone_keep_tenants_apart(ground: Ground) -> None:
     for plural in PLURALS:
         await ensure_absent_elsewhere(ground, plural)
 
 
+@pytest.mark.promise(
+    "security, isolation: the condition on the tenant in each statement and row-level security each keep tenants apart "
+    "alone"
+)
 @pytest.mark.usefixtures("without_condition")
 async def test_row_level_security_alone_keeps_tenants_apart(ground: Ground) -> None:
     for plural in PLURALS:
         await ensure_absent_elsewhere(ground, plural)
 
 
+@pytest.mark.promise(
+    "security, isolation: the condition on the tenant in each statement and row-level security each keep tenants apart "
+    "alone"
+)
 @pytest.mark.usefixtures("without_policies", "without_condition")
 async def test_without_both_rows_are_seen_from_elsewhere(ground: Ground) -> None:
     """Or the tests above would not have taken anything away."""

@@ -38,6 +38,7 @@ async def people(app: TestApp) -> dict[str, str]:
     return made
 
 
+@pytest.mark.promise("console, journeys: a person's page offers what the service does for this caller alone")
 @pytest.mark.parametrize(
     ("caller", "target", "given"),
     [

@@ -110,6 +110,8 @@ ROWS = [
 ]
 
 
+@pytest.mark.promise("POST /api/auth/resend-confirmation")
+@pytest.mark.promise("POST /api/auth/change-password")
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 async def test_each_request_about_an_account_gets_its_status_and_code(app: TestApp, row: Row) -> None:
     status, body = await ask(app, row.path, row.body, row.whom)
@@ -120,6 +122,8 @@ async def test_each_request_about_an_account_gets_its_status_and_code(app: TestA
         assert body["isSuccess"] is True
 
 
+@pytest.mark.promise("POST /api/auth/register")
+@pytest.mark.promise("identity, fields: Register: at least 8 characters; id, email, fullName, createdAt")
 async def test_a_registration_is_answered_with_success_and_a_location(app: TestApp) -> None:
     answer = await app.call("POST", "/api/auth/register", json=ADA)
     body = answer.json()
@@ -131,6 +135,8 @@ async def test_a_registration_is_answered_with_success_and_a_location(app: TestA
     assert (await app.call("GET", answer.headers["Location"], as_whom="root")).status_code == 200
 
 
+@pytest.mark.promise("POST /api/auth/register")
+@pytest.mark.promise("POST /api/auth/confirm-email")
 async def test_from_registration_to_login(app: TestApp) -> None:
     await ask(app, "register", {**ADA, "phoneNumber": "+49 30 1"})
     login = {"email": ADA["email"], "password": ADA["password"], "isPasswordEncrypted": False}
@@ -145,6 +151,8 @@ async def test_from_registration_to_login(app: TestApp) -> None:
     assert (profile["emailConfirmed"], profile["phoneNumber"]) == (True, "+49 30 1")
 
 
+@pytest.mark.promise("POST /api/auth/request-password-reset")
+@pytest.mark.promise("POST /api/auth/reset-password")
 async def test_a_reset_from_the_question_to_the_next_login(app: TestApp) -> None:
     await ask(app, "request-password-reset", {"email": "Reader@ACME.example"})
     said = await link(app)
@@ -158,6 +166,8 @@ async def test_a_reset_from_the_question_to_the_next_login(app: TestApp) -> None
     assert (await ask(app, "login", login))[0] == 200
 
 
+@pytest.mark.promise("POST /api/auth/request-password-reset")
+@pytest.mark.promise("identity, accounts and mail: Reset: the same response in the same time for every address")
 @pytest.mark.parametrize("name", ["request-password-reset", "resend-confirmation"])
 async def test_the_answer_says_nothing_about_the_address(app: TestApp, name: str) -> None:
     await ask(app, "register", ADA)
@@ -170,6 +180,10 @@ async def test_the_answer_says_nothing_about_the_address(app: TestApp, name: str
     assert answers[0] == answers[1] == answers[2]
 
 
+@pytest.mark.promise(
+    "identity, limits: Login, register and reset are counted by address, and by e-mail over all networks; the headers "
+    "show the tighter limit"
+)
 @pytest.mark.parametrize(("name", "most"), [("register", 5), ("request-password-reset", 3), ("resend-confirmation", 3)])
 async def test_limits_are_per_address_and_per_e_mail(app: TestApp, name: str, most: int) -> None:
     for number in range(most):
@@ -181,6 +195,7 @@ async def test_limits_are_per_address_and_per_e_mail(app: TestApp, name: str, mo
     assert 0 < int(answer.headers["Retry-After"]) <= 60
 
 
+@pytest.mark.promise("identity, errors: ACCOUNT_LOCKED 401 on login, 423 elsewhere")
 async def test_a_locked_account_cannot_change_its_password(app: TestApp) -> None:
     body = {"currentPassword": "a wrong password", "newPassword": NEW}
     for _ in range(5):
@@ -209,6 +224,7 @@ async def test_the_password_that_an_administrator_set_must_be_changed_to_another
     assert changed["mustChangePassword"] is False
 
 
+@pytest.mark.promise("security, secrets: a new password is not made of the account, the service or a tenant")
 @pytest.mark.parametrize(
     ("name", "body", "field", "whom"),
     [
@@ -228,6 +244,7 @@ async def test_a_new_password_is_not_made_of_the_service_or_a_tenant(
     assert (await app.call("POST", "/api/users", as_whom="other", json=member)).status_code == 201
 
 
+@pytest.mark.promise("POST /api/users/{user_id}/unlock")
 async def test_unlocking_needs_its_permission_and_a_user_of_ones_own(app: TestApp) -> None:
     users = (await app.call("GET", "/api/users?search=reader", as_whom="acme")).json()["items"]
     path = f"/api/users/{users[0]['id']}/unlock"
@@ -236,6 +253,9 @@ async def test_unlocking_needs_its_permission_and_a_user_of_ones_own(app: TestAp
     assert (await app.call("POST", f"/api/users/{UNKNOWN}/unlock", as_whom="acme")).status_code == 404
 
 
+@pytest.mark.promise("GET /api/auth/sessions")
+@pytest.mark.promise("DELETE /api/auth/sessions/{session_id}")
+@pytest.mark.promise("identity, refresh tokens and sessions: Sessions are listed and ended")
 async def test_sessions_are_listed_and_ended(app: TestApp) -> None:
     agent = {"User-Agent": "A telephone"}
     login = {"email": "reader@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
@@ -302,6 +322,7 @@ async def test_of_many_resets_with_one_token_one_succeeds(app: TestApp) -> None:
     assert sorted(status for status, _ in await asyncio.gather(*tries)) == [200, *[400] * 9]
 
 
+@pytest.mark.promise("identity, accounts and mail: a welcome mail contains a link and never the password")
 async def test_a_welcome_mail_holds_a_link_and_not_the_password(app: TestApp) -> None:
     body = {**ADA, "roles": [], "sendWelcomeEmail": True}
     assert (await app.call("POST", "/api/users", as_whom="acme", json=body)).status_code == 201
@@ -314,6 +335,7 @@ async def test_a_welcome_mail_holds_a_link_and_not_the_password(app: TestApp) ->
     assert (await ask(app, "reset-password", {**said, "newPassword": NEW}))[0] == 200
 
 
+@pytest.mark.promise("identity, accounts and mail: links are made from the settings; opening one does not use it up")
 async def test_links_lead_to_where_the_settings_say() -> None:
     app = await open_test_app({"TENANTRY_RESET_URL": "https://app.example/new-password?lang=en"})
     await ask(app, "request-password-reset", {"email": ADMIN})
@@ -321,6 +343,7 @@ async def test_links_lead_to_where_the_settings_say() -> None:
     assert link_in(mail).startswith("https://app.example/new-password?lang=en#email=admin%40example.com&token=")
 
 
+@pytest.mark.promise("identity, administration: the audit trail, by tenant")
 async def test_everything_is_audited(app: TestApp) -> None:
     await ask(app, "register", ADA)
     await ask(app, "confirm-email", await link(app))

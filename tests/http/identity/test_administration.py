@@ -268,6 +268,29 @@ async def ask_to_join(tenants: TwoTenants) -> None:
     await tenants.app.login("asking", email)
 
 
+@pytest.mark.promise("POST /api/users")
+@pytest.mark.promise("GET /api/users/{user_id}")
+@pytest.mark.promise("GET /api/users/{user_id}/permissions")
+@pytest.mark.promise("PUT /api/users/{user_id}")
+@pytest.mark.promise("DELETE /api/users/{user_id}")
+@pytest.mark.promise("POST /api/users/{user_id}/roles")
+@pytest.mark.promise("GET /api/roles")
+@pytest.mark.promise("POST /api/roles")
+@pytest.mark.promise("PUT /api/roles/{role_id}")
+@pytest.mark.promise("DELETE /api/roles/{role_id}")
+@pytest.mark.promise("GET /api/permissions")
+@pytest.mark.promise("POST /api/permissions")
+@pytest.mark.promise("GET /api/tenants")
+@pytest.mark.promise("POST /api/tenants")
+@pytest.mark.promise("GET /api/tenants/{tenant_id}")
+@pytest.mark.promise("PUT /api/tenants/{tenant_id}")
+@pytest.mark.promise("GET /api/tenants/{tenant_id}/users")
+@pytest.mark.promise("POST /api/tenants/{tenant_id}/users")
+@pytest.mark.promise("DELETE /api/tenants/{tenant_id}/users/{user_id}")
+@pytest.mark.promise("POST /api/invitations")
+@pytest.mark.promise("identity, administration: who may do what to whom, for every operation")
+@pytest.mark.promise("tenants, invitations: Another tenant's invitation is not there")
+@pytest.mark.promise("tenants, domains and requests to join: Another tenant's domains and requests are not there")
 @pytest.mark.parametrize("operation", OPERATIONS)
 async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> None:
     answers = [await furnished.attempt(whom, *OPERATIONS[operation]) for whom in WHO]
@@ -278,6 +301,7 @@ async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> 
 AREA = ("/api/users", "/api/roles", "/api/permissions", "/api/tenants", "/api/invitations", "/api/join-requests")
 
 
+@pytest.mark.promise("identity, administration: who may do what to whom, for every operation")
 def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: Furnished) -> None:
     served = {
         (served.method, re.sub(r"{[^}]+}", "{}", served.path))
@@ -298,6 +322,7 @@ async def test_what_is_done_is_in_the_audit_trail_and_what_is_refused_is_not(
         assert done == ({AUDITED[operation]} if status < 300 and operation in AUDITED else set()), whom
 
 
+@pytest.mark.promise("identity, administration: the audit trail, by tenant")
 async def test_administration_is_in_the_audit_trail(tenants: TwoTenants) -> None:
     path = f"/api/users/{tenants.users['member']}"
     await tenants.call("admin", "PUT", path, {"fullName": "Renamed"})

@@ -51,6 +51,9 @@ async def test_what_a_service_account_makes_is_signed_with_its_id(tenants: TwoTe
     assert other.json()["data"]["createdBy"] == account["id"]
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a narrow key allows what both its account and it allow, for every permission"
+)
 async def test_a_key_is_narrower_than_its_account_where_it_says_so(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     await make_key(tenants, account, name="robot", permissions=["read:*"])
@@ -59,6 +62,10 @@ async def test_a_key_is_narrower_than_its_account_where_it_says_so(tenants: TwoT
     assert answer.status_code == 403
 
 
+@pytest.mark.promise(
+    "keys, impersonation: Switching tenants, sessions, the password, reauthentication, logout and the making of keys "
+    "are for people"
+)
 @pytest.mark.parametrize(("method", "path", "body"), PEOPLE_ONLY)
 async def test_what_is_for_people_is_closed_to_service_accounts(
     tenants: TwoTenants, method: str, path: str, body: object
@@ -67,6 +74,10 @@ async def test_what_is_for_people_is_closed_to_service_accounts(
     assert (await tenants.call("robot", method, path, body)).status_code == 403
 
 
+@pytest.mark.promise(
+    "keys, impersonation: Switching tenants, sessions, the password, reauthentication, logout and the making of keys "
+    "are for people"
+)
 async def test_a_service_account_makes_no_keys(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = await make_key(tenants, account, name="robot")
@@ -75,6 +86,10 @@ async def test_a_service_account_makes_no_keys(tenants: TwoTenants) -> None:
     assert (await tenants.call("robot", "POST", f"{path}/{key['id']}/rotate", {})).status_code == 403
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a key of one tenant opens nothing of another, on every route of every entity, and its "
+    "account does not exist there"
+)
 async def test_a_key_of_one_tenant_opens_nothing_of_another(tenants: TwoTenants) -> None:
     made = await tenants.call("stranger", "POST", "/api/products", {"name": "Lamp", "sku": "L-1", "price": 1})
     foreign = made.headers["location"]
@@ -92,6 +107,7 @@ async def test_a_key_of_one_tenant_opens_nothing_of_another(tenants: TwoTenants)
     assert (await by(tenants, tenants.app.tokens["robot"], **everywhere)).status_code == 403
 
 
+@pytest.mark.promise("keys, impersonation: X-Tenant-Scope is for accounts of system with SuperAdmin alone")
 async def test_an_account_of_system_with_super_admin_reads_over_all_tenants(tenants: TwoTenants) -> None:
     answer = await tenants.call("root", "POST", ACCOUNTS, {"name": "Audit", "roles": ["SuperAdmin"]})
     assert answer.status_code == 201, answer.text
@@ -103,6 +119,10 @@ async def test_an_account_of_system_with_super_admin_reads_over_all_tenants(tena
     assert (await by(tenants, key["key"], **everywhere)).status_code == 403
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a closed tenant and a disabled or deleted account end their keys at once; a removed "
+    "maker ends none"
+)
 async def test_a_key_dies_with_what_it_hangs_on_and_lives_on_without_its_maker(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = (await make_key(tenants, account))["key"]
@@ -133,6 +153,10 @@ async def test_a_key_dies_with_what_it_hangs_on_and_lives_on_without_its_maker(t
     assert (await status(), await status()) == (401, 401)
 
 
+@pytest.mark.promise("DELETE /api/service-accounts/{account_id}/keys/{key_id}")
+@pytest.mark.promise(
+    "keys, revocation of keys: the last use is an UPDATE of its own columns: it revives no key that ended meanwhile"
+)
 async def test_an_ended_key_is_dead_on_the_next_request_and_its_last_use_revives_nothing(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = await make_key(tenants, account)
@@ -170,6 +194,7 @@ async def test_a_use_that_could_not_be_stored_is_stored_later(tenants: TwoTenant
     assert await tenants.app.services.last_uses.store() == 1
 
 
+@pytest.mark.promise("keys, revocation of keys: an overlap and an expiry are exact to the tick")
 async def test_an_expired_key_says_so_to_the_tick(tenants: TwoTenants) -> None:
     clock = clock_of(tenants)
     end = clock.now() + timedelta(minutes=3)
@@ -181,6 +206,10 @@ async def test_an_expired_key_says_so_to_the_tick(tenants: TwoTenants) -> None:
         assert code_of(await by(tenants, key["key"], "/api/auth/me")) == "TOKEN_EXPIRED"
 
 
+@pytest.mark.promise(
+    "keys, guessing: a key is refused from networks that it does not name, and the audit trail says so without growing "
+    "with every request"
+)
 async def test_a_key_is_refused_from_other_networks_and_the_audit_trail_says_so_once(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     near = await make_key(tenants, account, name="near", networks=["127.0.0.0/8"])
@@ -195,6 +224,7 @@ async def test_a_key_is_refused_from_other_networks_and_the_audit_trail_says_so_
     assert (await audited(tenants)).count("key.refused") == 2
 
 
+@pytest.mark.promise("keys, revocation of keys: Changed roles reach a key in the same request")
 async def test_a_changed_role_reaches_the_key_in_the_same_request(tenants: TwoTenants) -> None:
     account = await make_account(tenants, roles=["Reader"])
     await make_key(tenants, account, name="robot")
@@ -207,6 +237,9 @@ async def test_a_changed_role_reaches_the_key_in_the_same_request(tenants: TwoTe
     assert (await tenants.call("robot", "GET", "/api/auth/me")).json()["data"]["name"] == "Renamed"
 
 
+@pytest.mark.promise(
+    "keys, cost: the first use of a key is one look-up, further uses are none, and uses at once share it"
+)
 async def test_the_first_use_of_a_key_is_one_look_up_and_further_uses_are_none(tenants: TwoTenants) -> None:
     key = await make_key(tenants, await make_account(tenants))
     with counted(tenants.app) as database:
@@ -220,6 +253,7 @@ async def test_the_first_use_of_a_key_is_one_look_up_and_further_uses_are_none(t
         assert database.reads == 2
 
 
+@pytest.mark.promise("keys, guessing: a forged checksum, a long text, NUL and letters beyond ASCII cost no look-up")
 async def test_noise_costs_no_look_up_and_an_absent_key_one_in_ten_seconds(tenants: TwoTenants) -> None:
     absent = compose_key("tnt", "A" * 32)
     with counted(tenants.app) as database:
@@ -234,6 +268,7 @@ async def test_noise_costs_no_look_up_and_an_absent_key_one_in_ten_seconds(tenan
         assert database.reads == 2
 
 
+@pytest.mark.promise("keys, guessing: a forged checksum, a long text, NUL and letters beyond ASCII cost no look-up")
 @pytest.mark.parametrize(
     "header",
     [
@@ -250,6 +285,7 @@ async def test_odd_headers_are_refused_and_break_nothing(tenants: TwoTenants, he
     assert answer.status_code == 401
 
 
+@pytest.mark.promise("keys, guessing: the scheme is compared without case, and two headers are refused")
 async def test_the_scheme_is_compared_without_case_and_two_headers_are_refused(tenants: TwoTenants) -> None:
     key = (await make_key(tenants, await make_account(tenants)))["key"]
     for scheme in ("bearer", "BEARER"):
@@ -259,6 +295,9 @@ async def test_the_scheme_is_compared_without_case_and_two_headers_are_refused(t
     assert (await tenants.app.client.get("/api/auth/me", headers=twice)).status_code == 400
 
 
+@pytest.mark.promise(
+    "keys, guessing: a key in an address, a body, a cookie or another header opens nothing and is logged nowhere"
+)
 async def test_a_key_is_taken_from_the_header_alone_and_logged_nowhere(
     tenants: TwoTenants, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -280,6 +319,9 @@ async def test_a_key_is_taken_from_the_header_alone_and_logged_nowhere(
     assert without_keys(f"/api/products/{key}/x") == f"/api/products/{key[:12]}…/x"
 
 
+@pytest.mark.promise(
+    "keys, guessing: Unknown, ended and wrong keys get the same answer; nothing is compared but a digest"
+)
 async def test_unknown_ended_and_wrong_keys_are_answered_alike(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = await make_key(tenants, account)
@@ -291,6 +333,7 @@ async def test_unknown_ended_and_wrong_keys_are_answered_alike(tenants: TwoTenan
     assert len(told) == 1
 
 
+@pytest.mark.promise("keys, guessing: every refused key costs the same work: one look-up by its digest")
 async def test_every_key_that_is_refused_costs_the_same_work(tenants: TwoTenants) -> None:
     """No time tells an ended key, or one of a disabled account, from one that never was: each is one look-up."""
     costs = {}
@@ -317,6 +360,7 @@ async def test_every_key_that_is_refused_costs_the_same_work(tenants: TwoTenants
     assert set(costs.values()) == {1}, costs
 
 
+@pytest.mark.promise("keys, guessing: a key is stored as its digest alone")
 async def test_only_the_digest_of_a_key_is_stored(tenants: TwoTenants) -> None:
     key = (await make_key(tenants, await make_account(tenants)))["key"]
     database: Any = tenants.app.adapters.database

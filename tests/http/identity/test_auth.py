@@ -26,6 +26,11 @@ CLAIMS = {
 }  # fmt: skip
 
 
+@pytest.mark.promise("POST /api/auth/login")
+@pytest.mark.promise("identity, fields: login result, every field")
+@pytest.mark.promise("identity, account states: one tenant: its token, smartAutoSwitched")
+@pytest.mark.promise("identity, account states: tenant Token: 60 minutes")
+@pytest.mark.promise("identity, tokens and keys: EdDSA, at+jwt, kid, every claim by name")
 async def test_one_tenant_gives_its_token_at_once(tenants: TwoTenants) -> None:
     data = await log_in(tenants, "clerk")
     assert data.keys() == LOGIN
@@ -45,6 +50,11 @@ async def test_one_tenant_gives_its_token_at_once(tenants: TwoTenants) -> None:
     assert (claims["sub"], claims["exp"] - claims["iat"]) == (tenants.users["clerk"], 3_600)
 
 
+@pytest.mark.promise("identity, fields: login result, every field")
+@pytest.mark.promise("identity, account states: several tenants, none preferred: Global Token")
+@pytest.mark.promise(
+    "identity, account states: global Token: two minutes, scope tenant-selector-only, opens nothing else"
+)
 async def test_several_tenants_give_a_global_token_that_selects_one(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     data = await log_in(tenants, "member")
@@ -61,6 +71,7 @@ async def test_several_tenants_give_a_global_token_that_selects_one(tenants: Two
     assert (claims["scope"], claims["permissions"]) == ("tenant-selector-only", [])
 
 
+@pytest.mark.promise("identity, account states: no tenant: a Global Token with nothing to select")
 async def test_no_tenant_gives_a_global_token_with_nothing_to_select(tenants: TwoTenants) -> None:
     await leave(tenants, "member", "acme")
     data = await log_in(tenants, "member")
@@ -68,6 +79,8 @@ async def test_no_tenant_gives_a_global_token_with_nothing_to_select(tenants: Tw
     assert (data["isGlobal"], data["requiresTenantSelection"], data["currentTenant"]) == (True, False, None)
 
 
+@pytest.mark.promise("identity, fields: preferredTenantId")
+@pytest.mark.promise("identity, account states: a preferred tenant: its token")
 async def test_a_preferred_tenant_gives_its_token(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     data = await log_in(tenants, "member", preferredTenantId=tenants.tenants["other"])
@@ -75,6 +88,7 @@ async def test_a_preferred_tenant_gives_its_token(tenants: TwoTenants) -> None:
     assert data["currentTenant"]["id"] == tenants.tenants["other"]
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: Inactive tenants do not count, and are forbidden")
 async def test_a_preferred_tenant_that_is_no_active_membership_is_forbidden(tenants: TwoTenants) -> None:
     await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": False})
     for tenant_id in (tenants.tenants["other"], tenants.tenants["acme"], SYSTEM[:-1] + "9"):
@@ -82,6 +96,7 @@ async def test_a_preferred_tenant_that_is_no_active_membership_is_forbidden(tena
         assert (answer.status_code, answer.json()["errorCode"]) == (403, "FORBIDDEN")
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: Inactive tenants do not count, and are forbidden")
 async def test_inactive_tenants_do_not_count(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": False})
@@ -89,6 +104,11 @@ async def test_inactive_tenants_do_not_count(tenants: TwoTenants) -> None:
     assert (data["smartAutoSwitched"], data["currentTenant"]["id"]) == (True, tenants.tenants["other"])
 
 
+@pytest.mark.promise("POST /api/auth/switch-tenant")
+@pytest.mark.promise("identity, fields: Refresh result, switch-tenant result")
+@pytest.mark.promise(
+    "identity, account states: global or Tenant Token, switch-tenant: the tenant's token, a new refresh token"
+)
 async def test_switching_answers_a_pair_for_the_tenant(tenants: TwoTenants) -> None:
     """The token before may be a Global Token or another tenant's."""
     await join(tenants, "member", "other")
@@ -105,6 +125,9 @@ async def test_switching_answers_a_pair_for_the_tenant(tenants: TwoTenants) -> N
         tenants.app.tokens["chooser"] = data["token"]
 
 
+@pytest.mark.promise(
+    "identity, account states: global or Tenant Token, switch-tenant: the tenant's token, a new refresh token"
+)
 async def test_switching_makes_the_refresh_token_from_before_a_spent_one(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     before = await log_in(tenants, "member")
@@ -117,6 +140,7 @@ async def test_switching_makes_the_refresh_token_from_before_a_spent_one(tenants
     assert (await refresh(tenants, after["refreshToken"])).status_code == 401
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: a refused tenantId leaves the token usable")
 @pytest.mark.parametrize("whither", ["stranger's", "closed", "nowhere"])
 async def test_nobody_switches_or_refreshes_into_a_tenant_they_are_not_in(tenants: TwoTenants, whither: str) -> None:
     """The refusals are alike, and the refresh token is as good as before."""
@@ -137,6 +161,9 @@ async def test_nobody_switches_or_refreshes_into_a_tenant_they_are_not_in(tenant
     assert (await refresh(tenants, session["refreshToken"])).status_code == 200
 
 
+@pytest.mark.promise("POST /api/auth/refresh")
+@pytest.mark.promise("identity, fields: Refresh result, switch-tenant result")
+@pytest.mark.promise("identity, account states: Refresh with tenantId: that tenant's token")
 async def test_refreshing_keeps_the_tenant_unless_another_is_named(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     session = await log_in(tenants, "member", preferredTenantId=tenants.tenants["acme"])
@@ -150,6 +177,9 @@ async def test_refreshing_keeps_the_tenant_unless_another_is_named(tenants: TwoT
     assert claims_of(again["token"])["tenant_id"] == tenants.tenants["other"]
 
 
+@pytest.mark.promise(
+    "identity, refresh tokens and sessions: Unused for 7 days, 30 days at most, 10 minutes without a tenant"
+)
 async def test_refreshing_a_global_session_keeps_it_global_for_ten_minutes(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     session = await log_in(tenants, "member")
@@ -161,6 +191,7 @@ async def test_refreshing_a_global_session_keeps_it_global_for_ten_minutes(tenan
     assert (late.status_code, late.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
 
 
+@pytest.mark.promise("identity, refresh tokens and sessions: a super-admin goes to any active tenant")
 async def test_a_super_admin_goes_to_any_active_tenant(tenants: TwoTenants) -> None:
     acme = tenants.tenants["acme"]
     assert (await log_in(tenants, ADMIN, preferredTenantId=acme))["currentTenant"]["id"] == acme
@@ -171,6 +202,7 @@ async def test_a_super_admin_goes_to_any_active_tenant(tenants: TwoTenants) -> N
     assert (await try_login(tenants, ADMIN, preferredTenantId=acme)).status_code == 403
 
 
+@pytest.mark.promise("identity, fields: isFirstLogin, mustChangePassword, daysUntilPasswordExpiration")
 async def test_a_login_is_told_about_its_password_and_those_before_it(tenants: TwoTenants) -> None:
     await tenants.make_user("new", "acme", [])
     first, second = await log_in(tenants, "new"), await log_in(tenants, "new")
@@ -179,6 +211,7 @@ async def test_a_login_is_told_about_its_password_and_those_before_it(tenants: T
     assert first["daysUntilPasswordExpiration"] is None
 
 
+@pytest.mark.promise("identity, fields: isFirstLogin, mustChangePassword, daysUntilPasswordExpiration")
 async def test_passwords_age_where_they_are_told_to() -> None:
     app = await open_test_app({"TENANTRY_PASSWORD_MAX_AGE_DAYS": "30"})
     clock = app.adapters.clock

@@ -63,6 +63,10 @@ def error_of(answer: httpx.Response) -> tuple[int, str]:
     return answer.status_code, body["error"]
 
 
+@pytest.mark.promise("POST /api/auth/token: a token by form and by Basic")
+@pytest.mark.promise(
+    "keys, client credentials: Form and Basic, as OAuth libraries send them; a secret in header and body is refused"
+)
 async def test_a_token_is_given_by_form_and_by_basic(robot: Robot) -> None:
     by_form = await robot.ask()
     by_basic = await robot.ask(GRANT, headers=robot.basic())
@@ -80,6 +84,9 @@ async def test_a_token_is_given_by_form_and_by_basic(robot: Robot) -> None:
     assert (await audited(robot.tenants)).count("token.issued") == 3
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a token of client credentials dies with its key and its account, and refreshes nothing"
+)
 async def test_the_token_is_an_ordinary_tenant_token_of_the_account(robot: Robot) -> None:
     token = (await robot.ask()).json()["access_token"]
     services, now = robot.tenants.app.services, clock_of(robot.tenants).now()
@@ -97,6 +104,7 @@ async def test_the_token_is_an_ordinary_tenant_token_of_the_account(robot: Robot
     assert switched.status_code == 403
 
 
+@pytest.mark.promise("keys, client credentials: a scope narrows and never widens")
 async def test_a_scope_narrows_and_never_widens(robot: Robot) -> None:
     narrow = (await robot.ask({**GRANT, **robot.secrets, "scope": "read:products read:users read:products"})).json()
     assert narrow["scope"] == "read:products read:users"
@@ -106,6 +114,7 @@ async def test_a_scope_narrows_and_never_widens(robot: Robot) -> None:
         assert error_of(answer) == (400, "invalid_scope")
 
 
+@pytest.mark.promise("keys, client credentials: errors are in RFC 6749's form, whatever refuses")
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -124,6 +133,7 @@ async def test_errors_are_those_of_the_rfc(robot: Robot, change: dict[str, str],
     assert ("www-authenticate" in answer.headers) is (expected[0] == 401)
 
 
+@pytest.mark.promise("keys, client credentials: errors are in RFC 6749's form, whatever refuses")
 async def test_what_is_no_form_is_refused_in_the_rfcs_words(robot: Robot) -> None:
     client = robot.tenants.app.client
     form = {"content-type": "application/x-www-form-urlencoded"}
@@ -135,6 +145,9 @@ async def test_what_is_no_form_is_refused_in_the_rfcs_words(robot: Robot) -> Non
     assert error_of(await client.post(TOKEN, headers=form)) == (401, "invalid_client")
 
 
+@pytest.mark.promise(
+    "keys, client credentials: Form and Basic, as OAuth libraries send them; a secret in header and body is refused"
+)
 async def test_a_secret_comes_by_header_or_body_and_not_by_both(robot: Robot) -> None:
     assert error_of(await robot.ask(headers=robot.basic())) == (400, "invalid_request")
     other = {**GRANT, "client_id": "another"}
@@ -143,6 +156,9 @@ async def test_a_secret_comes_by_header_or_body_and_not_by_both(robot: Robot) ->
         assert error_of(await robot.ask(GRANT, headers={"Authorization": wrong})) == (401, "invalid_client")
 
 
+@pytest.mark.promise(
+    "keys, revocation of keys: a token of client credentials dies with its key and its account, and refreshes nothing"
+)
 async def test_the_token_dies_with_its_key_and_with_its_account(robot: Robot) -> None:
     tenants, path = robot.tenants, f"{ACCOUNTS}/{robot.account['id']}"
     token = (await robot.ask()).json()["access_token"]
@@ -184,6 +200,7 @@ async def test_a_token_shows_rights_as_they_are_now(robot: Robot) -> None:
     assert (await robot.ask()).json()["scope"] == "read:products"
 
 
+@pytest.mark.promise("keys, client credentials: Libraries find the endpoint by the metadata of RFC 8414")
 async def test_libraries_find_the_endpoint_by_the_metadata(robot: Robot) -> None:
     answer = await robot.tenants.app.client.get("/.well-known/oauth-authorization-server")
     metadata = answer.json()
@@ -201,6 +218,7 @@ async def test_libraries_find_the_endpoint_by_the_metadata(robot: Robot) -> None
     assert claims.iss == metadata["issuer"]
 
 
+@pytest.mark.promise("keys, client credentials: errors are in RFC 6749's form, whatever refuses")
 async def test_tokens_of_an_account_are_limited_and_the_refusal_is_in_the_rfcs_form(limited: TestApp) -> None:
     made = await limited.call("POST", ACCOUNTS, as_whom="root", json={"name": "R", "roles": ["Admin"]})
     account = made.json()["data"]["id"]

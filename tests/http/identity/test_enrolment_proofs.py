@@ -5,6 +5,7 @@ from uuid import UUID
 
 import httpx
 import pyotp
+import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
@@ -45,6 +46,7 @@ async def enrolled(person: Person, ticket: str) -> httpx.Response:
     return await person.post("mfa/enrol/finish", {"ticket": ticket, "state": begun["state"], "code": code})
 
 
+@pytest.mark.promise("second factors, ASVS 5.0: 7.5.1: a proof is shown anew before factors change")
 async def test_an_old_session_sets_up_no_factor_at_a_switch_before_it_is_proved_anew(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     move(person.app, timedelta(minutes=10))

@@ -1,5 +1,6 @@
 """Guesses of second factors: what counts as one, and who ends the lock that they bring."""
 
+import pytest
 import pytest_asyncio
 
 from domain.limits import FACTOR_GUESSES
@@ -50,6 +51,10 @@ async def test_an_enrolment_without_its_part_or_with_a_wrong_name_is_no_guess(pe
     assert (await person.post("mfa/enrol/finish", body)).status_code == 200
 
 
+@pytest.mark.promise(
+    "second factors, attacks: who removes the factors ends the lock of wrong codes, and who unlocks the address does "
+    "not"
+)
 async def test_who_removes_the_factors_ends_the_lock_of_wrong_codes_and_who_unlocks_the_address_does_not(
     person: Person,
 ) -> None:

@@ -12,6 +12,7 @@ from tests.http.two_tenants import CLERK, SYSTEM, TwoTenants, email_of
 # The published ways round.
 
 
+@pytest.mark.promise("identity, administration: a role changed by somebody who holds it")
 @pytest.mark.parametrize(
     "permissions", [["*"], [*CLERK, "read:products"], ["*:users"], ["update:*"], [*CLERK[:-1], "delete:products"]]
 )
@@ -29,6 +30,7 @@ async def test_a_new_role_holds_no_more_than_its_maker(tenants: TwoTenants) -> N
     ).status_code == 201
 
 
+@pytest.mark.promise("identity, administration: nobody grants what they do not hold")
 async def test_a_role_that_holds_more_can_be_neither_taken_nor_emptied_nor_deleted_by_who_holds_less(
     tenants: TwoTenants,
 ) -> None:
@@ -40,6 +42,7 @@ async def test_a_role_that_holds_more_can_be_neither_taken_nor_emptied_nor_delet
     assert await tenants.permissions_of("reader", "acme") == ["read:products"]
 
 
+@pytest.mark.promise("identity, administration: nobody grants what they do not hold")
 @pytest.mark.parametrize("role", ["Admin", "Reader", "SuperAdmin"])
 @pytest.mark.parametrize("whom", ["clerk", "member"])
 async def test_no_way_of_giving_roles_gives_more_than_the_giver_holds(
@@ -59,6 +62,7 @@ async def test_no_way_of_giving_roles_gives_more_than_the_giver_holds(
     assert await tenants.permissions_of(whom, "acme") == (sorted(CLERK) if whom == "clerk" else [])
 
 
+@pytest.mark.promise("identity, administration: a role that is granted first and extended later")
 async def test_a_role_given_and_then_widened_gives_nobody_more_than_who_widens_it(tenants: TwoTenants) -> None:
     """Composite by update: an empty role is anybody's to give; filling it is not."""
     await tenants.make_role("Empty", "acme", [])
@@ -69,6 +73,7 @@ async def test_a_role_given_and_then_widened_gives_nobody_more_than_who_widens_i
     assert (await tenants.call("clerk", "PUT", f"/api/roles/{tenants.roles['Empty']}", body)).status_code == 403
 
 
+@pytest.mark.promise("identity, administration: a stale token after revocation")
 async def test_what_was_held_is_not_given_any_more_once_it_is_taken(tenants: TwoTenants) -> None:
     """The token still says it; the next request is refused before it says anything."""
     user = f"/api/users/{tenants.users['clerk']}/roles"
@@ -107,6 +112,9 @@ async def test_a_token_that_was_used_before_is_refused_once_what_it_says_has_cha
     assert (refused.status_code, refused.json()["errorCode"]) in [(401, "TOKEN_EXPIRED"), (401, "TOKEN_INVALID")]
 
 
+@pytest.mark.promise("identity, errors: NOT_FOUND 404")
+@pytest.mark.promise("identity, administration: an id of another tenant gets the same bytes as an unknown id")
+@pytest.mark.promise("identity, administration: unknown role names and users: VALIDATION_ERROR on the field")
 async def test_ids_of_another_tenant_are_ids_of_nothing(tenants: TwoTenants) -> None:
     """Byte for byte the answer for what never was."""
     nothing = "00000000-0000-7000-8000-00000000dead"
@@ -132,6 +140,7 @@ async def test_ids_of_another_tenant_are_ids_of_nothing(tenants: TwoTenants) -> 
     assert (theirs.status_code, theirs.content) == (400, nobodys.content)
 
 
+@pytest.mark.promise("identity, administration: an id of another tenant gets the same bytes as an unknown id")
 async def test_roles_of_another_tenant_have_no_name_here(tenants: TwoTenants) -> None:
     user = f"/api/users/{tenants.users['member']}/roles"
     foreign = await tenants.call("admin", "POST", user, {"roleNames": ["Foreign"]})
@@ -140,6 +149,7 @@ async def test_roles_of_another_tenant_have_no_name_here(tenants: TwoTenants) ->
     assert foreign.text == nothing.text.replace("Nothing", "Foreign")
 
 
+@pytest.mark.promise("identity, administration: a tenant's administrator who names SuperAdmin")
 async def test_a_tenants_admin_names_super_admin_in_vain(tenants: TwoTenants) -> None:
     for name in ("SuperAdmin", "superadmin", "SUPERADMIN"):
         body = {"name": name, "permissions": ["*"]}
@@ -149,6 +159,7 @@ async def test_a_tenants_admin_names_super_admin_in_vain(tenants: TwoTenants) ->
     assert (await tenants.call("admin", "PUT", f"/api/roles/{tenants.roles['Mine']}", renamed)).status_code == 409
 
 
+@pytest.mark.promise("identity, administration: a tenant's administrator who names SuperAdmin")
 async def test_super_admin_is_given_from_system_alone_and_never_in_a_membership(tenants: TwoTenants) -> None:
     user, body = tenants.users["member"], {"roleNames": ["SuperAdmin"]}
     assert (await tenants.call("admin", "POST", f"/api/users/{user}/roles", body)).status_code == 403
@@ -163,6 +174,7 @@ async def test_super_admin_is_given_from_system_alone_and_never_in_a_membership(
     assert (await tenants.call("member", "GET", "/api/tenants")).status_code == 200
 
 
+@pytest.mark.promise("identity, administration: * is valid in its tenant only; a member of system is not a super-admin")
 async def test_everything_in_a_tenant_is_nothing_outside(tenants: TwoTenants) -> None:
     for method, path, body in (
         ("GET", "/api/tenants", None),
@@ -183,6 +195,7 @@ async def system_role(tenants: TwoTenants, name: str) -> str:
     return role_id
 
 
+@pytest.mark.promise("identity, administration: * is valid in its tenant only; a member of system is not a super-admin")
 async def test_belonging_to_system_is_not_being_a_super_admin(tenants: TwoTenants) -> None:
     membership = {"userId": tenants.users["member"], "roles": ["Admin"]}
     assert (await tenants.call("root", "POST", f"/api/tenants/{SYSTEM}/users", membership)).status_code == 201
@@ -197,6 +210,7 @@ async def test_belonging_to_system_is_not_being_a_super_admin(tenants: TwoTenant
         assert (await tenants.call("member", method, path, body)).status_code in (403, 404), path
 
 
+@pytest.mark.promise("identity, administration: Taking over a stronger user's e-mail")
 @pytest.mark.parametrize("body", [{"email": "mine@acme.example"}, {"isActive": False}, {"fullName": "Renamed"}])
 async def test_the_account_of_somebody_stronger_is_not_for_who_holds_less(
     tenants: TwoTenants, body: dict[str, object]
@@ -208,6 +222,7 @@ async def test_the_account_of_somebody_stronger_is_not_for_who_holds_less(
     assert (await tenants.call("clerk", "PUT", f"/api/users/{tenants.users['member']}", body)).status_code == 200
 
 
+@pytest.mark.promise("identity, administration: Taking over a stronger user's e-mail")
 async def test_system_roles_count_when_strength_is_compared(tenants: TwoTenants) -> None:
     """Held as such they hold in the tenant as well, though nobody there has given them."""
     body = {"name": "Auditor", "permissions": ["read:audit-events"]}
@@ -218,6 +233,8 @@ async def test_system_roles_count_when_strength_is_compared(tenants: TwoTenants)
     assert (await tenants.call("clerk", "DELETE", path)).status_code == 403
 
 
+@pytest.mark.promise("identity, errors: CONFLICT 409")
+@pytest.mark.promise("identity, administration: Taking over a stronger user's e-mail")
 async def test_nobody_takes_an_address_that_is_somebodys(tenants: TwoTenants) -> None:
     for email in (email_of("admin"), " ADMIN@Acme.Example ", ADMIN):
         answer = await tenants.call("clerk", "PUT", f"/api/users/{tenants.users['clerk']}", {"email": email})
@@ -226,6 +243,7 @@ async def test_nobody_takes_an_address_that_is_somebodys(tenants: TwoTenants) ->
         assert (await tenants.call("clerk", "POST", "/api/users", new)).status_code == 409
 
 
+@pytest.mark.promise("identity, administration: who belongs elsewhere keeps the account")
 async def test_who_belongs_elsewhere_too_keeps_the_account(tenants: TwoTenants) -> None:
     joining = {"userId": tenants.users["member"], "roles": []}
     assert (
@@ -239,6 +257,7 @@ async def test_who_belongs_elsewhere_too_keeps_the_account(tenants: TwoTenants) 
     assert (await tenants.call("admin", "GET", path)).status_code == 404
 
 
+@pytest.mark.promise("identity, administration: the last super-admin stays, also when two undo each other at once")
 @pytest.mark.parametrize("how", ["demote", "disable", "delete"])
 async def test_the_last_super_admin_stays(tenants: TwoTenants, how: str) -> None:
     path = f"/api/users/{tenants.users['root']}"
@@ -252,12 +271,14 @@ async def test_the_last_super_admin_stays(tenants: TwoTenants, how: str) -> None
     await tenants.app.login("root", ADMIN, SYSTEM)
 
 
+@pytest.mark.promise("identity, administration: a role still held: 409; SuperAdmin itself: 409")
 async def test_super_admin_itself_always_holds_everything(tenants: TwoTenants) -> None:
     path = f"/api/roles/{await system_role(tenants, 'SuperAdmin')}"
     assert (await tenants.call("root", "PUT", path, {"name": "SuperAdmin", "permissions": []})).status_code == 409
     assert (await tenants.call("root", "DELETE", path)).status_code == 409
 
 
+@pytest.mark.promise("identity, administration: a role of the service keeps its name, and is not deleted")
 @pytest.mark.parametrize("name", ["Admin", "Member"])
 async def test_a_role_of_the_service_keeps_its_name_and_cannot_be_deleted(tenants: TwoTenants, name: str) -> None:
     path = f"/api/roles/{await system_role(tenants, name)}"
@@ -268,6 +289,7 @@ async def test_a_role_of_the_service_keeps_its_name_and_cannot_be_deleted(tenant
     assert (described.status_code, described.json()["data"]["description"]) == (200, "for everybody")
 
 
+@pytest.mark.promise("identity, administration: a role still held: 409; SuperAdmin itself: 409")
 async def test_a_role_that_is_held_is_not_deleted(tenants: TwoTenants) -> None:
     assert (await tenants.call("admin", "DELETE", f"/api/roles/{tenants.roles['Clerk']}")).status_code == 409
     assert (await tenants.call("admin", "DELETE", f"/api/roles/{tenants.roles['Reader']}")).status_code == 200
@@ -286,6 +308,7 @@ async def test_roles_that_no_token_can_carry_are_refused_when_they_are_made(tena
     assert "more than a token can carry" in answer.json()["errors"][0]["message"]
 
 
+@pytest.mark.promise("identity, tokens and keys: roles past what a token carries are refused when they are given")
 async def test_roles_that_no_token_can_carry_together_are_refused_when_they_are_given(tenants: TwoTenants) -> None:
     for name in ("One", "Two"):
         await tenants.make_role(name, "acme", many(80, name.lower()))
@@ -306,6 +329,7 @@ async def test_roles_that_no_token_can_carry_together_are_refused_when_they_are_
     assert (await tenants.call("admin", "POST", f"{user}/roles", {"roleNames": ["One"]})).status_code == 200
 
 
+@pytest.mark.promise("identity, tokens and keys: roles past what a token carries are refused when they are given")
 async def test_a_role_is_not_filled_past_what_the_tokens_of_its_holders_can_carry(tenants: TwoTenants) -> None:
     for name, number in (("Full", 80), ("Small", 1)):
         await tenants.make_role(name, "acme", many(number, name.lower()))
@@ -319,6 +343,7 @@ async def test_a_role_is_not_filled_past_what_the_tokens_of_its_holders_can_carr
     assert (answer.status_code, fields_of(answer)) == (400, ["permissions"])
 
 
+@pytest.mark.promise("identity, tokens and keys: roles past what a token carries are refused when they are given")
 async def test_the_largest_roles_that_are_taken_make_a_token_that_is_read(tenants: TwoTenants) -> None:
     """The token stays below 12 kB as names go, and below the 16 kB that are read at all with the longest."""
     number = 100

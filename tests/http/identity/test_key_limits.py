@@ -22,6 +22,10 @@ async def limited() -> AsyncIterator[TestApp]:
     await app.client.aclose()
 
 
+@pytest.mark.promise(
+    "keys, guessing: 10,000 mutated keys are never asked for; random ones with a right checksum are bounded before the "
+    "database"
+)
 async def test_guesses_are_bounded_before_the_database_is_asked(limited: TestApp) -> None:
     random_keys = random.Random(7)
     with counted(limited) as database:
@@ -34,6 +38,10 @@ async def test_guesses_are_bounded_before_the_database_is_asked(limited: TestApp
     assert database.reads == 60
 
 
+@pytest.mark.promise(
+    "keys, guessing: 10,000 mutated keys are never asked for; random ones with a right checksum are bounded before the "
+    "database"
+)
 async def test_a_mutated_key_is_never_asked_for(limited: TestApp) -> None:
     authentication, now = authentication_of(limited), limited.adapters.clock.now()
     chance = random.Random(9)
@@ -50,6 +58,7 @@ async def test_a_mutated_key_is_never_asked_for(limited: TestApp) -> None:
     assert database.reads == 0
 
 
+@pytest.mark.promise("keys, guessing: Many good keys behind one address do not starve")
 async def test_many_good_keys_behind_one_address_do_not_starve(limited: TestApp) -> None:
     for number in range(7):
         answer = await limited.call("POST", ACCOUNTS, as_whom="root", json={"name": f"A{number}", "roles": ["Admin"]})
@@ -64,6 +73,9 @@ async def test_many_good_keys_behind_one_address_do_not_starve(limited: TestApp)
             assert answer.status_code == 200, answer.text
 
 
+@pytest.mark.promise(
+    "keys, cost: Limits are the account's own; a remembered caller that is out of date is counted for its account"
+)
 async def test_a_service_account_has_its_own_share_of_a_limit(limited: TestApp) -> None:
     made = await limited.call("POST", ACCOUNTS, as_whom="root", json={"name": "R", "roles": ["Admin"]})
     path = f"{ACCOUNTS}/{made.json()['data']['id']}/keys"
@@ -77,6 +89,9 @@ async def test_a_service_account_has_its_own_share_of_a_limit(limited: TestApp) 
     assert left == [99, 98, 97]
 
 
+@pytest.mark.promise(
+    "keys, cost: Limits are the account's own; a remembered caller that is out of date is counted for its account"
+)
 async def test_a_stale_key_is_counted_for_its_account_and_not_for_its_address(limited: TestApp) -> None:
     made = await limited.call("POST", ACCOUNTS, as_whom="root", json={"name": "R", "roles": ["Admin"]})
     account = made.json()["data"]["id"]

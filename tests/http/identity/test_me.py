@@ -11,18 +11,26 @@ from tests.http.identity.steps import join, move
 from tests.http.two_tenants import TwoTenants, email_of
 
 
+@pytest.mark.promise("GET /api/auth/me")
+@pytest.mark.promise("identity, fields: Current user, basic: from the claims, without the database")
 async def test_me_is_what_the_token_says(tenants: TwoTenants) -> None:
     data = (await tenants.call("clerk", "GET", "/api/auth/me")).json()["data"]
     assert data.keys() == {"id", "name", "email", "roles", "permissions"}
     assert (data["id"], data["email"], data["roles"]) == (tenants.users["clerk"], email_of("clerk"), ["Clerk"])
 
 
+@pytest.mark.promise("identity, fields: Current user, basic: from the claims, without the database")
 async def test_me_needs_no_database(tenants: TwoTenants) -> None:
     await tenants.call("clerk", "GET", "/api/auth/me")
     tenants.app.database.down = True
     assert (await tenants.call("clerk", "GET", "/api/auth/me")).status_code == 200
 
 
+@pytest.mark.promise("GET /api/auth/me")
+@pytest.mark.promise("GET /api/auth/me/complete")
+@pytest.mark.promise(
+    "identity, fields: Current user, profile: from the database, cached for 30 minutes, dropped by every change"
+)
 async def test_the_profile_is_the_database_s_and_remembered_for_half_an_hour(tenants: TwoTenants) -> None:
     paths = ("/api/auth/me?include=profile", "/api/auth/me/complete")
     first, second = [(await tenants.call("clerk", "GET", path)).json()["data"] for path in paths]
@@ -105,6 +113,7 @@ async def test_a_profile_that_another_version_stored_is_read_anew(tenants: TwoTe
     assert await tenants.app.adapters.cache.get(key) == stored
 
 
+@pytest.mark.promise("PUT /api/auth/me")
 async def test_everybody_changes_their_own_name_and_nothing_more(tenants: TwoTenants) -> None:
     path = "/api/auth/me"
     await tenants.call("member", "GET", f"{path}/complete")

@@ -34,6 +34,12 @@ async def targets(app: TestApp, action: str, whom: str = "acme") -> list[str]:
     return [line["targetId"] for line in trail["data"]["items"]]
 
 
+@pytest.mark.promise("GET /api/users/{user_id}/sessions")
+@pytest.mark.promise("DELETE /api/users/{user_id}/sessions")
+@pytest.mark.promise("DELETE /api/users/{user_id}/sessions/{session_id}")
+@pytest.mark.promise(
+    "security, rights: Administrators list and end a member's sessions in their tenant, and none of one who may do more"
+)
 async def test_an_admin_lists_and_ends_a_member_s_sessions(app: TestApp) -> None:
     user_id = await reader_of(app)
     await app.login("second", "reader@acme.example")
@@ -55,6 +61,11 @@ async def test_an_admin_lists_and_ends_a_member_s_sessions(app: TestApp) -> None
     assert await targets(app, "user.sessions-ended") == [user_id, user_id]
 
 
+@pytest.mark.promise("GET /api/users/{user_id}/sessions")
+@pytest.mark.promise("DELETE /api/users/{user_id}/sessions/{session_id}")
+@pytest.mark.promise(
+    "security, rights: Administrators list and end a member's sessions in their tenant, and none of one who may do more"
+)
 async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
     user_id = await reader_of(app)
     others = (await app.call("GET", "/api/auth/me", as_whom="root in other")).status_code
@@ -114,6 +125,10 @@ async def test_users_elsewhere_and_unknown_ones_are_alike(app: TestApp, method: 
     assert (foreign.status_code, foreign.json()) == (unknown.status_code, unknown.json())
 
 
+@pytest.mark.promise("DELETE /api/users/{user_id}/sessions")
+@pytest.mark.promise(
+    "security, rights: Administrators list and end a member's sessions in their tenant, and none of one who may do more"
+)
 async def test_nobody_ends_the_sessions_of_one_who_may_do_more(app: TestApp) -> None:
     await app.make_role("acme", "Clerk", ["read:users", "update:users"])
     await app.make_user("acme", "clerk@acme.example", ["Clerk"])

@@ -1,11 +1,17 @@
 """/api/tenants/{id}/users on the wire: every field of every answer."""
 
+import pytest
+
 from tests.http.identity.steps import PAGE, log_in
 from tests.http.two_tenants import TwoTenants
 
 MEMBERSHIP = {"userId", "tenantId", "roles", "isDefault", "joinedAt"}
 
 
+@pytest.mark.promise("GET /api/tenants/{tenant_id}/users")
+@pytest.mark.promise("POST /api/tenants/{tenant_id}/users")
+@pytest.mark.promise("DELETE /api/tenants/{tenant_id}/users/{user_id}")
+@pytest.mark.promise("identity, fields: Membership")
 async def test_a_membership_is_made_replaced_listed_and_ended(tenants: TwoTenants) -> None:
     path = f"/api/tenants/{tenants.tenants['other']}/users"
     body = {"userId": tenants.users["member"], "roles": ["Member"]}

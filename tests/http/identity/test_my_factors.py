@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 import pytest_asyncio
 
 from domain.scope import EveryTenant
@@ -25,6 +26,9 @@ async def listed(person: Person) -> tuple[list[dict[str, object]], int]:
     return answer.json()["data"], answer.json()["recoveryCodesLeft"]
 
 
+@pytest.mark.promise("GET /api/auth/factors")
+@pytest.mark.promise("PUT /api/auth/factors/{factor_id}")
+@pytest.mark.promise("DELETE /api/auth/factors/{factor_id}")
 async def test_factors_are_listed_renamed_and_removed(person: Person) -> None:
     assert await listed(person) == ([], 0)
     app, key = await person.add_app(), await person.add_passkey()
@@ -71,6 +75,7 @@ async def test_a_factor_of_somebody_else_is_no_factor(person: Person) -> None:
         assert (await person.app.call(method, path, as_whom="acme", json=body)).status_code == 404
 
 
+@pytest.mark.promise("POST /api/auth/factors/recovery-codes")
 async def test_new_recovery_codes_end_the_older_ones(person: Person) -> None:
     refused = await person.post("factors/recovery-codes", {}, signed=True)
     assert refused.status_code == 409
@@ -122,6 +127,7 @@ async def test_apps_that_were_begun_while_there_was_room_are_counted_when_they_a
     assert len((await listed(person))[0]) == 3
 
 
+@pytest.mark.promise("second factors, ASVS 5.0: 6.3.7: changes of factors are told by mail")
 async def test_each_change_is_told_by_mail(person: Person) -> None:
     await person.app.services.relay.deliver()
     sent = person.app.sent
@@ -140,6 +146,8 @@ async def test_each_change_is_told_by_mail(person: Person) -> None:
     assert {message.to for message in sent} == {person.email}
 
 
+@pytest.mark.promise("DELETE /api/users/{user_id}/factors")
+@pytest.mark.promise("second factors, ASVS 5.0: 6.4.4: a lost factor is replaced only with a proof")
 async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Person) -> None:
     await person.add_app()
     user_id = claims_of(person.app.tokens[person.name])["sub"]
@@ -166,6 +174,9 @@ async def test_an_administrator_removes_the_factors_of_who_lost_them(person: Per
     ]
 
 
+@pytest.mark.promise(
+    "second factors, attacks: an administrator of one tenant who removes the factors of a member of two"
+)
 async def test_an_administrator_of_one_tenant_leaves_those_of_a_member_of_two(person: Person) -> None:
     await person.add_app()
     user_id = claims_of(person.app.tokens[person.name])["sub"]
@@ -179,6 +190,10 @@ async def test_an_administrator_of_one_tenant_leaves_those_of_a_member_of_two(pe
     assert (await person.app.call("DELETE", f"/api/users/{user_id}/factors", as_whom="root")).status_code == 200
 
 
+@pytest.mark.promise(
+    "second factors, attacks: Setting up by an old token, by a Global Token (allowed), by a service account"
+)
+@pytest.mark.promise("second factors, ASVS 5.0: 7.5.1: a proof is shown anew before factors change")
 async def test_an_old_proof_changes_no_factor(person: Person) -> None:
     made = await person.add_app()
     move(person.app, timedelta(minutes=10))

@@ -126,6 +126,12 @@ def said(answer: httpx.Response) -> tuple[int, bytes, Mapping[str, str]]:
     return answer.status_code, answer.content, {k: v for k, v in answer.headers.items() if k not in VARIES}
 
 
+@pytest.mark.promise("identity, errors: INVALID_CREDENTIALS 401")
+@pytest.mark.promise(
+    "identity, passwords: unknown e-mail, wrong password, disabled, unconfirmed, social account: alike by answer and "
+    "by time"
+)
+@pytest.mark.promise("second factors, attacks: MFA_REQUIRED as an oracle for passwords, also by its time")
 async def test_a_refused_login_says_the_same_of_every_account(probe: LoginProbe) -> None:
     answers = [said(await probe.guess(email)) for email in STATES]
     assert answers[0][0] == 401
@@ -133,6 +139,7 @@ async def test_a_refused_login_says_the_same_of_every_account(probe: LoginProbe)
     assert all(answer == answers[0] for answer in answers)
 
 
+@pytest.mark.promise("identity, errors: EMAIL_NOT_CONFIRMED 401")
 @pytest.mark.parametrize(
     ("email", "code"),
     [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED"), (STATES[5], "MFA_REQUIRED")],
@@ -144,6 +151,11 @@ async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
     assert (answer.status_code, answer.json()["errorCode"]) == (401, code)
 
 
+@pytest.mark.promise(
+    "identity, passwords: unknown e-mail, wrong password, disabled, unconfirmed, social account: alike by answer and "
+    "by time"
+)
+@pytest.mark.promise("second factors, attacks: MFA_REQUIRED as an oracle for passwords, also by its time")
 async def test_a_refused_login_takes_the_same_time_for_every_account(probe: LoginProbe) -> None:
     took = await probe.timed(STATES)
     distances = {email: distance(took[UNKNOWN], took[email]) for email in STATES}
@@ -151,6 +163,10 @@ async def test_a_refused_login_takes_the_same_time_for_every_account(probe: Logi
     assert max(map(median, took.values())) < 1.25 * min(map(median, took.values()))
 
 
+@pytest.mark.promise(
+    "identity, passwords: unknown e-mail, wrong password, disabled, unconfirmed, social account: alike by answer and "
+    "by time"
+)
 async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
     probe = await open_login_probe(disguised=False)
     took = await probe.timed((UNKNOWN, STATES[1]))
@@ -158,6 +174,7 @@ async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
     assert median(took[STATES[1]]) > 1.25 * median(took[UNKNOWN])
 
 
+@pytest.mark.promise("identity, passwords: a lock is no oracle, and ends by time")
 async def test_a_lock_says_the_same_of_every_account_and_every_password_and_takes_the_same_time() -> None:
     probe = await open_login_probe(LOCKOUT_ATTEMPTS="3")
     emails = (UNKNOWN, "locked@example.com", "disabled@example.com", "social@example.com")

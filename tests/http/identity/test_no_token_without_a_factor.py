@@ -7,6 +7,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import httpx
+import pytest
 import pytest_asyncio
 
 from adapters.http.app import HttpSettings, build_app
@@ -167,6 +168,8 @@ def _names(schema: Any, document: Json, seen: frozenset[str]) -> set[str]:
     return names.union(*(_names(part, document, seen) for part in schema.values()), set())
 
 
+@pytest.mark.promise("second factors, attacks: better-auth#9552: a second factor that guards some doors only")
+@pytest.mark.promise("sign-in pages, attacks: a second factor that is passed by a code of before it")
 async def test_no_public_endpoint_gives_a_token_without_a_factor(person: Person) -> None:
     assert answering_tokens(person.app) == ATTEMPTS.keys()
     for operation, attempt in ATTEMPTS.items():
@@ -177,6 +180,7 @@ async def test_no_public_endpoint_gives_a_token_without_a_factor(person: Person)
     assert (await person.verify(await person.ticket())).status_code == 200
 
 
+@pytest.mark.promise("sign-in pages, attacks: a second factor that is passed by a provider")
 async def test_no_page_gives_a_token_or_a_code_without_a_factor(person: Person) -> None:
     """Pages are in no document: what they answer with is looked at whole."""
     for attempt in (by_redirect, by_redirect_to_the_console):
@@ -193,6 +197,10 @@ def _keys(value: Any) -> set[str]:
     return set().union(*map(_keys, value)) if isinstance(value, list) else set()
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2026-18963, SA-CONTRIB-2023-030: a reset or a confirmation that gives a token or "
+    "drops the factor"
+)
 async def test_proving_the_address_gives_no_token_and_removes_no_factor(person: Person) -> None:
     """CVE-2026-18963, SA-CONTRIB-2023-030: a reset of the password is not a way round the second factor."""
     mailer = person.app.adapters.mailer

@@ -22,6 +22,10 @@ ROLES = {
 }
 
 
+@pytest.mark.promise(
+    "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
+    "and of changed roles"
+)
 @pytest.mark.parametrize("how", ROLES)
 async def test_changed_roles_are_told(app: TestApp, how: str) -> None:
     user = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]

@@ -64,6 +64,7 @@ async def device(chromium: Browser) -> AsyncIterator[Device]:
     await app.client.aclose()
 
 
+@pytest.mark.promise("second factors, behaviour: Passkeys work in a real browser, by the code that the page shows")
 async def test_a_browser_makes_a_passkey_and_logs_in_with_nothing_else(device: Device) -> None:
     person = device.person
     await person.login()
@@ -76,6 +77,7 @@ async def test_a_browser_makes_a_passkey_and_logs_in_with_nothing_else(device: D
     assert (await person.login()).json()["mfa"]["methods"] == ["passkey", "recovery"]
 
 
+@pytest.mark.promise("second factors, behaviour: Passkeys work in a real browser, by the code that the page shows")
 async def test_the_device_does_not_make_a_second_one_and_a_user_who_is_not_verified_is_not_let_in(
     device: Device,
 ) -> None:

@@ -1,8 +1,13 @@
 """/api/permissions on the wire: every field of every answer."""
 
+import pytest
+
 from tests.http.two_tenants import TwoTenants
 
 
+@pytest.mark.promise("GET /api/permissions")
+@pytest.mark.promise("POST /api/permissions")
+@pytest.mark.promise("identity, fields: Permission")
 async def test_permissions_are_listed_and_made(tenants: TwoTenants) -> None:
     body = {"name": "paint:walls", "description": "with a brush", "category": "painting"}
     made = await tenants.call("root", "POST", "/api/permissions", body)

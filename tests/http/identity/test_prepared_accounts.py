@@ -85,6 +85,10 @@ async def by_provider(person: Person) -> None:
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "MFA_REQUIRED")
 
 
+@pytest.mark.promise(
+    "second factors, ASVS 5.0: 6.4.4: passkeys of before the first proof of an address log nobody in alone "
+    "(pre-hijacking)"
+)
 @pytest.mark.parametrize("prove", [by_reset, by_confirmation, by_provider])
 async def test_after_the_first_proof_of_an_address_no_passkey_of_before_logs_in_alone(
     squatter: Person, prove: Proof

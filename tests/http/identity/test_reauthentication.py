@@ -76,6 +76,7 @@ async def ask(app: TestApp, endpoint: Served, whom: str) -> httpx.Response:
     return await app.call(endpoint.method, path, as_whom=whom, json={} if endpoint.has_body else None)
 
 
+@pytest.mark.promise("second factors, behaviour: a recent proof, and people alone")
 async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> None:
     service, person = sign(guarded, "service", kind="service"), sign(guarded, "person")
     # These end the person's token: test_ownership.py, test_self_service.py and test_api_keys.py ask them.
@@ -92,6 +93,8 @@ async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> 
         assert (await guarded.call("GET", path, as_whom=service)).status_code == 200
 
 
+@pytest.mark.promise("identity, errors: REAUTHENTICATION_REQUIRED 401, with the greatest age")
+@pytest.mark.promise("second factors, behaviour: a recent proof, and people alone")
 async def test_what_asks_for_a_recent_proof_refuses_an_older_one_and_says_so(guarded: TestApp) -> None:
     now = int(guarded.adapters.clock.now().timestamp())
     old, recent = sign(guarded, "old", auth_time=now - 601), sign(guarded, "recent", auth_time=now - 600)
@@ -165,6 +168,7 @@ async def test_a_login_says_how_and_when_and_refresh_and_switch_keep_it(guarded:
     assert proof_in(switched.json()["data"]["token"]) == (["pwd"], at)
 
 
+@pytest.mark.promise("POST /api/auth/reauthenticate")
 async def test_a_password_shown_again_is_a_recent_proof_of_the_same_session(guarded: TestApp) -> None:
     data = await guarded.login("acme", "admin@acme.example")
     move(guarded, timedelta(minutes=11))
@@ -191,6 +195,7 @@ async def test_a_global_token_is_renewed_as_one(guarded: TestApp) -> None:
     assert renewed["isGlobal"] is True
 
 
+@pytest.mark.promise("POST /api/auth/reauthenticate")
 async def test_wrong_passwords_are_told_counted_and_locked(guarded: TestApp) -> None:
     answers = [await show(guarded, "acme", password="a wrong guess") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [400] * 5 + [423]

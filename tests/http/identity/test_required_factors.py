@@ -49,6 +49,8 @@ async def finish(person: Person, ticket: str, begun: Json, **more: object) -> ht
     return answer
 
 
+@pytest.mark.promise("POST /api/auth/mfa/enrol")
+@pytest.mark.promise("POST /api/auth/mfa/enrol/finish")
 async def test_who_has_none_sets_one_up_and_is_in(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     ticket = await enrolment(person)
@@ -76,6 +78,7 @@ async def test_a_passkey_can_be_the_first_factor(person: Person) -> None:
     assert (await person.passkey_login()).status_code == 200
 
 
+@pytest.mark.promise("second factors, behaviour: mfaMethods lets nothing else count")
 async def test_an_app_does_not_do_where_passkeys_are_asked_for(person: Person) -> None:
     await person.add_app()
     await ask_for_factors(person.app, tenant_of(person), mfa_methods=("passkey",))
@@ -102,6 +105,9 @@ async def test_within_the_grace_they_get_in_and_are_told(person: Person) -> None
     await enrolment(person)
 
 
+@pytest.mark.promise(
+    "identity, errors: MFA_REQUIRED, MFA_ENROLMENT_REQUIRED 401 at login, 403 at refresh and switch-tenant"
+)
 async def test_a_session_of_before_is_kept_out_at_its_refresh_and_switch_and_let_in_with_a_factor(
     person: Person,
 ) -> None:
@@ -124,6 +130,7 @@ async def test_a_session_of_before_is_kept_out_at_its_refresh_and_switch_and_let
     assert claims_of(refreshed.json()["data"]["token"])["amr"] == ["pwd", "otp", "mfa"]
 
 
+@pytest.mark.promise("second factors, behaviour: a refresh that is refused leaves its token usable")
 async def test_a_refused_refresh_leaves_its_token_usable(person: Person) -> None:
     session = (await person.login()).json()["data"]
     await ask_for_factors(person.app, tenant_of(person))
@@ -151,6 +158,9 @@ async def test_several_tenants_give_a_global_token_and_the_strict_one_asks_when_
     assert (preferred.status_code, preferred.json()["errorCode"]) == (401, "MFA_ENROLMENT_REQUIRED")
 
 
+@pytest.mark.promise(
+    "second factors, behaviour: a tenant that requires a factor lets nobody past, from the next request on"
+)
 async def test_a_super_admin_who_visits_the_tenant_is_asked_as_well(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     await person.app.login("root", ADMIN)
@@ -160,6 +170,7 @@ async def test_a_super_admin_who_visits_the_tenant_is_asked_as_well(person: Pers
     assert (answer.status_code, answer.json()["errorCode"]) == (403, "MFA_ENROLMENT_REQUIRED")
 
 
+@pytest.mark.promise("second factors, ASVS 5.0: 6.3.3: a second factor can be required")
 @pytest.mark.parametrize(("whom", "asked"), [("super-admins", [True, False]), ("all", [True, True])])
 async def test_the_service_can_require_one(whom: str, asked: list[bool]) -> None:
     app = await open_test_app()
@@ -177,6 +188,7 @@ async def test_the_service_can_require_one(whom: str, asked: list[bool]) -> None
     assert (reader.status_code == 401) is asked[1]
 
 
+@pytest.mark.promise("second factors, attacks: CVE-2026-37982: a ticket replayed to set up a factor")
 async def test_an_enrolment_ticket_serves_no_challenge_and_a_challenge_no_enrolment(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     ticket = await enrolment(person)
@@ -192,6 +204,7 @@ async def test_an_enrolment_ticket_serves_no_challenge_and_a_challenge_no_enrolm
         assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "ticket")
 
 
+@pytest.mark.promise("second factors, attacks: CVE-2026-37982: a ticket replayed to set up a factor")
 async def test_an_enrolment_ticket_serves_once_and_ends_with_the_first_factor(person: Person) -> None:
     """CVE-2026-37982: a ticket from before must not give the account a second, foreign factor."""
     await ask_for_factors(person.app, tenant_of(person))
@@ -205,6 +218,7 @@ async def test_an_enrolment_ticket_serves_once_and_ends_with_the_first_factor(pe
         assert (await person.post("mfa/enrol", {"ticket": ticket, "kind": "totp"})).status_code == 400
 
 
+@pytest.mark.promise("second factors, attacks: Guessing codes, over all networks; a stranger who locks somebody out")
 async def test_five_wrong_tries_end_an_enrolment(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     ticket = await enrolment(person)
@@ -214,6 +228,7 @@ async def test_five_wrong_tries_end_an_enrolment(person: Person) -> None:
     assert answers[-1].json()["errorCode"] == "ACCOUNT_LOCKED"
 
 
+@pytest.mark.promise("second factors, attacks: a state that was begun for another account")
 async def test_a_state_of_somebody_else_sets_up_nothing(person: Person) -> None:
     """A secret that another account was shown must not become this one's."""
     other = Person(person.app, "admin@acme.example", "acme")

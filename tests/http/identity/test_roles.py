@@ -5,6 +5,8 @@ import pytest
 from tests.http.two_tenants import CLERK, TwoTenants
 
 
+@pytest.mark.promise("GET /api/roles")
+@pytest.mark.promise("identity, fields: Role, with userCount in lists")
 async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
     listed = (await tenants.call("admin", "GET", "/api/roles")).json()
     assert listed.keys() == {"items"}
@@ -78,6 +80,9 @@ async def test_a_new_role_fits_the_tokens_of_its_holders(tenants: TwoTenants) ->
     assert (await tenants.call("admin", "POST", "/api/roles", asked | {"permissions": names[:100]})).status_code == 201
 
 
+@pytest.mark.promise("POST /api/roles")
+@pytest.mark.promise("PUT /api/roles/{role_id}")
+@pytest.mark.promise("DELETE /api/roles/{role_id}")
 async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
     made = await tenants.call("admin", "POST", "/api/roles", body)

@@ -1,4 +1,4 @@
-"""Known ways round second factors, a test for each; the table is in docs/coverage/second-factors.md."""
+"""Known ways round second factors, a test for each."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -38,6 +38,7 @@ def field_of(answer: Any) -> str:
     return field
 
 
+@pytest.mark.promise("second factors, attacks: GHSA-xg6x-h9c9-2m83: a session that is usable before the second factor")
 async def test_before_the_second_factor_there_is_no_session(person: Person) -> None:
     """GHSA-xg6x-h9c9-2m83: a session that was usable before the second factor."""
     await person.add_app()
@@ -51,6 +52,11 @@ async def test_before_the_second_factor_there_is_no_session(person: Person) -> N
     assert (await person.app.client.get("/api/auth/me", headers=as_token)).status_code == 401
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2025-6014, CVE-2025-55003, CVE-2026-33473: a code that serves twice, also at the "
+    "same moment"
+)
+@pytest.mark.promise("second factors, ASVS 5.0: 6.5.1: codes serve once")
 async def test_a_code_serves_once_also_at_the_same_moment(person: Person) -> None:
     """CVE-2025-6014, CVE-2025-55003, CVE-2026-33473: one code shown many times."""
     await person.add_app()
@@ -64,12 +70,18 @@ async def test_a_code_serves_once_also_at_the_same_moment(person: Person) -> Non
     assert field_of(earlier) == "code"
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2025-6014, CVE-2025-55003, CVE-2026-33473: a code that serves twice, also at the "
+    "same moment"
+)
 async def test_the_code_that_confirmed_an_app_is_used(person: Person) -> None:
     await person.add_app()
     move(person.app, timedelta(seconds=-60))
     assert field_of(await person.verify(await person.ticket())) == "code"
 
 
+@pytest.mark.promise("second factors, attacks: Guessing codes, over all networks; a stranger who locks somebody out")
+@pytest.mark.promise("second factors, ASVS 5.0: 6.6.3: guesses of codes are limited")
 async def test_guesses_are_counted_over_all_networks_and_lock_the_factor_alone(person: Person) -> None:
     await person.add_app()
     ticket = await person.ticket()
@@ -85,6 +97,9 @@ async def test_guesses_are_counted_over_all_networks_and_lock_the_factor_alone(p
     assert (await actions(person.app)).count("factor.refused") == 5
 
 
+@pytest.mark.promise(
+    "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
+)
 async def test_a_ticket_survives_wrong_answers_and_a_right_one_spends_it(person: Person) -> None:
     await person.add_app()
     ticket = await person.ticket()
@@ -94,6 +109,12 @@ async def test_a_ticket_survives_wrong_answers_and_a_right_one_spends_it(person:
     assert field_of(await person.verify(ticket)) == "ticket"
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2026-16103: a state that is judged at the first half of a login only"
+)
+@pytest.mark.promise(
+    "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
+)
 @pytest.mark.parametrize("change", ["logout", "password", "disabled", "deleted"])
 async def test_every_state_is_judged_again_when_the_factor_is_shown(person: Person, change: str) -> None:
     """CVE-2026-16103: a lock that was checked at the first half of a login only."""
@@ -112,6 +133,9 @@ async def test_every_state_is_judged_again_when_the_factor_is_shown(person: Pers
     assert field_of(await person.verify(ticket)) == "ticket"
 
 
+@pytest.mark.promise(
+    "second factors, attacks: CVE-2026-16103: a state that is judged at the first half of a login only"
+)
 async def test_a_tenant_that_was_closed_meanwhile_is_not_entered(person: Person) -> None:
     await person.add_app()
     acme = claims_of(person.app.tokens["acme"])["tenant_id"]
@@ -163,6 +187,9 @@ async def test_a_login_whose_end_comes_while_its_factor_is_checked_is_not_comple
     assert [error.field for error in refused.value.fields] == ["ticket"]
 
 
+@pytest.mark.promise(
+    "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
+)
 async def test_a_ticket_ends_after_five_minutes_and_no_other_text_is_one(person: Person) -> None:
     await person.add_app()
     ticket = await person.ticket()
@@ -173,6 +200,9 @@ async def test_a_ticket_ends_after_five_minutes_and_no_other_text_is_one(person:
     assert field_of(await person.verify(ticket)) == "ticket"
 
 
+@pytest.mark.promise(
+    "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
+)
 async def test_a_ticket_may_be_finished_from_another_network_and_both_are_in_the_trail(person: Person) -> None:
     await person.add_app()
     assert (await person.verify(await person.ticket())).status_code == 200
@@ -180,6 +210,7 @@ async def test_a_ticket_may_be_finished_from_another_network_and_both_are_in_the
     assert found.index("factor.used") < found.index("login.challenged")
 
 
+@pytest.mark.promise("second factors, attacks: a ticket of one account with a passkey of another")
 async def test_a_passkey_of_somebody_else_finishes_no_login(person: Person) -> None:
     await person.add_passkey()
     other = Person(person.app, "admin@acme.example", "acme")
@@ -194,6 +225,7 @@ async def test_a_passkey_of_somebody_else_finishes_no_login(person: Person) -> N
     assert field_of(await person.verify(ticket, "passkey", state=foreign["state"], response=response)) == "state"
 
 
+@pytest.mark.promise("second factors, attacks: PostHog#43625: a challenge that is kept after its use")
 async def test_a_challenge_serves_once_whatever_comes_of_it(person: Person) -> None:
     """PostHog#43625, BossConsole#35: a challenge that is kept after its use, or taken from the body."""
     await person.add_passkey()
@@ -206,6 +238,10 @@ async def test_a_challenge_serves_once_whatever_comes_of_it(person: Person) -> N
     assert (await person.show_passkey(ticket)).status_code == 200
 
 
+@pytest.mark.promise(
+    "second factors, attacks: BossConsole#35: a challenge taken from the body, a foreign host, a counter nobody looks "
+    "at"
+)
 async def test_a_challenge_of_another_ceremony_is_none(person: Person) -> None:
     await person.add_passkey()
     login = (await person.post("passkeys/begin", {})).json()["data"]
@@ -218,6 +254,7 @@ async def test_a_challenge_of_another_ceremony_is_none(person: Person) -> None:
     assert field_of(await person.post("passkeys/finish", {**body, "state": ticket})) == "state"
 
 
+@pytest.mark.promise("second factors, attacks: a page in a foreign frame")
 @pytest.mark.parametrize("told", [{"origin": FOREIGN}, {"crossOrigin": True}, {"challenge": "AAAA"}], ids=str)
 async def test_a_passkey_login_from_a_foreign_page_is_refused(person: Person, told: Json) -> None:
     await person.add_passkey()
@@ -226,6 +263,7 @@ async def test_a_passkey_login_from_a_foreign_page_is_refused(person: Person, to
     assert field_of(await person.post("passkeys/finish", body)) == "response"
 
 
+@pytest.mark.promise("second factors, attacks: a swapped user handle")
 async def test_a_swapped_user_handle_is_refused(person: Person) -> None:
     await person.add_passkey()
     person.key.handle = b"h" * 32
@@ -234,6 +272,7 @@ async def test_a_swapped_user_handle_is_refused(person: Person) -> None:
     assert field_of(await person.passkey_login()) == "response"
 
 
+@pytest.mark.promise("second factors, attacks: a cleared bit for user verification")
 async def test_a_passkey_that_did_not_verify_its_user_is_a_second_factor_only(person: Person) -> None:
     await person.add_passkey()
     person.key.flags = PRESENT
@@ -242,6 +281,9 @@ async def test_a_passkey_that_did_not_verify_its_user_is_a_second_factor_only(pe
     assert claims_of(answer.json()["data"]["token"])["amr"] == ["pwd", "hwk", "mfa"]
 
 
+@pytest.mark.promise(
+    "second factors, attacks: a key registered without verification that serves alone later (uvInitialized)"
+)
 async def test_a_passkey_registered_without_verification_never_serves_alone(person: Person) -> None:
     """WebAuthn Level 3, uvInitialized; we-promise/sure#2911."""
     person.key = Authenticator(flags=PRESENT)
@@ -252,6 +294,10 @@ async def test_a_passkey_registered_without_verification_never_serves_alone(pers
     assert claims_of(answer.json()["data"]["token"])["amr"] == ["pwd", "hwk", "mfa"]
 
 
+@pytest.mark.promise(
+    "second factors, attacks: BossConsole#35: a challenge taken from the body, a foreign host, a counter nobody looks "
+    "at"
+)
 @pytest.mark.parametrize("rollback", [0, 1, 5])
 async def test_a_counter_that_does_not_grow_is_a_copy(person: Person, rollback: int) -> None:
     person.key.counter = 5
@@ -273,12 +319,14 @@ async def test_a_passkey_that_counts_nothing_is_taken_again_and_again(person: Pe
         assert (await person.passkey_login()).status_code == 200
 
 
+@pytest.mark.promise("second factors, attacks: Backup eligibility that changes")
 async def test_backup_eligibility_does_not_change(person: Person) -> None:
     await person.add_passkey()
     person.key.flags |= ELIGIBLE
     assert field_of(await person.passkey_login()) == "response"
 
 
+@pytest.mark.promise("second factors, attacks: a credential registered for two accounts")
 async def test_a_credential_belongs_to_the_first_who_registered_it(person: Person) -> None:
     await person.add_passkey()
     other = Person(person.app, "admin@acme.example", "acme")
@@ -288,6 +336,7 @@ async def test_a_credential_belongs_to_the_first_who_registered_it(person: Perso
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (409, "response")
 
 
+@pytest.mark.promise("second factors, attacks: CVE-2026-8830: checks at registration that the server leaves out")
 async def test_registration_is_checked_by_the_server(person: Person) -> None:
     """CVE-2026-8830: checks that only the browser made."""
     for told in ({"origin": FOREIGN}, {"crossOrigin": True}, {"type": "webauthn.get"}, {"challenge": "AAAA"}):
@@ -296,6 +345,9 @@ async def test_registration_is_checked_by_the_server(person: Person) -> None:
         assert field_of(await person.post("factors/passkeys/finish", body, signed=True)) == "response"
 
 
+@pytest.mark.promise(
+    "second factors, attacks: Setting up by an old token, by a Global Token (allowed), by a service account"
+)
 async def test_a_service_account_has_no_factors(person: Person) -> None:
     now = person.app.adapters.clock.now()
     claims = person.app.services.tokens.read(person.app.tokens["acme"], now)
@@ -308,6 +360,9 @@ async def test_a_service_account_has_no_factors(person: Person) -> None:
         assert answer.status_code == 403
 
 
+@pytest.mark.promise(
+    "second factors, attacks: Setting up by an old token, by a Global Token (allowed), by a service account"
+)
 async def test_a_global_token_sets_up_a_factor(person: Person) -> None:
     user_id = claims_of(person.app.tokens[person.name])["sub"]
     other = claims_of(person.app.tokens["other"])["tenant_id"]
@@ -319,6 +374,7 @@ async def test_a_global_token_sets_up_a_factor(person: Person) -> None:
     await person.done("factors/totp/finish", {"state": begun["state"], "code": code}, 201)
 
 
+@pytest.mark.promise("second factors, attacks: MFA_REQUIRED as an oracle for passwords, also by its time")
 async def test_a_challenge_gives_the_attempt_back_and_a_wrong_password_is_told_nothing(person: Person) -> None:
     await person.add_app()
     for _ in range(7):
@@ -329,6 +385,7 @@ async def test_a_challenge_gives_the_attempt_back_and_a_wrong_password_is_told_n
     assert "mfa" not in refused.json()
 
 
+@pytest.mark.promise("second factors, attacks: a sealed secret copied between accounts in the database")
 async def test_a_sealed_secret_of_another_account_opens_for_nobody_else(person: Person) -> None:
     """Whoever can write to the database cannot give an account an app of their own."""
     await person.add_app()

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 import pytest_asyncio
 
 from tests.http.app import PASSWORD, TestApp
@@ -16,6 +17,9 @@ async def person(app: TestApp) -> Person:
     return found
 
 
+@pytest.mark.promise("POST /api/auth/mfa/verify")
+@pytest.mark.promise("POST /api/auth/factors/totp/begin")
+@pytest.mark.promise("POST /api/auth/factors/totp/finish")
 async def test_an_app_is_set_up_and_asked_for(person: Person) -> None:
     made = await person.add_app()
     assert (made["kind"], made["name"], len(made["recoveryCodes"])) == ("totp", "Phone", 10)
@@ -31,6 +35,11 @@ async def test_an_app_is_set_up_and_asked_for(person: Person) -> None:
     assert {"login.challenged", "factor.added", "factor.used", "recovery-codes.made"} <= set(await actions(person.app))
 
 
+@pytest.mark.promise("POST /api/auth/mfa/passkey")
+@pytest.mark.promise("POST /api/auth/passkeys/begin")
+@pytest.mark.promise("POST /api/auth/passkeys/finish")
+@pytest.mark.promise("POST /api/auth/factors/passkeys/begin")
+@pytest.mark.promise("POST /api/auth/factors/passkeys/finish")
 async def test_a_passkey_is_a_second_factor_and_a_login_by_itself(person: Person) -> None:
     await person.add_passkey()
     answer = await person.show_passkey(await person.ticket())
@@ -41,6 +50,7 @@ async def test_a_passkey_is_a_second_factor_and_a_login_by_itself(person: Person
     assert claims_of(alone.json()["data"]["token"])["amr"] == ["hwk", "user", "mfa"]
 
 
+@pytest.mark.promise("POST /api/auth/reauthenticate/passkey")
 async def test_who_has_a_factor_shows_one_again(person: Person) -> None:
     await person.add_app()
     await person.add_passkey()

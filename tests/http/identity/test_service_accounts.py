@@ -24,6 +24,11 @@ async def audited(tenants: TwoTenants) -> list[str]:
     return [line["action"] for line in answer.json()["data"]["items"]]
 
 
+@pytest.mark.promise("GET /api/service-accounts")
+@pytest.mark.promise("POST /api/service-accounts")
+@pytest.mark.promise("GET /api/service-accounts/{account_id}")
+@pytest.mark.promise("PUT /api/service-accounts/{account_id}")
+@pytest.mark.promise("DELETE /api/service-accounts/{account_id}")
 async def test_an_account_is_made_read_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "Nightly import", "description": "ERP", "roles": ["Reader"]}
     made = await tenants.call("admin", "POST", ACCOUNTS, body)
@@ -84,6 +89,10 @@ async def test_an_account_says_what_the_caller_may_do_to_it(
         assert answer.is_success == (right in given), (right, answer.text)
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a key is made for the account of the path and the tenant of the caller; an unknown field, "
+    "such as userId, is refused"
+)
 async def test_wrong_bodies_name_every_field(tenants: TwoTenants) -> None:
     wrong = await tenants.call("admin", "POST", ACCOUNTS, {"name": " x", "roles": [], "userId": UNKNOWN})
     assert {error["field"] for error in wrong.json()["errors"]} == {"userId"}
@@ -105,6 +114,8 @@ async def test_wrong_bodies_name_every_field(tenants: TwoTenants) -> None:
         assert code_of(answer) == "VALIDATION_ERROR"
 
 
+@pytest.mark.promise("GET /api/service-accounts/{account_id}/keys")
+@pytest.mark.promise("POST /api/service-accounts/{account_id}/keys")
 async def test_a_key_is_shown_once_and_listed_without_its_text(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     made = await make_key(tenants, account, networks=["192.0.2.0/24", "127.0.0.1"], permissions=["read:products"])
@@ -115,6 +126,15 @@ async def test_a_key_is_shown_once_and_listed_without_its_text(tenants: TwoTenan
     assert (await tenants.call("admin", "GET", f"{ACCOUNTS}/{account['id']}")).json()["data"]["keys"] == 1
 
 
+@pytest.mark.promise("GET /api/service-accounts/{account_id}")
+@pytest.mark.promise(
+    "keys, impersonation: a key is made for the account of the path and the tenant of the caller; an unknown field, "
+    "such as userId, is refused"
+)
+@pytest.mark.promise(
+    "keys, impersonation: a key of one tenant opens nothing of another, on every route of every entity, and its "
+    "account does not exist there"
+)
 async def test_a_key_of_a_tenant_and_its_account_do_not_exist_for_another(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = await make_key(tenants, account)
@@ -136,6 +156,14 @@ async def test_a_key_of_a_tenant_and_its_account_do_not_exist_for_another(tenant
     assert (await tenants.call("admin", "DELETE", f"{ACCOUNTS}/{other['id']}/keys/{key['id']}")).status_code == 404
 
 
+@pytest.mark.promise("POST /api/service-accounts")
+@pytest.mark.promise("PUT /api/service-accounts/{account_id}")
+@pytest.mark.promise("DELETE /api/service-accounts/{account_id}")
+@pytest.mark.promise("POST /api/service-accounts/{account_id}/keys")
+@pytest.mark.promise(
+    "keys, impersonation: nobody makes a key of a stronger account, a key wider than its account, or an account with "
+    "roles they do not hold"
+)
 async def test_nobody_gives_an_account_or_a_key_what_they_do_not_hold(tenants: TwoTenants) -> None:
     await tenants.make_role("Keeper", "acme", ["*:service-accounts", "read:products"])
     await tenants.make_user("keeper", "acme", ["Keeper"])
@@ -166,6 +194,7 @@ async def test_nobody_gives_an_account_or_a_key_what_they_do_not_hold(tenants: T
     assert (await make_key(tenants, weak, whom="keeper", name="narrow", permissions=["read:products"]))["key"]
 
 
+@pytest.mark.promise("keys, impersonation: an account cannot widen itself by the role it holds")
 async def test_an_account_cannot_widen_itself_by_the_role_it_holds(tenants: TwoTenants) -> None:
     await tenants.make_role("Editor", "acme", ["update:roles", "*:service-accounts"])
     account = await make_account(tenants, roles=["Editor"])
@@ -181,6 +210,8 @@ async def test_an_account_cannot_widen_itself_by_the_role_it_holds(tenants: TwoT
     assert (await by(tenants, tenants.app.tokens["robot"])).status_code == 200
 
 
+@pytest.mark.promise("identity, errors: QUOTA_EXCEEDED 403")
+@pytest.mark.promise("keys, cost: Quotas of accounts and keys hold for requests at once")
 async def test_quotas_end_with_a_clear_error(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     keys = [await make_key(tenants, account, name=f"key {number}") for number in range(10)]
@@ -200,6 +231,7 @@ async def test_quotas_end_with_a_clear_error(tenants: TwoTenants) -> None:
     assert (answer.status_code, code_of(answer)) == (403, "QUOTA_EXCEEDED")
 
 
+@pytest.mark.promise("keys, impersonation: Making and rotating a key asks for a recent proof")
 async def test_making_and_rotating_keys_asks_for_a_recent_proof_and_ending_does_not(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = await make_key(tenants, account)
@@ -211,6 +243,8 @@ async def test_making_and_rotating_keys_asks_for_a_recent_proof_and_ending_does_
     assert (await tenants.call("admin", "DELETE", f"{path}/{key['id']}")).status_code == 200
 
 
+@pytest.mark.promise("POST /api/service-accounts/{account_id}/keys/{key_id}/rotate")
+@pytest.mark.promise("keys, revocation of keys: an overlap and an expiry are exact to the tick")
 async def test_an_overlap_is_exact_to_the_tick(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     old = await make_key(tenants, account, permissions=["read:products"])
@@ -246,6 +280,9 @@ async def test_a_successor_has_the_lifetime_of_the_key_that_it_replaces(tenants:
     assert new["expiresAt"] == (end + timedelta(minutes=1)).isoformat().replace("+00:00", "Z")
 
 
+@pytest.mark.promise(
+    "keys, impersonation: a narrow key of a super-admin changes and deletes nobody who holds more than the key"
+)
 async def test_a_narrow_key_of_a_super_admin_takes_nobody_over(tenants: TwoTenants) -> None:
     answer = await tenants.call("root", "POST", ACCOUNTS, {"name": "Sync", "roles": ["SuperAdmin"]})
     account = answer.json()["data"]
@@ -288,6 +325,7 @@ async def test_the_end_of_a_key_is_a_moment_of_utc_up_to_the_last_year(tenants: 
     assert listed["expiresAt"] == successor.json()["data"]["expiresAt"] == "9999-12-31T23:59:59.999999Z"
 
 
+@pytest.mark.promise("keys, cost: Owners are told before a key expires")
 async def test_admins_are_told_by_mail_before_a_key_expires(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     clock, services = clock_of(tenants), tenants.app.services

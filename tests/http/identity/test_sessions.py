@@ -2,11 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
+
 from domain.identity.tokens import SESSIONS_AT_MOST
 from tests.http.identity.steps import claims_of, join, log_in, move, refresh, try_login
 from tests.http.two_tenants import TwoTenants
 
 
+@pytest.mark.promise(
+    "identity, refresh tokens and sessions: Within the grace the same successor, later the session ends"
+)
 async def test_the_last_spent_refresh_token_gets_the_same_successor_within_the_grace(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     first = (await refresh(tenants, session["refreshToken"])).json()["data"]
@@ -55,6 +60,9 @@ async def test_a_spent_refresh_token_asks_for_a_tenant_within_the_same_grace(ten
     assert (await refresh(tenants, session["refreshToken"], tenantId=other)).json()["errorCode"] == "TOKEN_INVALID"
 
 
+@pytest.mark.promise(
+    "identity, refresh tokens and sessions: Unused for 7 days, 30 days at most, 10 minutes without a tenant"
+)
 async def test_a_session_ends_when_it_is_not_used_and_when_it_is_old(tenants: TwoTenants) -> None:
     unused, used = await log_in(tenants, "member"), await log_in(tenants, "clerk")
     for _ in range(4):
@@ -66,6 +74,8 @@ async def test_a_session_ends_when_it_is_not_used_and_when_it_is_old(tenants: Tw
         assert (answer.status_code, answer.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
 
 
+@pytest.mark.promise("identity, account states: tenant Token: 60 minutes")
+@pytest.mark.promise("identity, errors: TOKEN_EXPIRED 401")
 async def test_an_access_token_ends_with_its_time(tenants: TwoTenants) -> None:
     move(tenants, timedelta(minutes=60, seconds=6))
     answer = await tenants.call("clerk", "GET", "/api/auth/me")
@@ -73,6 +83,8 @@ async def test_an_access_token_ends_with_its_time(tenants: TwoTenants) -> None:
     assert "WWW-Authenticate" in answer.headers
 
 
+@pytest.mark.promise("POST /api/auth/logout")
+@pytest.mark.promise("identity, account states: Logout: all tokens of the user are dead")
 async def test_a_logout_ends_every_session_and_token_of_the_user(tenants: TwoTenants) -> None:
     sessions = [await log_in(tenants, "member") for _ in range(2)]
     tenants.app.tokens["member"] = sessions[0]["token"]
@@ -96,6 +108,7 @@ async def test_a_session_that_one_ends_is_in_the_audit_trail(tenants: TwoTenants
     assert [(line["actorId"], line["targetId"]) for line in lines] == [(tenants.users["member"], sid)]
 
 
+@pytest.mark.promise("identity, errors: ACCOUNT_DISABLED 401")
 async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     await tenants.call("admin", "PUT", f"/api/users/{tenants.users['member']}", {"isActive": False})
@@ -105,6 +118,7 @@ async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTe
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "ACCOUNT_DISABLED")
 
 
+@pytest.mark.promise("identity, revocation: a closed tenant: TOKEN_EXPIRED, refresh 403")
 async def test_a_closed_tenant_takes_nobody_and_its_tokens_are_stale(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     tenants.app.tokens["member"] = session["token"]
@@ -128,6 +142,8 @@ async def test_the_tokens_of_a_tenant_that_is_deleted_are_stale_at_once(tenants:
     assert (await refresh(tenants, session["refreshToken"])).status_code in (401, 403)
 
 
+@pytest.mark.promise("identity, errors: TOKEN_INVALID 401")
+@pytest.mark.promise("identity, tokens and keys: no token of one kind passes as another")
 async def test_a_token_of_one_kind_is_none_of_another(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     tenants.app.tokens["wrong"] = session["refreshToken"]
@@ -136,6 +152,10 @@ async def test_a_token_of_one_kind_is_none_of_another(tenants: TwoTenants) -> No
     assert (await refresh(tenants, session["token"])).json()["errorCode"] == "TOKEN_INVALID"
 
 
+@pytest.mark.promise(
+    "security, rights: a user has at most 100 sessions: one more ends the one that was unused for longest, with its "
+    "access token"
+)
 async def test_the_session_that_makes_place_for_another_loses_its_access_token_too(tenants: TwoTenants) -> None:
     first = await log_in(tenants, "member")
     move(tenants, timedelta(seconds=1))

@@ -76,6 +76,8 @@ SOCIAL = [
 ]  # fmt: skip
 
 
+@pytest.mark.promise("POST /api/auth/social-login")
+@pytest.mark.promise("identity, social login: unknown provider 400, refused token 401, provider away 503")
 @pytest.mark.parametrize("row", SOCIAL, ids=lambda row: row.name)
 async def test_each_social_login_gets_its_status_and_code(social: TestApp, provider: FakeProvider, row: Row) -> None:
     provider.replies["/tokeninfo"] = row.said
@@ -88,6 +90,7 @@ async def test_each_social_login_gets_its_status_and_code(social: TestApp, provi
     assert "X-RateLimit-Limit" in answer.headers
 
 
+@pytest.mark.promise("POST /api/auth/social-login")
 async def test_a_social_login_answers_as_login_does(social: TestApp) -> None:
     entered = (await social.call("POST", "/api/auth/social-login", json=shown())).json()["data"]
     logged_in = (await social.call("POST", "/api/auth/login", json=login())).json()["data"]
@@ -97,6 +100,7 @@ async def test_a_social_login_answers_as_login_does(social: TestApp) -> None:
     assert refreshed.status_code == 200
 
 
+@pytest.mark.promise("identity, every response: Responses with tokens are not cached")
 async def test_a_social_login_stays_out_of_caches(social: TestApp) -> None:
     answer = await social.call("POST", "/api/auth/social-login", json=shown())
     assert answer.headers["Cache-Control"] == "no-store"
@@ -106,6 +110,9 @@ def login(**more: object) -> Json:
     return {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False, **more}
 
 
+@pytest.mark.promise(
+    "identity, encrypted passwords: isPasswordEncrypted: true with anything but a JWE: VALIDATION_ERROR on password"
+)
 async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(app: TestApp) -> None:
     answers = [
         await app.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=True, email=email))
@@ -118,6 +125,7 @@ async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(
     assert "JWE" in error["message"]
 
 
+@pytest.mark.promise("identity, fields: isPasswordEncrypted: true, false, left out")
 async def test_the_flag_may_be_left_out_and_may_not_be_null(app: TestApp) -> None:
     body = login()
     del body["isPasswordEncrypted"]
@@ -125,6 +133,9 @@ async def test_the_flag_may_be_left_out_and_may_not_be_null(app: TestApp) -> Non
     assert (await app.call("POST", "/api/auth/login", json=login(isPasswordEncrypted=None))).status_code == 400
 
 
+@pytest.mark.promise(
+    "identity, tokens and keys: /.well-known/jwks.json publishes the public keys that are needed, and no secrets"
+)
 async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(app: TestApp) -> None:
     keys = (await app.call("GET", "/.well-known/jwks.json")).json()["keys"]
     assert [(key["use"], key["alg"]) for key in keys] == [
@@ -147,6 +158,11 @@ async def ask(app: TestApp, header: str | None, **body: object) -> httpx.Respons
     return await app.call("POST", "/api/auth/login", json=whom, headers=headers)
 
 
+@pytest.mark.promise("identity, fields: requestedAppId is taken from X-App-Id")
+@pytest.mark.promise(
+    "identity, applications: the header takes precedence over the body; unregistered applications where registration "
+    "is required"
+)
 async def test_the_header_beats_the_body(app: TestApp) -> None:
     location = await register_app(app)
     assert (await ask(app, "shop")).status_code == 200

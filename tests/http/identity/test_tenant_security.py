@@ -28,6 +28,9 @@ async def person(app: TestApp) -> Person:
     return found
 
 
+@pytest.mark.promise(
+    "second factors, behaviour: a tenant that requires a factor lets nobody past, from the next request on"
+)
 async def test_a_tenant_that_requires_a_factor_lets_nobody_past_from_the_next_request_on(person: Person) -> None:
     app = person.app
     session = (await person.login()).json()["data"]

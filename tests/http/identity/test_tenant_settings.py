@@ -26,6 +26,8 @@ async def change(tenants: TwoTenants, body: Json, whom: str = "admin") -> Json:
     return data
 
 
+@pytest.mark.promise("GET /api/tenants/current/settings")
+@pytest.mark.promise("PUT /api/tenants/current/settings")
 async def test_settings_have_defaults_and_keep_what_is_left_out(tenants: TwoTenants) -> None:
     defaults = (await tenants.call("admin", "GET", PATH)).json()["data"]
     assert defaults["security"]["requireMfa"] is False
@@ -54,6 +56,7 @@ async def test_a_tenant_that_sets_no_branding_is_answered_as_ever(tenants: TwoTe
     assert settings["branding"] == BRANDING
 
 
+@pytest.mark.promise("PUT /api/tenants/current/settings")
 @pytest.mark.parametrize(
     ("body", "fields"),
     [

@@ -1,5 +1,7 @@
 """/api/tenants on the wire: every field of every answer."""
 
+import pytest
+
 from tests.http.app import ADMIN
 from tests.http.identity.steps import PAGE, SYSTEM, claims_of, log_in
 from tests.http.two_tenants import TwoTenants
@@ -8,6 +10,11 @@ TENANT = {"id", "name", "identifier", "domain", "isActive", "createdAt", "settin
 SETTINGS = {"timezone", "language", "currency", "enabledFeatures", "customSettings"}
 
 
+@pytest.mark.promise("POST /api/tenants")
+@pytest.mark.promise("GET /api/tenants/{tenant_id}")
+@pytest.mark.promise("PUT /api/tenants/{tenant_id}")
+@pytest.mark.promise("DELETE /api/tenants/{tenant_id}")
+@pytest.mark.promise("identity, fields: Tenant, with settings and their defaults; features is enabledFeatures")
 async def test_a_tenant_is_made_read_changed_and_deleted(tenants: TwoTenants) -> None:
     settings = {"timezone": "Europe/Berlin", "language": "de-DE", "features": ["exports"]}
     made = await tenants.call(
@@ -72,6 +79,7 @@ async def test_every_wrong_field_of_a_tenant_is_named(tenants: TwoTenants) -> No
         assert (await tenants.call("root", "PUT", path, {"domain": domain})).status_code == status, domain
 
 
+@pytest.mark.promise("GET /api/tenants")
 async def test_tenants_are_listed_in_the_envelope(tenants: TwoTenants) -> None:
     listed = (await tenants.call("root", "GET", "/api/tenants?sortBy=identifier&sortDirection=asc&search=a")).json()
     assert listed.keys() == {"isSuccess", "data"}
@@ -80,6 +88,8 @@ async def test_tenants_are_listed_in_the_envelope(tenants: TwoTenants) -> None:
     assert [tenant["identifier"] for tenant in listed["data"]["items"]] == ["acme"]
 
 
+@pytest.mark.promise("GET /api/tenants/current")
+@pytest.mark.promise("identity, fields: Tenant, with settings and their defaults; features is enabledFeatures")
 async def test_settings_have_their_defaults(tenants: TwoTenants) -> None:
     current = (await tenants.call("admin", "GET", "/api/tenants/current")).json()["data"]
     assert (current.keys(), current["id"]) == (TENANT, tenants.tenants["acme"])
@@ -88,6 +98,8 @@ async def test_settings_have_their_defaults(tenants: TwoTenants) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.promise("DELETE /api/tenants/{tenant_id}")
+@pytest.mark.promise("identity, administration: system stays; identifiers are unique among the living")
 async def test_the_tenant_system_stays(tenants: TwoTenants) -> None:
     for method, body in (("DELETE", None), ("PUT", {"isActive": False}), ("PUT", {"identifier": "other-name"})):
         answer = await tenants.call("root", method, f"/api/tenants/{SYSTEM}", body)

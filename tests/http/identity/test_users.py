@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+import pytest
+
 from adapters.memory.clock import START
 from tests.http.app import ADMIN, PASSWORD
 from tests.http.identity.steps import PAGE, join, log_in, try_login
@@ -14,6 +16,9 @@ DETAIL = USER | {
 }  # fmt: skip
 
 
+@pytest.mark.promise("GET /api/users")
+@pytest.mark.promise("GET /api/users/{user_id}")
+@pytest.mark.promise("identity, fields: User, as listed and by id")
 async def test_users_are_listed_bare_and_read_whole(tenants: TwoTenants) -> None:
     listed = (await tenants.call("admin", "GET", "/api/users?search=CLERK&role=Clerk&isActive=true")).json()
     assert listed.keys() == PAGE
@@ -25,6 +30,7 @@ async def test_users_are_listed_bare_and_read_whole(tenants: TwoTenants) -> None
     assert read["data"].keys() == DETAIL
 
 
+@pytest.mark.promise("GET /api/users")
 async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> None:
     asked = "/api/users?sortBy=email&sortDirection=asc&pageSize=500"
     listed = (await tenants.call("admin", "GET", asked)).json()
@@ -53,6 +59,7 @@ async def test_the_number_of_a_page_has_18_digits_at_most(tenants: TwoTenants) -
         assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, ["page"]), wrong
 
 
+@pytest.mark.promise("GET /api/users")
 async def test_users_are_found_by_their_ids(tenants: TwoTenants) -> None:
     ids = [tenants.users[name] for name in ("clerk", "member", "stranger")]
     listed = (await tenants.call("admin", "GET", f"/api/users?id={','.join(ids)}")).json()
@@ -63,6 +70,7 @@ async def test_users_are_found_by_their_ids(tenants: TwoTenants) -> None:
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "id"), wrong
 
 
+@pytest.mark.promise("GET /api/users/{user_id}/permissions")
 async def test_the_roles_that_give_a_permission_are_told(tenants: TwoTenants) -> None:
     await tenants.make_role("Buyer", "acme", ["read:products", "update:products"])
     path = f"/api/users/{tenants.users['member']}"
@@ -86,6 +94,10 @@ async def test_roles_beside_the_tenant_are_for_super_admins_to_see(tenants: TwoT
     assert {"*", "read:products"} <= {held["name"] for held in told["root in acme"]}
 
 
+@pytest.mark.promise("POST /api/users")
+@pytest.mark.promise("PUT /api/users/{user_id}")
+@pytest.mark.promise("DELETE /api/users/{user_id}")
+@pytest.mark.promise("POST /api/users/{user_id}/roles")
 async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"email": "new@acme.example", "password": PASSWORD, "fullName": "New", "roles": ["Reader"]}
     made = await tenants.call("admin", "POST", "/api/users", body)
@@ -112,6 +124,7 @@ async def test_a_telephone_number_may_be_taken_away(tenants: TwoTenants) -> None
         assert (changed.status_code, changed.json()["data"]["phoneNumber"]) == (200, number)
 
 
+@pytest.mark.promise("identity, administration: unknown role names and users: VALIDATION_ERROR on the field")
 async def test_unknown_role_names_are_told_on_their_field(tenants: TwoTenants) -> None:
     for method, path, body, field in (
         ("POST", f"/api/users/{tenants.users['member']}/roles", {"roleNames": ["X"]}, "roleNames"),
@@ -121,6 +134,7 @@ async def test_unknown_role_names_are_told_on_their_field(tenants: TwoTenants) -
         assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, [field])
 
 
+@pytest.mark.promise("identity, administration: From system, users and roles are as such")
 async def test_from_system_users_and_roles_are_as_such(tenants: TwoTenants) -> None:
     """A user made there has no membership, and the roles are held everywhere."""
     new = {"email": "as@such.example", "password": PASSWORD, "fullName": "As Such", "roles": ["Admin"]}
@@ -133,6 +147,9 @@ async def test_from_system_users_and_roles_are_as_such(tenants: TwoTenants) -> N
     assert (await tenants.call("root", "GET", "/api/users?pageSize=100")).json()["totalCount"] == 6
 
 
+@pytest.mark.promise("POST /api/users/{user_id}/unlock")
+@pytest.mark.promise("identity, errors: ACCOUNT_LOCKED 401 on login, 423 elsewhere")
+@pytest.mark.promise("identity, passwords: a lock ends by a reset, by an administrator, by the command line")
 async def test_a_lock_is_shown_and_lifted(tenants: TwoTenants) -> None:
     wrong = {"email": email_of("member"), "password": "wrong", "isPasswordEncrypted": False}
     for _ in range(5):

@@ -41,6 +41,10 @@ def fields_of(annotation: object) -> set[str]:
     return found
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
+    "other operation that takes roles"
+)
 def test_every_way_of_giving_is_tried(tenants: TwoTenants) -> None:
     served = served_by(tenants.app.services)
     bodies = {
@@ -52,6 +56,10 @@ def test_every_way_of_giving_is_tried(tenants: TwoTenants) -> None:
     assert giving == WAYS.keys()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
+    "other operation that takes roles"
+)
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 async def test_nobody_gives_what_they_do_not_hold_by_any_way(tenants: TwoTenants, way: tuple[str, str]) -> None:
     await tenants.make_role("Giver", "acme", GIVER)

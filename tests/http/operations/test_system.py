@@ -31,6 +31,7 @@ async def report(app: TestApp, whom: str = "root") -> Json:
     return data
 
 
+@pytest.mark.promise("GET /api/system: what the service runs with")
 async def test_it_tells_what_the_service_runs_with(app: TestApp) -> None:
     data = await report(app)
     assert (data["database"], data["redis"], data["mail"]) == (True, True, {"delivery": "files", "givenUp": []})
@@ -61,6 +62,7 @@ async def test_a_mail_that_was_given_up_is_in_it_with_the_reason(app: TestApp) -
     )
 
 
+@pytest.mark.promise("security, console: the state of the service is for super-admins, and shows no secret")
 async def test_no_secret_is_in_it() -> None:
     app = await open_test_app(SECRETS)
     await app.login("root", ADMIN)
@@ -79,6 +81,7 @@ async def test_no_secret_is_in_it() -> None:
     await app.client.aclose()
 
 
+@pytest.mark.promise("security, console: the state of the service is for super-admins, and shows no secret")
 @pytest.mark.parametrize(("whom", "status"), [("root", 200), ("acme", 403), ("reader", 403), (None, 401)])
 async def test_it_is_for_super_admins_with_the_permission(app: TestApp, whom: str | None, status: int) -> None:
     answer = await app.call("GET", "/api/system", as_whom=whom)

@@ -5,6 +5,7 @@ import pytest
 from tests.http.app import TestApp
 
 
+@pytest.mark.promise("GET /api/system/traffic: for super-admins only")
 @pytest.mark.parametrize(("whom", "status"), [("root", 200), ("acme", 403), (None, 401)])
 async def test_it_is_for_super_admins(app: TestApp, whom: str | None, status: int) -> None:
     answer = await app.call("GET", "/api/system/traffic", as_whom=whom)

@@ -61,18 +61,24 @@ WRONG_FIELDS = {
 }
 
 
+@pytest.mark.promise("entities, details: BAD_REQUEST: not JSON, not an object, undecodable cursor")
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
 async def test_what_is_no_json_object_is_a_bad_request_in_area_b(app: TestApp, body: bytes) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
+@pytest.mark.promise("identity, errors: VALIDATION_ERROR 400")
+@pytest.mark.promise(
+    "identity, every response: Bodies over 16 kB, depth, duplicate keys, NUL, bad UTF-8, other content types"
+)
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
 async def test_what_is_no_json_object_is_a_validation_error_in_area_a(app: TestApp, body: bytes) -> None:
     answer = await app.call("POST", "/api/auth/login", content=body[:16_000], headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
 
 
+@pytest.mark.promise("identity, fields: the error envelope, with every failing field")
 @pytest.mark.parametrize(("body", "field"), WRONG_FIELDS.values(), ids=WRONG_FIELDS.keys())
 async def test_what_no_field_takes_is_named(app: TestApp, body: bytes, field: str) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
@@ -81,6 +87,7 @@ async def test_what_no_field_takes_is_named(app: TestApp, body: bytes, field: st
     assert field in {detail["field"] for detail in error["details"]}
 
 
+@pytest.mark.promise("entities, contract: each write validates the body: VALIDATION_ERROR with details")
 async def test_every_failing_field_is_named_at_once(app: TestApp) -> None:
     body = {"sku": "lower case", "price": -1, "stock": "many", "colour": "red"}
     answer = await app.call("POST", "/api/products", as_whom="acme", json=body)
@@ -88,6 +95,13 @@ async def test_every_failing_field_is_named_at_once(app: TestApp) -> None:
     assert fields == {"name", "sku", "price", "stock", "colour"}
 
 
+@pytest.mark.promise(
+    "identity, errors: METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413, UNSUPPORTED_MEDIA_TYPE 415, PRECONDITION_FAILED "
+    "412, SERVICE_UNAVAILABLE 503, BAD_REQUEST 400, UNPROCESSABLE_ENTITY 422"
+)
+@pytest.mark.promise(
+    "identity, every response: Bodies over 16 kB, depth, duplicate keys, NUL, bad UTF-8, other content types"
+)
 @pytest.mark.parametrize(
     ("content_type", "status"),
     [
@@ -115,6 +129,13 @@ async def test_a_coded_body_is_refused_as_such(app: TestApp, coding: str, status
     assert answer.status_code == status
 
 
+@pytest.mark.promise(
+    "identity, errors: METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413, UNSUPPORTED_MEDIA_TYPE 415, PRECONDITION_FAILED "
+    "412, SERVICE_UNAVAILABLE 503, BAD_REQUEST 400, UNPROCESSABLE_ENTITY 422"
+)
+@pytest.mark.promise(
+    "identity, every response: Bodies over 16 kB, depth, duplicate keys, NUL, bad UTF-8, other content types"
+)
 @pytest.mark.parametrize(
     ("path", "size", "status"),
     [
@@ -139,6 +160,7 @@ async def test_bodies_have_a_largest_size(app: TestApp, path: str, size: int, st
     assert "X-RateLimit-Limit" in answer.headers
 
 
+@pytest.mark.promise("entities, details: Decimals travel with their scale and are never rounded")
 async def test_exact_decimals_arrive_as_they_were_sent(app: TestApp) -> None:
     body = with_price("1234567890.12")
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
@@ -162,6 +184,8 @@ async def test_queries_that_are_no_text_are_refused(app: TestApp, query: str) ->
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
+@pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
+@pytest.mark.promise("identity, errors: NOT_FOUND 404")
 @pytest.mark.parametrize("row_id", ["1", "x", "%00", "01900000000070008000000000000000", "{01900000}", "a" * 5000, "é"])
 async def test_malformed_ids_are_ids_of_nothing(app: TestApp, row_id: str) -> None:
     answer = await app.call("GET", f"/api/products/{row_id}", as_whom="acme")

@@ -22,6 +22,10 @@ PRIVATE = [
 ]
 
 
+@pytest.mark.promise(
+    "security, transport: Responses that need a token, and all about persons, are for no cache, errors included; a row "
+    "with a version stays with its caller, who asks again"
+)
 @pytest.mark.parametrize(("method", "path", "body"), PRIVATE)
 async def test_what_is_for_its_caller_alone_is_for_no_cache(app: TestApp, method: str, path: str, body: object) -> None:
     answer = await app.call(method, path, as_whom="acme", json=body)
@@ -30,6 +34,10 @@ async def test_what_is_for_its_caller_alone_is_for_no_cache(app: TestApp, method
     assert nobody.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.promise(
+    "security, transport: Responses that need a token, and all about persons, are for no cache, errors included; a row "
+    "with a version stays with its caller, who asks again"
+)
 async def test_a_row_with_a_version_stays_with_its_caller_who_asks_again(app: TestApp) -> None:
     body = {"name": "Kettle", "sku": "KETTLE", "price": 1}
     made = await app.call("POST", "/api/products", as_whom="acme", json=body)

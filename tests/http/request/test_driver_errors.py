@@ -56,6 +56,10 @@ async def page_of(app: TestApp, database: Any) -> httpx.Response:
         return await client.get("/api/products", headers={"Authorization": f"Bearer {app.tokens['acme']}"})
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: every fault of a statement or the driver, InterfaceError included, is a 500 that "
+    "is logged with its trace and tells nothing"
+)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_fault_is_a_500_that_is_logged_and_tells_nothing(
     app: TestApp, postgres: PostgresDatabase, caplog: pytest.LogCaptureFixture, fault: str
@@ -72,6 +76,9 @@ async def test_a_fault_is_a_500_that_is_logged_and_tells_nothing(
     assert issubclass(record.exc_info[0], FAULTS[fault][1])
 
 
+@pytest.mark.promise(
+    "declarations, internal errors: a lost connection is a 503: cut, cut in the middle, closed as it is made, or silent"
+)
 async def test_a_lost_connection_is_a_503(
     app: TestApp, postgres: PostgresDatabase, database_url: str, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:

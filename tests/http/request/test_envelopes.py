@@ -21,18 +21,23 @@ from tests.http.served import served_by
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
+@pytest.mark.promise("identity, fields: the success envelope, and lists without an envelope")
 async def test_an_answer_of_identity_has_its_data_in_an_envelope(app: TestApp) -> None:
     body = (await app.call("GET", "/api/auth/me", as_whom="acme")).json()
     assert body.keys() == {"isSuccess", "data"}
     assert body["isSuccess"] is True
 
 
+@pytest.mark.promise("identity, fields: the error envelope, with every failing field")
 async def test_an_error_of_identity_has_a_code_and_its_fields(app: TestApp) -> None:
     body = (await app.call("GET", "/api/users")).json()
     assert body.keys() == {"isSuccess", "errorCode", "errorMessage", "errors"}
     assert (body["isSuccess"], body["errorCode"], body["errors"]) == (False, "UNAUTHORIZED", [])
 
 
+@pytest.mark.promise(
+    "identity, errors: MFA_REQUIRED, MFA_ENROLMENT_REQUIRED 401 at login, 403 at refresh and switch-tenant"
+)
 @pytest.mark.parametrize("kind", [errors.MfaRequired, errors.MfaEnrolmentRequired])
 def test_a_login_that_is_not_complete_is_told_with_its_ticket(kind: type[errors.MfaRequired]) -> None:
     challenge = errors.Challenge(ticket="sealed", methods=("totp",), expires_at=datetime(2026, 11, 20, tzinfo=UTC))
@@ -44,6 +49,7 @@ def test_a_login_that_is_not_complete_is_told_with_its_ticket(kind: type[errors.
         assert body["mfa"] == {"ticket": "sealed", "methods": ["totp"], "expiresAt": "2026-11-20T00:00:00Z"}
 
 
+@pytest.mark.promise("identity, fields: the success envelope, and lists without an envelope")
 async def test_lists_of_area_a_have_no_envelope(app: TestApp) -> None:
     assert (await app.call("GET", "/api/users", as_whom="acme")).json().keys() == {
         "items",
@@ -56,6 +62,7 @@ async def test_lists_of_area_a_have_no_envelope(app: TestApp) -> None:
         assert (await app.call("GET", path, as_whom="acme")).json().keys() == {"items"}
 
 
+@pytest.mark.promise("entities, contract: the success envelope, with meta")
 async def test_an_answer_of_entities_has_its_data_and_the_id_of_its_request(app: TestApp) -> None:
     answer = await app.call("GET", "/api/products", as_whom="acme")
     body = answer.json()
@@ -73,6 +80,7 @@ async def test_an_answer_of_entities_has_its_data_and_the_id_of_its_request(app:
     }
 
 
+@pytest.mark.promise("entities, contract: the error envelope, with traceId")
 async def test_an_error_of_entities_has_a_code_and_the_id_of_its_request(app: TestApp) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", json={})
     body = answer.json()
@@ -81,6 +89,7 @@ async def test_an_error_of_entities_has_a_code_and_the_id_of_its_request(app: Te
     assert body["error"]["traceId"] == answer.headers["X-Request-Id"]
 
 
+@pytest.mark.promise("identity, every response: X-Request-Id")
 @pytest.mark.parametrize(
     ("given", "is_taken"),
     [("abc-1._Z", True), ("a" * 128, True), ("a" * 129, False), ("a b", False), ('"', False), ("", False)],
@@ -90,6 +99,7 @@ async def test_a_sane_request_id_is_taken_over(app: TestApp, given: str, is_take
     assert (answer.headers["X-Request-Id"] == given) is is_taken
 
 
+@pytest.mark.promise("identity, every response: Paths that no route matches, wrong methods, HEAD")
 @pytest.mark.parametrize(
     ("path", "area"),
     [
@@ -111,6 +121,11 @@ async def test_paths_that_match_nothing_answer_in_their_area(app: TestApp, path:
     assert (body["errorCode"] if area == "A" else body["error"]["code"]) == "NOT_FOUND"
 
 
+@pytest.mark.promise(
+    "identity, errors: METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413, UNSUPPORTED_MEDIA_TYPE 415, PRECONDITION_FAILED "
+    "412, SERVICE_UNAVAILABLE 503, BAD_REQUEST 400, UNPROCESSABLE_ENTITY 422"
+)
+@pytest.mark.promise("identity, every response: Paths that no route matches, wrong methods, HEAD")
 @pytest.mark.parametrize(
     ("method", "path", "allow"),
     [
@@ -129,6 +144,7 @@ async def test_a_wrong_method_is_told_the_right_ones(app: TestApp, method: str, 
     assert (asked.status_code, asked.headers["Allow"], asked.content) == (204, allow, b"")
 
 
+@pytest.mark.promise("identity, every response: Paths that no route matches, wrong methods, HEAD")
 async def test_head_is_get_without_a_body(app: TestApp) -> None:
     got = await app.call("GET", "/api/products", as_whom="acme")
     head = await app.call("HEAD", "/api/products", as_whom="acme")
@@ -136,12 +152,14 @@ async def test_head_is_get_without_a_body(app: TestApp) -> None:
     assert head.headers["Content-Length"] == got.headers["Content-Length"]
 
 
+@pytest.mark.promise("identity, every response: Responses with tokens are not cached")
 async def test_token_answers_are_not_stored(app: TestApp) -> None:
     login = {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False}
     answer = await app.call("POST", "/api/auth/login", json=login)
     assert answer.headers["Cache-Control"] == "no-store"
 
 
+@pytest.mark.promise("identity, errors: UNAUTHORIZED 401, and WWW-Authenticate")
 @pytest.mark.parametrize(
     ("authorization", "code", "challenge"),
     [
@@ -161,6 +179,7 @@ async def test_a_401_says_what_is_missing(app: TestApp, authorization: str | Non
     assert challenge in in_a.headers["WWW-Authenticate"]
 
 
+@pytest.mark.promise("entities, details: version, ETag, If-Match inside the UPDATE, If-None-Match")
 async def test_an_etag_spares_reading_again_and_guards_writing(app: TestApp) -> None:
     body = {"name": "Lamp", "sku": "LAMP-1", "price": 1}
     made = await app.call("POST", "/api/products", as_whom="acme", json=body)
@@ -192,6 +211,7 @@ class BrokenDatabase:
     read_only = autocommit = transaction
 
 
+@pytest.mark.promise("identity, errors: INTERNAL_ERROR 500, which reveals nothing about its cause")
 async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:
     crud = replace(app.services.crud, reads=PrimaryReads(BrokenDatabase()))
     headers = {"Authorization": f"Bearer {app.tokens['acme']}", "X-Request-Id": "the-one"}
@@ -219,6 +239,10 @@ async def test_each_answer_is_logged(caplog: pytest.LogCaptureFixture, app: Test
     assert (line["method"], line["path"], line["status"]) == ("GET", "'/api/products/a\\nb'", 404)
 
 
+@pytest.mark.promise(
+    "identity, errors: METHOD_NOT_ALLOWED 405, PAYLOAD_TOO_LARGE 413, UNSUPPORTED_MEDIA_TYPE 415, PRECONDITION_FAILED "
+    "412, SERVICE_UNAVAILABLE 503, BAD_REQUEST 400, UNPROCESSABLE_ENTITY 422"
+)
 def test_every_code_has_one_status() -> None:
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.Error)]
     assert {kind.code for kind in kinds if kind is not errors.Error} == STATUS.keys()

@@ -59,6 +59,7 @@ async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
+@pytest.mark.promise("security, transport: Behind https, browsers are told to come by https alone")
 @pytest.mark.parametrize(
     ("base_url", "said"),
     [

@@ -39,6 +39,7 @@ SIGN_IN_PAGES = {"/account/login", "/account/register", "/account/security"}
 """Pages that read the database, and have a limit."""
 
 
+@pytest.mark.promise("entities, contract: the rate limits of area B and their headers")
 def test_every_endpoint_states_who_may_call_it_and_how_often(app: TestApp) -> None:
     for endpoint in served_by(app.services):
         assert isinstance(endpoint.policy, Policy)
@@ -99,6 +100,7 @@ async def login(client: httpx.AsyncClient, **more: object) -> httpx.Response:
     return await client.post("/api/auth/login", json={**WRONG, **more})
 
 
+@pytest.mark.promise("entities, contract: the rate limits of area B and their headers")
 async def test_a_limit_counts_down_and_refuses_and_ends(app: TestApp) -> None:
     app.clock.move(timedelta(minutes=2))
     answers = [await login(app.client, email=f"n{number}@example.com") for number in range(11)]
@@ -130,6 +132,14 @@ async def ask_from_everywhere(app: TestApp, path: str, times: int, **body: objec
     ]
 
 
+@pytest.mark.promise(
+    "identity, limits: Login, register and reset are counted by address, and by e-mail over all networks; the headers "
+    "show the tighter limit"
+)
+@pytest.mark.promise(
+    "security, lockout: strangers elsewhere keep no owner from a login where the account logged in before; an e-mail "
+    "has ten times the limit over all networks"
+)
 async def test_a_login_is_counted_for_its_email_in_any_spelling_over_all_networks() -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     spellings = ["nobody@example.com", " Nobody@EXAMPLE.com", "NOBODY@example.COM"]
@@ -144,6 +154,10 @@ async def test_a_login_is_counted_for_its_email_in_any_spelling_over_all_network
     assert int(refused.headers["Retry-After"]) >= 1
 
 
+@pytest.mark.promise(
+    "security, lockout: strangers elsewhere keep no owner from a login where the account logged in before; an e-mail "
+    "has ten times the limit over all networks"
+)
 async def test_strangers_do_not_keep_the_owner_from_a_login_where_they_logged_in_before() -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     home = {"X-Forwarded-For": "203.0.113.9"}
@@ -161,6 +175,9 @@ async def test_strangers_do_not_keep_the_owner_from_a_login_where_they_logged_in
     assert [answer.status_code for answer in answers] == [200] * 10 + [429]
 
 
+@pytest.mark.promise(
+    "security, lockout: a reset or confirmation mail that is asked for too often is answered as always, and not sent"
+)
 @pytest.mark.parametrize("path", ["/api/auth/request-password-reset", "/api/auth/resend-confirmation"])
 async def test_a_mail_asked_for_too_often_is_answered_as_always_and_not_sent(path: str) -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
@@ -179,6 +196,7 @@ async def test_a_mail_asked_for_too_often_is_answered_as_always_and_not_sent(pat
     assert [answer.status_code for answer in again] == [200, 200, 200, 429]
 
 
+@pytest.mark.promise("identity, limits: Requests with an invalid token are counted against the address")
 async def test_a_token_that_does_not_verify_counts_against_the_address() -> None:
     app = await open_test_app()
     headers = {"Authorization": "Bearer nonsense"}
@@ -213,6 +231,10 @@ async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(app: Te
     assert (await app.call("DELETE", "/api/products/x", as_whom="acme")).status_code == 401
 
 
+@pytest.mark.promise(
+    "security, lockout: a token that expired, went stale or was revoked has a limit of its own: behind an address that "
+    "many share its client learns 401"
+)
 async def test_a_token_that_has_ended_is_told_though_its_address_is_full(app: TestApp) -> None:
     """Behind an address that many share, a client must learn that it has to refresh or to log in."""
     assert isinstance(app.adapters.clock, MovableClock)
@@ -224,6 +246,10 @@ async def test_a_token_that_has_ended_is_told_though_its_address_is_full(app: Te
     assert await told(app, "late") == (401, "TOKEN_INVALID", "99")
 
 
+@pytest.mark.promise(
+    "security, lockout: a token that expired, went stale or was revoked has a limit of its own: behind an address that "
+    "many share its client learns 401"
+)
 async def test_a_token_that_has_ended_has_a_limit_of_its_own(app: TestApp) -> None:
     reader = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
     assert (await app.call("PUT", f"/api/users/{reader}", as_whom="acme", json={"roles": ["Admin"]})).status_code == 200
@@ -262,6 +288,7 @@ async def test_nor_when_only_the_database_knows_that_it_is_dead() -> None:
     assert (await app.call("GET", "/api/users", as_whom="root")).headers["X-RateLimit-Remaining"] == "99"
 
 
+@pytest.mark.promise("identity, limits: Counted by user, otherwise by address; IPv6 by /64 network")
 async def test_users_do_not_share_a_limit(app: TestApp) -> None:
     for _ in range(50):
         await app.call("DELETE", "/api/products/x", as_whom="acme")
@@ -292,6 +319,9 @@ async def test_without_limits_a_logged_out_token_is_still_dead() -> None:
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8::/32"))
 
 
+@pytest.mark.promise(
+    "identity, limits: no header changes the client's address, except X-Forwarded-For from a trusted proxy"
+)
 @pytest.mark.parametrize(
     ("peer", "lines", "address"),
     [

@@ -14,6 +14,7 @@ from adapters.http.request.export import Export, Pace, while_connected
 GET: Any = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"", "state": {}}
 
 
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
 def test_who_takes_less_than_the_lowest_pace_uses_the_patience_up() -> None:
     pace = Pace(patience=60, slowest=16_000)
     for _ in range(30):
@@ -21,6 +22,7 @@ def test_who_takes_less_than_the_lowest_pace_uses_the_patience_up() -> None:
     assert pace.left == 0
 
 
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
 def test_who_keeps_the_pace_is_waited_for_without_end() -> None:
     pace = Pace(patience=60, slowest=16_000)
     for _ in range(10_000):
@@ -34,6 +36,7 @@ def test_a_fast_beginning_saves_nothing_up() -> None:
     assert pace.left == 60
 
 
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
 async def test_a_client_that_takes_nothing_is_left() -> None:
     closed: list[bool] = []
 
@@ -56,6 +59,7 @@ async def test_a_client_that_takes_nothing_is_left() -> None:
     assert closed == [True]
 
 
+@pytest.mark.promise("files, hostile files: a worker ends with its client, and with its service")
 async def test_work_ends_when_its_client_leaves() -> None:
     begun, ended = asyncio.Event(), list[bool]()
 

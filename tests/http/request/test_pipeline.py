@@ -53,6 +53,7 @@ async def test_a_body_that_does_not_come_is_given_up() -> None:
         await arriving()
 
 
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
 async def test_a_body_earns_time_by_what_comes_of_it() -> None:
     async def brisk() -> Message:
         return {"type": "http.request", "body": b"x" * body.SLOWEST, "more_body": True}
@@ -108,6 +109,7 @@ async def test_a_large_or_endless_body_ends_the_connection(
     assert dict(start["headers"])[b"connection"] == b"close"
 
 
+@pytest.mark.promise("security, transport: Authorization, Host, Content-Length and Content-Type stand once")
 @pytest.mark.parametrize(
     ("path", "name", "value"),
     [
@@ -148,6 +150,7 @@ async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: 
     assert b"stands twice" not in sent[3]["body"]
 
 
+@pytest.mark.promise("security, rights: Rights and expiry are judged again after a body that took longer than a second")
 @pytest.mark.parametrize(
     ("seconds", "meanwhile", "status"),
     [(2, "nothing", 201), (2, "disabled", 401), (1, "disabled", 201), (3_700, "nothing", 401)],
@@ -179,12 +182,16 @@ async def test_rights_are_judged_again_after_a_body_that_took_its_time(
     assert sent[0]["status"] == status, sent[1]["body"]
 
 
+@pytest.mark.promise("security, transport: /metrics without a token is not answered through a proxy")
 @pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Forwarded-Proto", "X-Real-IP", "CF-Connecting-IP"])
 async def test_metrics_without_a_token_are_not_for_a_proxy(app: TestApp, name: str) -> None:
     assert (await app.client.get("/metrics")).status_code == 200
     assert (await app.client.get("/metrics", headers={name: "x"})).status_code == 404
 
 
+@pytest.mark.promise(
+    "security, input: a body that breaks off or comes in broken chunks is a 400 in the envelope, counted and logged"
+)
 @pytest.mark.parametrize(
     ("path", "code"),
     [
@@ -232,6 +239,7 @@ async def test_a_body_that_a_limit_by_email_looked_at_is_parsed_once(app: TestAp
     assert before == [{"email": ADMIN}]
 
 
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
 async def test_one_who_dribbles_is_answered_408_and_left(app: TestApp) -> None:
     """The receiver raises what running out of time raises."""
     sent: list[dict[str, Any]] = []
@@ -317,6 +325,9 @@ async def test_a_parameter_that_nobody_takes_is_named_before_the_body_is_read(ap
     assert '"field":"nme"' in answer.text
 
 
+@pytest.mark.promise(
+    "declarations, values: Whole numbers from −2^63 to 2^63−1 are taken however they are read, and none beyond"
+)
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**40])
 async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -> None:
     with pytest.raises(BadRequest):

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from adapters.memory.clock import MovableClock
 from tests.http.app import TestApp
 
@@ -12,6 +14,10 @@ async def trail(app: TestApp, whom: str = "acme") -> list[tuple[str, str]]:
     return [(event["action"], event["actorId"]) for event in events if event["action"].endswith(("refused", "limited"))]
 
 
+@pytest.mark.promise(
+    "security, audit trail: Refused administration stands in the audit trail, once a minute for each caller and "
+    "operation; 403 and 429 are counted"
+)
 async def test_a_refused_administration_stands_in_the_trail_once_a_minute(app: TestApp) -> None:
     reader = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
     for _ in range(3):
@@ -27,6 +33,10 @@ async def test_a_refused_administration_stands_in_the_trail_once_a_minute(app: T
     assert await trail(app, "other") == []
 
 
+@pytest.mark.promise(
+    "security, audit trail: Refused administration stands in the audit trail, once a minute for each caller and "
+    "operation; 403 and 429 are counted"
+)
 async def test_what_is_limited_stands_there_and_is_counted(app: TestApp) -> None:
     admin = (await app.call("GET", "/api/auth/me", as_whom="acme")).json()["data"]["id"]
     # the counters of a process are those of all applications in it

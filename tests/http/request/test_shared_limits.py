@@ -127,6 +127,9 @@ async def processes(redis: RedisServer) -> AsyncIterator[Processes]:
         await pipeline.close()
 
 
+@pytest.mark.promise("identity, errors: RATE_LIMITED 429")
+@pytest.mark.promise("identity, limits: the limits of the specification, exact to the request over two processes")
+@pytest.mark.promise("identity, limits: the three headers on every limited response, Retry-After on 429")
 @pytest.mark.parametrize(("method", "path"), TRIED)
 async def test_a_limit_lets_exactly_its_number_through_two_processes(
     processes: Processes, method: str, path: str
@@ -145,6 +148,7 @@ async def test_a_limit_lets_exactly_its_number_through_two_processes(
         assert 1 <= int(answer.headers["retry-after"]) <= 60
 
 
+@pytest.mark.promise("identity, limits: the limits of the specification, exact to the request over two processes")
 def test_every_endpoint_has_the_limit_of_its_line(processes: Processes) -> None:
     for endpoint in served_by(processes.services):
         # Pages, and the console's session, which counts with the endpoint that it stands for, have no line.
@@ -163,6 +167,7 @@ def in_table(endpoint: Served) -> str:
     return "/".join(["", "api", "{entities}", *endpoint.path.split("/")[3:]])
 
 
+@pytest.mark.promise("identity, limits: the three headers on every limited response, Retry-After on 429")
 async def test_every_limited_answer_carries_the_three_headers_and_no_other_does(processes: Processes) -> None:
     """Whatever becomes of the request: answered, refused, not found, not understood."""
     for endpoint in served_by(processes.services):
@@ -186,6 +191,7 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.promise("identity, limits: no spelling of a path evades a limit")
 @pytest.mark.parametrize("path", SPELLINGS)
 async def test_no_spelling_of_a_path_has_a_limit_of_its_own(processes: Processes, path: str) -> None:
     for number in range(5):
@@ -194,6 +200,7 @@ async def test_no_spelling_of_a_path_has_a_limit_of_its_own(processes: Processes
     assert answer.status_code == 429
 
 
+@pytest.mark.promise("identity, limits: no spelling of a path evades a limit")
 @pytest.mark.parametrize("path", ["/API/products/export", "/api/Products/export", "/api/products/EXPORT"])
 async def test_another_case_is_another_path_and_there_is_nothing(processes: Processes, path: str) -> None:
     """``EXPORT`` is read as an id of nothing."""
@@ -213,6 +220,7 @@ async def login(
     return await processes.clients[number % 2].post("/api/auth/login", json=body, headers=given)
 
 
+@pytest.mark.promise("identity, limits: Counted by user, otherwise by address; IPv6 by /64 network")
 async def test_ipv6_neighbours_share_a_limit_and_others_do_not(processes: Processes) -> None:
     for number in range(10):
         assert (await login(processes, number, f"2001:db8:1:2:{number:x}::1")).status_code == 401
@@ -221,6 +229,9 @@ async def test_ipv6_neighbours_share_a_limit_and_others_do_not(processes: Proces
     assert not await exhausted(processes, "2001:db8:1:3::1")
 
 
+@pytest.mark.promise(
+    "identity, limits: no header changes the client's address, except X-Forwarded-For from a trusted proxy"
+)
 async def test_an_ipv4_address_is_one_in_whatever_clothes(processes: Processes) -> None:
     for number in range(10):
         await login(processes, number, "203.0.113.9")
@@ -229,6 +240,9 @@ async def test_an_ipv4_address_is_one_in_whatever_clothes(processes: Processes) 
     assert not await exhausted(processes, "203.0.113.8")
 
 
+@pytest.mark.promise(
+    "identity, limits: no header changes the client's address, except X-Forwarded-For from a trusted proxy"
+)
 async def test_headers_that_nobody_trusts_change_nothing(processes: Processes) -> None:
     for number in range(10):
         await login(processes, number, "203.0.113.9")
@@ -236,6 +250,10 @@ async def test_headers_that_nobody_trusts_change_nothing(processes: Processes) -
         assert await exhausted(processes, "203.0.113.9", {name: "198.51.100.1"})
 
 
+@pytest.mark.promise(
+    "identity, limits: Login, register and reset are counted by address, and by e-mail over all networks; the headers "
+    "show the tighter limit"
+)
 async def test_a_limit_by_address_and_one_by_email_show_the_tighter(processes: Processes) -> None:
     body = {"email": "target@example.com", "password": "wrong", "isPasswordEncrypted": False}
 
@@ -250,6 +268,7 @@ async def test_a_limit_by_address_and_one_by_email_show_the_tighter(processes: P
     assert (await ask("198.51.100.7")).headers["x-ratelimit-remaining"] == "2"
 
 
+@pytest.mark.promise("security, faults: no endpoint takes a revoked token, whatever the body says")
 async def test_a_token_that_one_process_revoked_is_dead_at_the_other_whatever_the_body_names(
     processes: Processes,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Known attacks on codes, a test for each; the table is in docs/coverage/sign-in-pages.md."""
+"""Known attacks on codes, a test for each."""
 
 import asyncio
 from datetime import timedelta
@@ -17,6 +17,7 @@ from tests.http.identity.steps import claims_of
 OTHER_VERIFIER = "v" * 50
 
 
+@pytest.mark.promise("sign-in pages, attacks: Code replay, soon, late and at the same moment (RFC 6749, 4.1.2)")
 async def test_the_second_use_of_a_code_ends_the_session_that_the_first_one_made(shop: Shop) -> None:
     """RFC 6749, 4.1.2."""
     code = await shop.code()
@@ -33,6 +34,7 @@ async def test_the_second_use_of_a_code_ends_the_session_that_the_first_one_made
     assert "session.stolen" in await actions(shop.app)
 
 
+@pytest.mark.promise("sign-in pages, attacks: Code replay, soon, late and at the same moment (RFC 6749, 4.1.2)")
 async def test_the_second_use_is_noticed_long_after_the_code_has_expired(shop: Shop) -> None:
     code = await shop.code()
     data = (await shop.exchange(code)).json()["data"]
@@ -41,6 +43,7 @@ async def test_the_second_use_is_noticed_long_after_the_code_has_expired(shop: S
     assert (await shop.me(data["token"])).json()["errorCode"] == "TOKEN_INVALID"
 
 
+@pytest.mark.promise("sign-in pages, attacks: Code replay, soon, late and at the same moment (RFC 6749, 4.1.2)")
 async def test_of_many_uses_at_once_one_succeeds_and_none_keeps_a_session(unlimited: Shop) -> None:
     shop, code = unlimited, await unlimited.code()
     answers = await asyncio.gather(*(shop.exchange(code) for _ in range(20)))
@@ -50,6 +53,7 @@ async def test_of_many_uses_at_once_one_succeeds_and_none_keeps_a_session(unlimi
         assert (await shop.me(answer.json()["data"]["token"])).status_code == 401
 
 
+@pytest.mark.promise("sign-in pages, attacks: a code that was seen in a log or a history")
 async def test_a_code_that_was_only_seen_is_worth_nothing_and_spoils_nothing(shop: Shop) -> None:
     """A code in a log or a history: without the verifier it neither serves nor ends the owner's login."""
     code = await shop.code()
@@ -60,6 +64,7 @@ async def test_a_code_that_was_only_seen_is_worth_nothing_and_spoils_nothing(sho
     assert (await shop.me(data["token"])).status_code == 200
 
 
+@pytest.mark.promise("sign-in pages, attacks: Code injection: a stolen code in the thief's own client (RFC 9700, 4.5)")
 async def test_a_code_of_somebody_else_cannot_be_injected(unlimited: Shop) -> None:
     """RFC 9700, 4.5: the thief's application holds a verifier of its own, which is not the stolen code's."""
     shop = unlimited
@@ -70,6 +75,9 @@ async def test_a_code_of_somebody_else_cannot_be_injected(unlimited: Shop) -> No
     assert (await shop.exchange(own, OTHER_VERIFIER)).status_code == 200
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: PKCE downgrade: no challenge, no verifier, the plain method (RFC 9700, 4.8.2)"
+)
 async def test_a_code_cannot_be_asked_for_without_a_challenge_or_exchanged_without_a_verifier(shop: Shop) -> None:
     """PKCE downgrade (RFC 9700, 4.8.2): there is no way without, and no plain method."""
     headers = {"Authorization": f"Bearer {(await shop.login())['token']}"}
@@ -83,6 +91,7 @@ async def test_a_code_cannot_be_asked_for_without_a_challenge_or_exchanged_witho
     assert [error["field"] for error in bare.json()["errors"]] == ["codeVerifier"]
 
 
+@pytest.mark.promise("sign-in pages, attacks: a code of one application at another; a session of one handed to another")
 async def test_a_code_is_the_applications_that_it_was_made_for(unlimited: Shop) -> None:
     shop = unlimited
     await Shop(shop.app, "evil").register(redirectUrls=["https://evil.example/"])
@@ -91,6 +100,7 @@ async def test_a_code_is_the_applications_that_it_was_made_for(unlimited: Shop) 
     assert (await shop.exchange(code, app_id="shop")).status_code == 200
 
 
+@pytest.mark.promise("sign-in pages, attacks: a code of one application at another; a session of one handed to another")
 async def test_an_application_gets_no_session_of_another_one(unlimited: Shop) -> None:
     shop = unlimited
     evil = await Shop(shop.app, "evil").register(redirectUrls=["https://evil.example/"])
@@ -127,12 +137,20 @@ TRICKS = [
 ]
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: Open redirect: an address that is spelt like a registered one, with a user name, a "
+    "fragment, another path, case, port or host"
+)
 @pytest.mark.parametrize("address", TRICKS)
 async def test_no_spelling_of_a_registered_address_leads_anywhere(shop: Shop, address: str) -> None:
     answer = await shop.ask((await shop.login())["token"], redirect=address)
     assert [error["field"] for error in answer.json()["errors"]] == ["redirect"], answer.text
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: Account disabled, tenant closed, application closed or changed between code and exchange "
+    "(CVE-2026-16103)"
+)
 async def test_states_that_changed_between_code_and_exchange_are_judged_anew(unlimited: Shop) -> None:
     """CVE-2026-16103: each refusal leaves the code used up, so that it does not serve once the state is undone."""
     shop = unlimited
@@ -162,6 +180,7 @@ async def test_states_that_changed_between_code_and_exchange_are_judged_anew(unl
             await shop.app.login("root", "admin@example.com")
 
 
+@pytest.mark.promise("sign-in pages, attacks: a code that outlives a logout")
 async def test_a_logout_ends_codes(shop: Shop) -> None:
     login = await shop.login()
     code = (await shop.ask(login["token"])).json()["data"]["code"]
@@ -170,6 +189,7 @@ async def test_a_logout_ends_codes(shop: Shop) -> None:
     ensure_wrong_code(await shop.exchange(code))
 
 
+@pytest.mark.promise("sign-in pages, attacks: a second factor that is passed by a code of before it")
 async def test_a_second_factor_that_was_added_or_required_meanwhile_is_asked_for(unlimited: Shop) -> None:
     shop = unlimited
     code, person = await shop.code(), Person(shop.app)
@@ -185,6 +205,7 @@ async def test_a_second_factor_that_was_added_or_required_meanwhile_is_asked_for
     assert (await shop.app.call("POST", "/api/auth/login", json=body, headers=headers)).status_code == 401
 
 
+@pytest.mark.promise("sign-in pages, attacks: Forged codes, and tickets of another kind")
 async def test_codes_are_sealed_and_no_other_ticket_is_one(shop: Shop) -> None:
     code = await shop.code()
     for forged in ("", "x", code[:-2], code + "x", code.swapcase(), "é" * 10, "x" * 9_000, f"{code} "):
@@ -199,6 +220,7 @@ async def test_codes_are_sealed_and_no_other_ticket_is_one(shop: Shop) -> None:
     assert (await shop.exchange(code)).status_code == 200
 
 
+@pytest.mark.promise("sign-in pages, attacks: an API key that hands itself over")
 async def test_a_service_account_hands_nothing_over(shop: Shop) -> None:
     app = shop.app
     account = await app.call(

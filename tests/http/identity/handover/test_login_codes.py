@@ -14,6 +14,8 @@ BOTH = "both@acme.example"
 NEW = "new@acme.example"
 
 
+@pytest.mark.promise("POST /api/auth/code")
+@pytest.mark.promise("sign-in pages, behaviour: a code becomes the result of a login")
 async def test_a_code_becomes_the_result_of_a_login(shop: Shop) -> None:
     login = await shop.login()
     made = await shop.ask(login["token"])
@@ -34,6 +36,7 @@ async def test_a_code_becomes_the_result_of_a_login(shop: Shop) -> None:
     assert (await shop.me(data["token"])).status_code == 200
 
 
+@pytest.mark.promise("sign-in pages, behaviour: the page's refresh token is used up")
 async def test_the_refresh_token_of_the_pages_is_used_up_by_the_exchange(shop: Shop) -> None:
     login = await shop.login()
     code = (await shop.ask(login["token"])).json()["data"]["code"]
@@ -44,6 +47,7 @@ async def test_the_refresh_token_of_the_pages_is_used_up_by_the_exchange(shop: S
     assert (await shop.refresh(data["refreshToken"])).status_code == 401, "used twice: the session has ended"
 
 
+@pytest.mark.promise("sign-in pages, behaviour: the first login is told as the first")
 async def test_the_first_login_is_told_as_the_first_and_no_later_one(unlimited: Shop) -> None:
     shop = unlimited
     await shop.app.make_user("acme", NEW, ["Reader"])
@@ -53,6 +57,7 @@ async def test_the_first_login_is_told_as_the_first_and_no_later_one(unlimited: 
         assert data["mustChangePassword"] is True
 
 
+@pytest.mark.promise("sign-in pages, behaviour: the chosen tenant goes along")
 async def test_a_chosen_tenant_goes_along_and_an_open_choice_is_left_to_the_application(unlimited: Shop) -> None:
     shop = unlimited
     user_id = await shop.app.make_user("acme", BOTH, ["Reader"])
@@ -75,6 +80,8 @@ async def test_a_chosen_tenant_goes_along_and_an_open_choice_is_left_to_the_appl
     assert (data["currentTenant"]["id"], data["smartAutoSwitched"], "availableTenants" in data) == (other, False, False)
 
 
+@pytest.mark.promise("POST /api/auth/codes")
+@pytest.mark.promise("sign-in pages, attacks: an old access token that is made into a refresh token")
 async def test_a_code_is_made_for_a_login_of_the_application_and_after_a_recent_proof(shop: Shop) -> None:
     for_none = await shop.login(app_id="")
     assert (await shop.ask(for_none["token"])).status_code == 403
@@ -85,6 +92,7 @@ async def test_a_code_is_made_for_a_login_of_the_application_and_after_a_recent_
     assert (late.status_code, late.json()["errorCode"]) == (401, "REAUTHENTICATION_REQUIRED")
 
 
+@pytest.mark.promise("POST /api/auth/codes")
 @pytest.mark.parametrize(
     ("values", "field"),
     [
@@ -101,6 +109,7 @@ async def test_what_a_code_is_asked_with_is_checked(shop: Shop, values: Json, fi
     assert [error["field"] for error in answer.json()["errors"]] == [field]
 
 
+@pytest.mark.promise("sign-in pages, behaviour: Uses and refusals stand in the audit trail")
 async def test_the_trail_names_each_use_and_each_refusal(shop: Shop) -> None:
     code = await shop.code()
     await shop.exchange(code, verifier="w" * 43)
@@ -109,6 +118,7 @@ async def test_the_trail_names_each_use_and_each_refusal(shop: Shop) -> None:
     assert trail.index("code.exchanged") < trail.index("code.refused")
 
 
+@pytest.mark.promise("sign-in pages, behaviour: a code lives for a minute")
 async def test_a_code_lives_for_a_minute(unlimited: Shop) -> None:
     shop = unlimited
     for late, status in ((timedelta(0), 400), (-timedelta.resolution, 200)):
@@ -117,6 +127,7 @@ async def test_a_code_lives_for_a_minute(unlimited: Shop) -> None:
         assert (await shop.exchange(code)).status_code == status
 
 
+@pytest.mark.promise("sign-in pages, behaviour: Addresses are checked when they are registered, by super-admins alone")
 async def test_addresses_are_checked_when_they_are_registered(shop: Shop) -> None:
     for wrong in ("http://shop.example/in", "https://shop.example/in#x", "https://me@shop.example/", "shop:in"):
         answer = await shop.app.call("PUT", shop.location, as_whom="root", json={"redirectUrls": [REDIRECT, wrong]})
@@ -130,6 +141,7 @@ async def test_addresses_are_checked_when_they_are_registered(shop: Shop) -> Non
     assert stored["redirectUrls"] == many[:20]
 
 
+@pytest.mark.promise("sign-in pages, behaviour: Addresses are checked when they are registered, by super-admins alone")
 async def test_only_super_admins_register_addresses(shop: Shop) -> None:
     for whom in ("acme", "reader"):
         answer = await shop.app.call(

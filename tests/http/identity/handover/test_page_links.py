@@ -30,6 +30,7 @@ def query(values: dict[str, str | None]) -> str:
     return urlencode({name: value for name, value in {**RIGHT, **values}.items() if value is not None})
 
 
+@pytest.mark.promise("sign-in pages, attacks: a link with a wrong application, address, challenge or method")
 @pytest.mark.parametrize("path", ["login", "register"])
 async def test_a_wrong_link_is_answered_with_a_page_that_leads_nowhere(shop: Shop, path: str) -> None:
     for values in WRONG:
@@ -40,6 +41,7 @@ async def test_a_wrong_link_is_answered_with_a_page_that_leads_nowhere(shop: Sho
         assert "Location" not in answer.headers
 
 
+@pytest.mark.promise("sign-in pages, attacks: a link with a wrong application, address, challenge or method")
 async def test_a_parameter_that_is_given_twice_is_refused(shop: Shop) -> None:
     for name in RIGHT:
         answer = await shop.app.call("GET", f"/account/login?{query({})}&{name}=x")
@@ -87,6 +89,9 @@ async def test_the_page_wears_the_branding_of_the_one_tenant_that_an_application
     assert "Acme" not in await page()
 
 
+@pytest.mark.promise(
+    "sign-in pages, attacks: a logo's address that opens the policy, or tells another host where it is shown"
+)
 async def test_the_tenants_logo_is_the_only_picture_of_another_host(shop: Shop) -> None:
     """The page names its very address, tells the host nothing of where it is shown, and other pages name none."""
     logo = "https://cdn.acme.example/logo.svg"

@@ -29,6 +29,9 @@ async def browser() -> AsyncIterator[Browser]:
     await app.client.aclose()
 
 
+@pytest.mark.promise("GET /api/auth/social/{provider}/start")
+@pytest.mark.promise("GET /api/auth/social/{provider}/callback")
+@pytest.mark.promise("sign-in pages, behaviour: a login at a provider ends in the same code, or at the console")
 async def test_a_login_at_a_provider_ends_in_a_code_of_the_application(browser: Browser) -> None:
     answer = await browser.travel()
     assert (answer.status_code, answer.text) == (302, "")
@@ -43,6 +46,7 @@ async def test_a_login_at_a_provider_ends_in_a_code_of_the_application(browser: 
     ensure_wrong_code(await Shop(browser.app).exchange(given["code"]))
 
 
+@pytest.mark.promise("sign-in pages, behaviour: a login at a provider ends in the same code, or at the console")
 async def test_without_an_application_it_ends_at_the_console(browser: Browser) -> None:
     answer = await browser.travel(asked={})
     assert answer.status_code == 200
@@ -64,6 +68,7 @@ async def test_the_cookie_is_bound_to_the_host_and_lives_for_ten_minutes() -> No
     assert state_cookie("http://localhost:8000").kept("x").startswith("tenantry-social=x;")
 
 
+@pytest.mark.promise("sign-in pages, attacks: a second factor that is passed by a provider")
 async def test_a_second_factor_is_asked_for_on_the_page(browser: Browser) -> None:
     app = browser.app
     person = Person(app)
@@ -83,6 +88,7 @@ async def test_a_second_factor_is_asked_for_on_the_page(browser: Browser) -> Non
     assert claims_of(done.json()["data"]["token"])["app_id"] == "shop"
 
 
+@pytest.mark.promise("GET /api/auth/social/{provider}/callback")
 async def test_a_refusal_is_told_on_the_page_with_the_way_to_try_again(browser: Browser) -> None:
     for query, text in (
         ({"error": "access_denied"}, "The login with the provider was not finished."),
@@ -108,6 +114,10 @@ CANCELLED = {
 }
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 @pytest.mark.parametrize("said", CANCELLED.values(), ids=CANCELLED.keys())
 async def test_whoever_cancels_at_a_provider_is_told_so_and_nothing_of_what_it_says(
     browser: Browser, said: dict[str, str]
@@ -118,6 +128,10 @@ async def test_whoever_cancels_at_a_provider_is_told_so_and_nothing_of_what_it_s
     assert said.get("error_description", "denied") not in answer.text
 
 
+@pytest.mark.promise(
+    "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
+    "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
+)
 @pytest.mark.parametrize(
     "more",
     [
@@ -143,6 +157,7 @@ async def test_a_provider_that_is_away_is_told(browser: Browser) -> None:
     assert outcome_of(answer)["errorCode"] == "SERVICE_UNAVAILABLE"
 
 
+@pytest.mark.promise("GET /api/auth/social/{provider}/start")
 async def test_only_providers_with_a_secret_are_offered_and_begin(browser: Browser) -> None:
     page = (await browser.get("/account/login")).text
     assert "Continue with Google" in page
@@ -154,6 +169,7 @@ async def test_only_providers_with_a_secret_are_offered_and_begin(browser: Brows
         assert "Location" not in answer.headers
 
 
+@pytest.mark.promise("sign-in pages, attacks: an account by a provider where nobody makes their own")
 async def test_without_self_registration_a_provider_makes_no_account() -> None:
     app = await open_test_app({**SETTINGS, "TENANTRY_SELF_REGISTRATION": "off"})
     await seed(app)
@@ -171,12 +187,14 @@ WRONG = [
 ]
 
 
+@pytest.mark.promise("sign-in pages, attacks: Open redirect by way of a provider")
 @pytest.mark.parametrize("values", WRONG, ids=str)
 async def test_a_wrong_link_leaves_for_no_provider(browser: Browser, values: dict[str, str]) -> None:
     query = "&".join(f"{name}={value}" for name, value in {**ASKED, **values}.items() if name != "state")
     ensure_refused(await browser.get(f"/api/auth/social/google/start?{query}"))
 
 
+@pytest.mark.promise("sign-in pages, attacks: State forged, missing or cut (RFC 9700, 4.7)")
 async def test_a_state_that_is_forged_or_missing_is_refused_before_a_provider_is_asked(browser: Browser) -> None:
     taken = await browser.leave()
     code = browser.signed_in(taken)
@@ -185,6 +203,7 @@ async def test_a_state_that_is_forged_or_missing_is_refused_before_a_provider_is
     assert (await browser.come_back(code=code, state=taken["state"])).status_code == 302
 
 
+@pytest.mark.promise("sign-in pages, attacks: login CSRF: the answer to a stranger's login in somebody's browser")
 async def test_an_answer_in_another_browser_is_refused(browser: Browser) -> None:
     """Login CSRF: a stranger's answer in somebody's browser would sign them in to the stranger's account."""
     taken = await browser.leave()
@@ -195,6 +214,7 @@ async def test_an_answer_in_another_browser_is_refused(browser: Browser) -> None
     ensure_refused(await victim.come_back(code=code, state=taken["state"]))
 
 
+@pytest.mark.promise("sign-in pages, attacks: an answer of a provider that is replayed, or comes late")
 async def test_an_answer_serves_once_and_for_ten_minutes(browser: Browser) -> None:
     taken = await browser.leave()
     kept = dict(browser.jar)
@@ -206,6 +226,7 @@ async def test_an_answer_serves_once_and_for_ten_minutes(browser: Browser) -> No
     ensure_refused(await browser.come_back(code=browser.signed_in(taken), state=taken["state"]))
 
 
+@pytest.mark.promise("sign-in pages, attacks: Mix-up of providers (RFC 9700, 4.4)")
 async def test_an_answer_of_another_provider_is_refused(browser: Browser) -> None:
     """Mix-up: a code of one provider that is brought to the address of another."""
     taken = await browser.leave("google")
@@ -216,6 +237,7 @@ async def test_an_answer_of_another_provider_is_refused(browser: Browser) -> Non
     assert "errorCode" in outcome_of(answer)
 
 
+@pytest.mark.promise("sign-in pages, attacks: a provider's code, or id token, of another login (nonce, PKCE)")
 async def test_a_code_of_another_login_at_the_provider_is_refused(browser: Browser) -> None:
     """Code injection at the provider: nonce and verifier are of the browser that began."""
     stranger = Browser(browser.app)
@@ -225,6 +247,7 @@ async def test_a_code_of_another_login_at_the_provider_is_refused(browser: Brows
     assert outcome_of(answer)["errorCode"] == "INVALID_CREDENTIALS"
 
 
+@pytest.mark.promise("sign-in pages, attacks: Forged and foreign cookies, and what they let somebody read")
 async def test_cookies_of_another_kind_and_changed_ones_are_none(browser: Browser) -> None:
     taken = await browser.leave()
     (name,) = browser.jar
@@ -235,6 +258,7 @@ async def test_cookies_of_another_kind_and_changed_ones_are_none(browser: Browse
         ensure_refused(await browser.come_back(code=browser.signed_in(taken), state=taken["state"]))
 
 
+@pytest.mark.promise("sign-in pages, attacks: Open redirect by way of a provider")
 async def test_an_application_that_is_closed_meanwhile_gets_nobody(browser: Browser) -> None:
     taken = await browser.leave()
     app = browser.app
@@ -243,6 +267,7 @@ async def test_an_application_that_is_closed_meanwhile_gets_nobody(browser: Brow
     ensure_refused(await browser.come_back(code=browser.signed_in(taken), state=taken["state"]))
 
 
+@pytest.mark.promise("sign-in pages, attacks: Forged and foreign cookies, and what they let somebody read")
 async def test_nothing_of_a_begun_login_is_readable_in_its_cookie(browser: Browser) -> None:
     taken = await browser.leave()
     (ticket,) = browser.jar.values()

@@ -14,6 +14,10 @@ from tests.http.identity.joining.invited import ADA, NEW, WRONG_LINK, Invited, t
 from tests.http.two_tenants import email_of
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a leaked or forwarded link is redeemed by no other account (better-auth "
+    "GHSA-fmh4-wcc4-5jm3, vibe-kanban, growthbook, pulumi-kubernetes)"
+)
 async def test_another_account_does_not_redeem_a_link(invited: Invited) -> None:
     """Whoever finds a link, or is forwarded a mail."""
     _, token = await invited.invited()
@@ -23,6 +27,10 @@ async def test_another_account_does_not_redeem_a_link(invited: Invited) -> None:
     assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a leaked or forwarded link is redeemed by no other account (better-auth "
+    "GHSA-fmh4-wcc4-5jm3, vibe-kanban, growthbook, pulumi-kubernetes)"
+)
 async def test_somebody_elses_invitation_is_not_accepted_by_its_id(invited: Invited) -> None:
     data, _ = await invited.invited()
     await invited.prove(email_of("stranger"))
@@ -30,6 +38,7 @@ async def test_somebody_elses_invitation_is_not_accepted_by_its_id(invited: Invi
     assert (await invited.tenants.call("stranger", "GET", "/api/auth/invitations")).json()["data"] == []
 
 
+@pytest.mark.promise("tenants, invitations: an unproved address accepts nothing without the link (superlog)")
 async def test_an_unproved_address_accepts_nothing_without_the_link(invited: Invited) -> None:
     """Anybody could have registered the address."""
     await invited.person("squatter", ADA)
@@ -39,6 +48,7 @@ async def test_an_unproved_address_accepts_nothing_without_the_link(invited: Inv
     assert ADA not in await invited.members()
 
 
+@pytest.mark.promise("tenants, invitations: nobody is taken in by an address alone (learn-wings)")
 async def test_nobody_is_taken_in_by_the_address_alone(invited: Invited) -> None:
     """An invitation and an account with its address make no membership: somebody accepts, or nothing happens."""
     await invited.person("ada", ADA)
@@ -48,6 +58,9 @@ async def test_nobody_is_taken_in_by_the_address_alone(invited: Invited) -> None
     assert ADA not in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
+)
 @pytest.mark.parametrize("role", ["Admin", "Clerk", "SuperAdmin"])
 async def test_nobody_invites_to_more_than_they_hold(invited: Invited, role: str) -> None:
     answer = await invited.invite(ADA, role, whom="host")
@@ -55,12 +68,18 @@ async def test_nobody_invites_to_more_than_they_hold(invited: Invited, role: str
     assert await invited.mails() == []
 
 
+@pytest.mark.promise(
+    "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
+)
 async def test_super_admin_is_no_role_of_an_invitation(invited: Invited) -> None:
     for whom in ("admin", "root in acme"):
         answer = await invited.invite(ADA, "SuperAdmin", whom=whom)
         assert told(answer)[:2] == (403, "FORBIDDEN"), whom
 
 
+@pytest.mark.promise(
+    "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
+)
 async def test_a_role_of_another_tenant_is_none(invited: Invited) -> None:
     assert told(await invited.invite(ADA, "Foreign")) == (400, "VALIDATION_ERROR", ["roles"])
 
@@ -76,6 +95,9 @@ async def by_host(invited: Invited) -> str:
     return (await invited.invited(ADA, "Reader", whom="host"))[1]
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
+)
 async def test_an_inviter_who_was_disabled_takes_the_invitation_along(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/users/{invited.tenants.users['host']}"
@@ -85,6 +107,9 @@ async def test_an_inviter_who_was_disabled_takes_the_invitation_along(invited: I
     assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
+)
 async def test_an_inviter_who_left_takes_the_invitation_along(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/tenants/{invited.tenants.tenants['acme']}/users/{invited.tenants.users['host']}"
@@ -92,6 +117,9 @@ async def test_an_inviter_who_left_takes_the_invitation_along(invited: Invited) 
     await refused(invited, token)
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
+)
 async def test_an_inviter_whose_account_is_gone_takes_the_invitation_along(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/users/{invited.tenants.users['host']}"
@@ -99,6 +127,9 @@ async def test_an_inviter_whose_account_is_gone_takes_the_invitation_along(invit
     await refused(invited, token)
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
+)
 @pytest.mark.parametrize("roles", [["Clerk"], ["Reader"], ["Member"]])
 async def test_an_inviter_who_may_not_invite_any_more_takes_the_invitation_along(
     invited: Invited, roles: list[str]
@@ -109,6 +140,9 @@ async def test_an_inviter_who_may_not_invite_any_more_takes_the_invitation_along
     await refused(invited, token)
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a role that was widened after the invitation is not given; a deleted one drops out"
+)
 async def test_a_role_that_was_widened_after_the_invitation_is_not_given(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/roles/{invited.tenants.roles['Reader']}"
@@ -117,6 +151,9 @@ async def test_a_role_that_was_widened_after_the_invitation_is_not_given(invited
     await refused(invited, token)
 
 
+@pytest.mark.promise(
+    "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
+)
 async def test_sending_again_needs_what_inviting_needs(invited: Invited) -> None:
     """A pending invitation of an administrator is no way to more for whoever may invite."""
     data, token = await invited.invited(ADA, "Admin")
@@ -136,6 +173,9 @@ async def test_another_administrator_takes_over_by_sending_again(invited: Invite
     assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a role that was widened after the invitation is not given; a deleted one drops out"
+)
 async def test_a_role_that_was_deleted_drops_out(invited: Invited) -> None:
     data, token = await invited.invited(ADA, "Reader", "Member")
     assert (
@@ -146,6 +186,9 @@ async def test_a_role_that_was_deleted_drops_out(invited: Invited) -> None:
     assert data["roles"] == ["Member", "Reader"]
 
 
+@pytest.mark.promise(
+    "tenants, invitations: no answer and no line of the audit trail holds a secret (openclaw-mission-control)"
+)
 async def test_no_answer_has_a_secret_in_it(invited: Invited) -> None:
     data, token = await invited.invited()
     answers = [
@@ -160,6 +203,7 @@ async def test_no_answer_has_a_secret_in_it(invited: Invited) -> None:
         assert not any(secret in answer.text for secret in (*secrets, stored.hash))
 
 
+@pytest.mark.promise("tenants, invitations: the preview says nothing without the secret, and is limited")
 @pytest.mark.parametrize("token", ["", "x", "x" * 5_000, "null"])
 async def test_what_is_no_secret_opens_nothing(invited: Invited, token: str) -> None:
     await invited.invited()
@@ -168,24 +212,39 @@ async def test_what_is_no_secret_opens_nothing(invited: Invited, token: str) -> 
         assert told(await invited.auth(path, body)) == WRONG_LINK
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an address that is null, none, or several is refused; every spelling of one is one, and "
+    "what only folds to it is another (Auth.js GHSA-7rqj-j65f-68wh)"
+)
 @pytest.mark.parametrize("email", [None, "", "x", "a@b.c,d@e.f", "stra\u00dfe\ufb01@example.com", "a@b@c"])
 async def test_no_address_gets_no_invitation(invited: Invited, email: str | None) -> None:
     answer = await invited.tenants.call("admin", "POST", "/api/invitations", {"email": email})
     assert told(answer) == (400, "VALIDATION_ERROR", ["email"])
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an address that is null, none, or several is refused; every spelling of one is one, and "
+    "what only folds to it is another (Auth.js GHSA-7rqj-j65f-68wh)"
+)
 @pytest.mark.parametrize("email", ["ADA@example.com", " ada@EXAMPLE.com", "ada@ｅxample.com"])
 async def test_an_address_is_the_same_in_every_spelling(invited: Invited, email: str) -> None:
     await invited.invited(email)
     assert told(await invited.invite(ADA)) == (409, "CONFLICT", ["email"])
 
 
+@pytest.mark.promise(
+    "tenants, invitations: an address that is null, none, or several is refused; every spelling of one is one, and "
+    "what only folds to it is another (Auth.js GHSA-7rqj-j65f-68wh)"
+)
 async def test_an_address_that_only_folds_to_the_invited_one_joins_nothing(invited: Invited) -> None:
     await invited.person("other-ada", "ad\u00e4@example.com")
     _, token = await invited.invited()
     assert told(await invited.auth("accept", {"token": token}, whom="other-ada")) == WRONG_LINK
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a tenant that is closed takes nobody in until it opens again, a deleted one never"
+)
 async def test_a_closed_tenant_takes_nobody_in_until_it_opens_again(invited: Invited) -> None:
     _, token = await invited.invited()
     await invited.person("bob", "bob@example.com")
@@ -201,6 +260,9 @@ async def test_a_closed_tenant_takes_nobody_in_until_it_opens_again(invited: Inv
     assert (await invited.auth("accept", {"token": token, **NEW})).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, invitations: a tenant that is closed takes nobody in until it opens again, a deleted one never"
+)
 async def test_a_deleted_tenant_takes_nobody_in_and_sends_no_mail(invited: Invited) -> None:
     _, token = await invited.invited()
     assert (await invited.invite("later@example.com")).status_code == 201
@@ -212,12 +274,14 @@ async def test_a_deleted_tenant_takes_nobody_in_and_sends_no_mail(invited: Invit
         assert told(await invited.auth(answer, body)) == WRONG_LINK
 
 
+@pytest.mark.promise("tenants, invitations: of revoking and accepting at once, one happens")
 async def test_a_revoked_invitation_is_worth_nothing_also_when_its_mail_still_waits(invited: Invited) -> None:
     data = (await invited.invite()).json()["data"]
     assert (await invited.tenants.call("admin", "DELETE", f"/api/invitations/{data['id']}")).status_code == 200
     assert await invited.mails() == []
 
 
+@pytest.mark.promise("tenants, invitations: Twenty acceptances at once make one membership")
 async def test_twenty_acceptances_at_once_make_one_membership(invited: Invited) -> None:
     await invited.person("ada", ADA)
     _, token = await invited.invited(ADA, "Reader")
@@ -227,6 +291,7 @@ async def test_twenty_acceptances_at_once_make_one_membership(invited: Invited) 
     assert invited.actions().count("invitation.accepted") == 1
 
 
+@pytest.mark.promise("tenants, invitations: Twenty acceptances at once make one membership")
 async def test_twenty_new_accounts_at_once_make_one(invited: Invited) -> None:
     _, token = await invited.invited()
     answers = await asyncio.gather(*(invited.auth("accept", {"token": token, **NEW}) for _ in range(20)))
@@ -243,6 +308,7 @@ async def test_an_account_that_was_disabled_does_not_join(invited: Invited) -> N
     assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 401
 
 
+@pytest.mark.promise("tenants, invitations: a used link does not bring back whoever left")
 async def test_whoever_left_does_not_come_back_by_the_used_link(invited: Invited) -> None:
     await invited.person("ada", ADA)
     _, token = await invited.invited()
@@ -253,6 +319,10 @@ async def test_whoever_left_does_not_come_back_by_the_used_link(invited: Invited
     assert told(await invited.auth("accept", {"token": token}, whom="ada")) == WRONG_LINK
 
 
+@pytest.mark.promise(
+    "tenants, invitations: the answer to an invitation does not depend on accounts or other tenants, nor does its work "
+    "(better-auth)"
+)
 async def test_the_answer_to_an_invitation_says_nothing_about_accounts_and_other_tenants(invited: Invited) -> None:
     await invited.person("known", "known@example.com")
     await invited.tenants.call("stranger", "POST", "/api/invitations", {"email": "elsewhere@example.com"})
@@ -268,6 +338,10 @@ def shape(answer: httpx.Response) -> tuple[int, Json]:
     return answer.status_code, answer.json()["data"] | varies
 
 
+@pytest.mark.promise(
+    "tenants, invitations: the answer to an invitation does not depend on accounts or other tenants, nor does its work "
+    "(better-auth)"
+)
 async def test_nothing_reads_accounts_when_somebody_is_invited(invited: Invited) -> None:
     """So the time of the answer cannot tell either: with no account stored at all it is the same work."""
     async with invited.database.changing() as store:
@@ -288,6 +362,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.promise("tenants, invitations: names in a mail are text: no header, template, markup or whole address")
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_name_in_a_mail_is_text_and_no_address(invited: Invited, name: str) -> None:
     tenant_id, inviter = UUID(invited.tenants.tenants["acme"]), UUID(invited.tenants.users["admin"])
@@ -308,6 +383,7 @@ async def test_a_name_in_a_mail_is_text_and_no_address(invited: Invited, name: s
     assert not [line for line in mail.text.splitlines() if line.startswith("Bcc")]
 
 
+@pytest.mark.promise("tenants, invitations: Another tenant's invitation is not there")
 async def test_an_invitation_of_a_tenant_is_not_there_for_another(invited: Invited) -> None:
     data, _ = await invited.invited()
     for method, path in (("DELETE", data["id"]), ("POST", f"{data['id']}/resend")):
@@ -316,6 +392,7 @@ async def test_an_invitation_of_a_tenant_is_not_there_for_another(invited: Invit
     assert (await invited.tenants.call("stranger", "GET", "/api/invitations")).json()["data"]["items"] == []
 
 
+@pytest.mark.promise("tenants, invitations: Service accounts accept nothing")
 async def test_a_service_account_accepts_nothing(invited: Invited) -> None:
     await invited.person("ada", ADA)
     _, token = await invited.invited()

@@ -31,6 +31,9 @@ from tests.http.identity.joining.test_domains import (
 )
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody joins by an address that is not proved, nor by a domain that is not"
+)
 async def test_an_unproved_address_joins_nothing(invited: Invited) -> None:
     """Anybody can register an address at the domain where registration is open."""
     await proved(invited)
@@ -42,6 +45,9 @@ async def test_an_unproved_address_joins_nothing(invited: Invited) -> None:
     assert email in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody joins by an address that is not proved, nor by a domain that is not"
+)
 async def test_a_domain_that_nobody_proved_takes_nobody_in(invited: Invited) -> None:
     await save(invited)
     invited.clock.move(KNOWN_FOR)
@@ -50,6 +56,10 @@ async def test_a_domain_that_nobody_proved_takes_nobody_in(invited: Invited) -> 
     assert email not in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: neither a subdomain, nor a longer name, nor one that looks alike (IDN "
+    "homographs) is the domain"
+)
 @pytest.mark.parametrize(
     "other", ["sub.people.example", "xpeople.example", "people.example.evil.example", "pe\u043eple.example"]
 )
@@ -61,6 +71,10 @@ async def test_a_domain_is_no_other_domain(invited: Invited, other: str) -> None
     assert email not in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: of two tenants that race for a domain one gets it, and the other does not "
+    "learn who"
+)
 async def test_a_domain_of_another_tenant_is_refused_without_telling_whose(invited: Invited) -> None:
     await proved(invited)
     refused = await save(invited, whom="stranger")
@@ -68,6 +82,10 @@ async def test_a_domain_of_another_tenant_is_refused_without_telling_whose(invit
     assert "acme" not in refused.text.lower()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: of two tenants that race for a domain one gets it, and the other does not "
+    "learn who"
+)
 async def test_of_two_tenants_that_race_for_a_domain_one_gets_it(invited: Invited) -> None:
     for whom in ("admin", "stranger"):
         value = (await save(invited, whom=whom)).json()["data"]["record"]["value"]
@@ -76,6 +94,10 @@ async def test_of_two_tenants_that_race_for_a_domain_one_gets_it(invited: Invite
     assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a record proves one row: neither another tenant's, nor the domain that is "
+    "added again (expired proof)"
+)
 async def test_the_record_of_one_tenant_proves_nothing_for_another(invited: Invited) -> None:
     data = (await save(invited)).json()["data"]
     dns_of(invited).records[data["record"]["name"]] = [data["record"]["value"]]
@@ -84,6 +106,10 @@ async def test_the_record_of_one_tenant_proves_nothing_for_another(invited: Invi
     assert told(await verify(invited, whom="stranger"))[:2] == (409, "CONFLICT")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a record proves one row: neither another tenant's, nor the domain that is "
+    "added again (expired proof)"
+)
 async def test_a_record_of_before_proves_nothing_for_a_domain_that_is_added_again(invited: Invited) -> None:
     """An expired proof: the record is still there when the domain has another owner in the tenant's view."""
     await proved(invited)
@@ -92,6 +118,10 @@ async def test_a_record_of_before_proves_nothing_for_a_domain_that_is_added_agai
     assert told(await verify(invited))[:2] == (409, "CONFLICT")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: Aliases and wildcards to somebody else prove nothing; the record is "
+    "compared to the letter"
+)
 @pytest.mark.parametrize(
     "text", ["tenantry-verification=", "TENANTRY-VERIFICATION={}", "{} ", "x{}", "{}x", "{0}{0}", ""]
 )
@@ -102,6 +132,10 @@ async def test_what_is_not_the_record_to_the_letter_proves_nothing(invited: Invi
     assert told(await verify(invited))[:2] == (409, "CONFLICT")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: Aliases and wildcards to somebody else prove nothing; the record is "
+    "compared to the letter"
+)
 async def test_an_alias_of_the_record_proves_nothing(invited: Invited) -> None:
     record = (await save(invited)).json()["data"]["record"]
     dns_of(invited).records["target.provider.example"] = [record["value"]]
@@ -109,6 +143,10 @@ async def test_an_alias_of_the_record_proves_nothing(invited: Invited) -> None:
     assert told(await verify(invited))[:2] == (409, "CONFLICT")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
+    "other operation that takes roles"
+)
 async def test_nobody_gives_by_a_domain_what_they_do_not_hold(invited: Invited) -> None:
     settings = ["update:tenant-settings", "read:products"]
     await invited.tenants.make_role("Settings", "acme", settings)
@@ -121,6 +159,10 @@ async def test_nobody_gives_by_a_domain_what_they_do_not_hold(invited: Invited) 
     assert (await save(invited, roles=["Reader"], whom="keeper")).status_code == 201
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
+    "other operation that takes roles"
+)
 async def test_nobody_approves_to_more_than_they_hold(invited: Invited) -> None:
     """Also not by leaving the roles to the domain, which somebody with more set."""
     await proved(invited, mode="request", roles=["Admin"])
@@ -145,6 +187,9 @@ async def test_a_request_by_a_domain_that_is_gone_says_what_its_approval_gives(i
     assert approved.json()["data"]["roles"] == ["Member"]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: roles that their giver could not give any more are asked for and not given"
+)
 @pytest.mark.parametrize("fate", ["demoted", "disabled", "widened"])
 async def test_roles_that_their_giver_could_not_give_any_more_are_asked_for(invited: Invited, fate: str) -> None:
     """Whoever set the domain lost rights, was disabled, or the role was widened: somebody has to decide."""
@@ -168,6 +213,9 @@ async def test_roles_that_their_giver_could_not_give_any_more_are_asked_for(invi
     assert [item["email"] for item in listed["items"]] == [email]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: whoever was removed or left does not come back by the domain"
+)
 @pytest.mark.parametrize("how", ["removed", "left"])
 async def test_whoever_is_gone_does_not_come_back_by_the_domain(invited: Invited, how: str) -> None:
     await proved(invited)
@@ -188,6 +236,9 @@ async def test_whoever_is_gone_does_not_come_back_by_the_domain(invited: Invited
     assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a stolen password makes nobody with a second factor a member"
+)
 async def test_who_has_a_second_factor_joins_after_showing_it(invited: Invited) -> None:
     """A stolen password alone makes nobody a member of anything."""
     await proved(invited)
@@ -202,10 +253,18 @@ async def test_who_has_a_second_factor_joins_after_showing_it(invited: Invited) 
     assert email not in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: Public mail services, addresses and other texts are no domain of a "
+    "company; the tenant system has none"
+)
 async def test_the_tenant_system_has_no_domains(invited: Invited) -> None:
     assert told(await save(invited, whom="root"))[:2] == (403, "FORBIDDEN")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a closed tenant takes nobody in, and what is remembered of a domain lets "
+    "nobody in that was removed or turned off"
+)
 async def test_a_closed_tenant_takes_nobody_in(invited: Invited) -> None:
     await proved(invited)
     path = f"/api/tenants/{invited.tenants.tenants['acme']}"
@@ -216,6 +275,10 @@ async def test_a_closed_tenant_takes_nobody_in(invited: Invited) -> None:
     assert email not in await invited.members()
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a closed tenant takes nobody in, and what is remembered of a domain lets "
+    "nobody in that was removed or turned off"
+)
 async def test_a_domain_that_is_off_or_removed_takes_nobody_in_also_where_it_is_remembered(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
@@ -228,6 +291,7 @@ async def test_a_domain_that_is_off_or_removed_takes_nobody_in_also_where_it_is_
     assert email not in await invited.members()
 
 
+@pytest.mark.promise("tenants, domains and requests to join: an address that changed since is not approved")
 async def test_an_address_that_changed_is_not_approved(invited: Invited) -> None:
     await proved(invited, mode="request")
     email = await somebody(invited)
@@ -242,6 +306,10 @@ async def test_an_address_that_changed_is_not_approved(invited: Invited) -> None
     assert told(refused)[:2] == (409, "CONFLICT")
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: logins at once make one membership and one request; of approving and "
+    "declining at once one happens"
+)
 async def test_logins_at_once_make_one_membership_and_one_request(invited: Invited) -> None:
     await proved(invited, mode="request")
     email = await somebody(invited)
@@ -253,6 +321,10 @@ async def test_logins_at_once_make_one_membership_and_one_request(invited: Invit
     assert invited.actions().count("membership.joined-by-domain") == 1
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: logins at once make one membership and one request; of approving and "
+    "declining at once one happens"
+)
 async def test_of_approving_and_declining_at_once_one_happens(invited: Invited) -> None:
     await proved(invited, mode="request")
     await login(invited, await somebody(invited))
@@ -263,6 +335,7 @@ async def test_of_approving_and_declining_at_once_one_happens(invited: Invited) 
     assert sorted(answer.status_code for answer in answers) == [200, 404]
 
 
+@pytest.mark.promise("tenants, domains and requests to join: Another tenant's domains and requests are not there")
 async def test_another_tenants_domains_and_requests_are_not_there(invited: Invited) -> None:
     await proved(invited, mode="request")
     await login(invited, await somebody(invited))
@@ -275,6 +348,10 @@ async def test_another_tenants_domains_and_requests_are_not_there(invited: Invit
     assert (await invited.tenants.call("stranger", "DELETE", path)).status_code == 404
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: who may neither invite nor set is refused; changes ask for a recent proof "
+    "of a person"
+)
 async def test_who_may_neither_invite_nor_set_is_refused(invited: Invited) -> None:
     user_id = invited.tenants.users["member"]
     for method, path, body in (

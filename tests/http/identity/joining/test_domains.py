@@ -84,6 +84,10 @@ async def login(invited: Invited, email: str) -> Json:
     return data
 
 
+@pytest.mark.promise("GET /api/tenants/current/domains")
+@pytest.mark.promise("POST /api/tenants/current/domains")
+@pytest.mark.promise("POST /api/tenants/current/domains/{domain}/verify")
+@pytest.mark.promise("DELETE /api/tenants/current/domains/{domain}")
 async def test_a_domain_is_added_proved_and_removed(invited: Invited) -> None:
     added = await save(invited, "People.Example", "request")
     data = added.json()["data"]
@@ -107,6 +111,11 @@ async def test_a_domain_is_added_proved_and_removed(invited: Invited) -> None:
     assert {item["action"] for item in listed.json()["data"]["items"]} == set(actions)
 
 
+@pytest.mark.promise("POST /api/tenants/current/domains")
+@pytest.mark.promise(
+    "tenants, domains and requests to join: Public mail services, addresses and other texts are no domain of a "
+    "company; the tenant system has none"
+)
 @pytest.mark.parametrize(
     "domain",
     ["", "people", "127.0.0.1", "http://people.example", "people.example:80", "people.example.", " people.example",
@@ -117,6 +126,10 @@ async def test_what_is_no_companys_domain_is_refused(invited: Invited, domain: s
     assert told(await save(invited, domain)) == (400, "VALIDATION_ERROR", ["domain"])
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: neither a subdomain, nor a longer name, nor one that looks alike (IDN "
+    "homographs) is the domain"
+)
 async def test_a_domain_in_other_letters_is_kept_as_the_dns_has_it(invited: Invited) -> None:
     data = (await save(invited, "Bücher.example")).json()["data"]
     assert (data["domain"], data["record"]["name"]) == ("xn--bcher-kva.example", "_tenantry.xn--bcher-kva.example")
@@ -145,6 +158,8 @@ async def test_a_membership_by_domain_counts_in_the_login_that_makes_it(invited:
     assert me["roles"] == ["Member"]
 
 
+@pytest.mark.promise("GET /api/join-requests")
+@pytest.mark.promise("POST /api/join-requests/{user_id}/approve")
 async def test_a_request_is_made_told_and_approved(invited: Invited) -> None:
     await proved(invited, mode="request", roles=["Reader"])
     email = await somebody(invited)
@@ -170,6 +185,7 @@ async def test_a_request_is_made_told_and_approved(invited: Invited) -> None:
     ]
 
 
+@pytest.mark.promise("DELETE /api/join-requests/{user_id}")
 async def test_a_request_is_declined_and_not_made_again(invited: Invited) -> None:
     await proved(invited, mode="request")
     email = await somebody(invited)
@@ -203,6 +219,7 @@ async def test_a_profile_that_is_remembered_shows_the_tenant_after_the_approval(
     assert "Acme" in await profile()
 
 
+@pytest.mark.promise("POST /api/join-requests/{user_id}/approve")
 async def test_an_approval_gives_the_roles_it_names(invited: Invited) -> None:
     await proved(invited, mode="request")
     email = await somebody(invited)
@@ -214,6 +231,10 @@ async def test_an_approval_gives_the_roles_it_names(invited: Invited) -> None:
     assert await invited.roles_of(email) == ["Clerk", "Reader"]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a domain without its record takes nobody in after a day, and its tenant is "
+    "told"
+)
 async def test_a_domain_without_its_record_is_lost_after_a_day_and_told(invited: Invited) -> None:
     email, checks = await somebody(invited), invited.tenants.app.services.domain_checks
     data = await proved(invited)
@@ -237,6 +258,11 @@ async def test_a_domain_without_its_record_is_lost_after_a_day_and_told(invited:
     assert (await verify(invited)).json()["data"]["mode"] == "off"
 
 
+@pytest.mark.promise("POST /api/tenants/current/domains/{domain}/verify")
+@pytest.mark.promise(
+    "tenants, domains and requests to join: no search list completes the name; an outage is no absence, and loses "
+    "nothing"
+)
 async def test_an_outage_of_the_dns_loses_nothing(invited: Invited) -> None:
     await proved(invited)
     dns_of(invited).is_away = True
@@ -263,6 +289,10 @@ async def test_a_tenant_has_so_many_domains_and_no_more(invited: Invited) -> Non
     assert (await save(invited, "d0.example", "off")).status_code == 200
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: who may neither invite nor set is refused; changes ask for a recent proof "
+    "of a person"
+)
 async def test_changes_ask_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     services, now = invited.tenants.app.services, invited.clock.now()
     claims = services.tokens.read(invited.tenants.app.tokens["admin"], now)

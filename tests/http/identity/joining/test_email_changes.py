@@ -52,6 +52,7 @@ async def address_of(invited: Invited, name: str = "member") -> tuple[str, bool]
     return state.user.email, state.user.email_proved
 
 
+@pytest.mark.promise("POST /api/auth/me/email")
 async def test_from_the_request_to_a_login_with_the_new_address(invited: Invited) -> None:
     answer = await ask(invited)
     assert (answer.status_code, answer.json().keys()) == (200, {"isSuccess", "message"})
@@ -85,6 +86,7 @@ async def test_sessions_go_on_and_their_tokens_are_renewed(invited: Invited) -> 
     assert (await invited.tenants.call("member", "GET", "/api/auth/me")).json()["data"]["email"] == WANTED
 
 
+@pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
 async def test_a_link_works_once_and_for_its_address_alone(invited: Invited) -> None:
     values = await asked(invited)
     assert told(await confirm(invited, {**values, "email": "other@new.example"})) == WRONG_LINK
@@ -92,12 +94,14 @@ async def test_a_link_works_once_and_for_its_address_alone(invited: Invited) -> 
     assert told(await confirm(invited, values)) == WRONG_LINK
 
 
+@pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
 async def test_a_link_ends_after_a_day(invited: Invited) -> None:
     values = await asked(invited)
     invited.clock.move(timedelta(hours=24))
     assert told(await confirm(invited, values)) == WRONG_LINK
 
 
+@pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
 async def test_the_last_request_counts(invited: Invited) -> None:
     first = await asked(invited)
     second = await asked(invited, "second@new.example")
@@ -106,6 +110,7 @@ async def test_the_last_request_counts(invited: Invited) -> None:
     assert (await address_of(invited))[0] == "second@new.example"
 
 
+@pytest.mark.promise("tenants, own account: Mails with such links cannot be sent at will")
 async def test_asking_again_within_five_minutes_sends_nothing_and_leaves_the_link(invited: Invited) -> None:
     values = await asked(invited)
     assert (await ask(invited)).status_code == 200
@@ -129,6 +134,7 @@ async def test_a_mail_whose_link_has_ended_is_not_sent(invited: Invited) -> None
     assert WANTED not in {mail.to for mail in await invited.mails()}
 
 
+@pytest.mark.promise("POST /api/auth/me/email")
 @pytest.mark.parametrize(
     "email", ["", "nobody", "a@b@c.example", "a@new.example\r\nBcc: x@y.example", email_of("member")]
 )
@@ -144,6 +150,7 @@ async def test_an_address_may_be_written_otherwise(invited: Invited) -> None:
     assert await address_of(invited) == (respelt, True)
 
 
+@pytest.mark.promise("tenants, own account: Mails with such links cannot be sent at will")
 async def test_five_a_day(invited: Invited) -> None:
     for number in range(5):
         assert (await ask(invited, f"n{number}@new.example")).status_code == 200
@@ -179,6 +186,7 @@ async def log_in_by(invited: Invited, password: str) -> None:
     invited.tenants.app.tokens["member"] = answer.json()["data"]["token"]
 
 
+@pytest.mark.promise("tenants, own account: a disabled account keeps its address; machines and old logins change none")
 async def test_it_asks_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     services, now = invited.tenants.app.services, invited.clock.now()
     claims = services.tokens.read(invited.tenants.app.tokens["member"], now)
@@ -188,6 +196,10 @@ async def test_it_asks_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     assert told(await ask(invited, whom="machine"))[:2] == (403, "FORBIDDEN")
 
 
+@pytest.mark.promise(
+    "tenants, own account: the answer to a changed address does not tell whether it has an account, and its owner is "
+    "told"
+)
 async def test_the_answer_does_not_tell_whether_an_address_has_an_account(invited: Invited) -> None:
     taken, free = await ask(invited, email_of("clerk")), await ask(invited, WANTED, "clerk")
     assert (taken.status_code, taken.json()) == (free.status_code, free.json())
@@ -197,6 +209,9 @@ async def test_the_answer_does_not_tell_whether_an_address_has_an_account(invite
     assert "#" not in held.text
 
 
+@pytest.mark.promise(
+    "tenants, own account: an address that was taken meanwhile stays its owner's; of two who race for one, one gets it"
+)
 async def test_an_address_that_was_taken_meanwhile_stays_its_owners(invited: Invited) -> None:
     values = await asked(invited)
     await invited.person("quick", WANTED.lower())
@@ -205,12 +220,16 @@ async def test_an_address_that_was_taken_meanwhile_stays_its_owners(invited: Inv
     assert (await login(invited, WANTED)).json()["data"]["token"]
 
 
+@pytest.mark.promise(
+    "tenants, own account: an address that was taken meanwhile stays its owner's; of two who race for one, one gets it"
+)
 async def test_two_accounts_race_for_an_address_and_one_gets_it(invited: Invited) -> None:
     links = [await asked(invited, whom=whom) for whom in ("member", "clerk")]
     answers = await asyncio.gather(*(confirm(invited, values) for values in links))
     assert sorted(answer.status_code for answer in answers) == [200, 409]
 
 
+@pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
 async def test_twenty_openings_at_once_change_the_address_once(invited: Invited) -> None:
     values = await asked(invited)
     answers = await asyncio.gather(*(confirm(invited, values) for _ in range(20)))
@@ -218,6 +237,7 @@ async def test_twenty_openings_at_once_change_the_address_once(invited: Invited)
     assert invited.actions().count("email.changed") == 1
 
 
+@pytest.mark.promise("tenants, own account: what was linked to the old address does not open the account any more")
 async def test_identities_at_providers_are_unlinked_and_both_addresses_are_told(invited: Invited) -> None:
     user_id = UUID(invited.tenants.users["member"])
     async with invited.database.transaction(EveryTenant()) as tx:
@@ -228,6 +248,10 @@ async def test_identities_at_providers_are_unlinked_and_both_addresses_are_told(
     assert sorted(mail.to for mail in await invited.mails()) == sorted([WANTED, email_of("member")])
 
 
+@pytest.mark.promise(
+    "tenants, own account: a thief with a session does not take the account along: a new password, set or reset, ends "
+    "the link"
+)
 async def test_a_new_password_stops_a_thief_who_asked_for_an_address(invited: Invited) -> None:
     values = await asked(invited)
     await invited.tenants.app.call("POST", "/api/auth/request-password-reset", json={"email": email_of("member")})
@@ -237,6 +261,10 @@ async def test_a_new_password_stops_a_thief_who_asked_for_an_address(invited: In
     assert told(await confirm(invited, values)) == WRONG_LINK
 
 
+@pytest.mark.promise(
+    "tenants, own account: a thief with a session does not take the account along: a new password, set or reset, ends "
+    "the link"
+)
 async def test_a_changed_password_stops_it_as_well(invited: Invited) -> None:
     values = await asked(invited)
     body = {"currentPassword": PASSWORD, "newPassword": "a password of the owner"}
@@ -244,6 +272,9 @@ async def test_a_changed_password_stops_it_as_well(invited: Invited) -> None:
     assert told(await confirm(invited, values)) == WRONG_LINK
 
 
+@pytest.mark.promise(
+    "tenants, own account: who registered a stranger's address does not take the account along (pre-hijacking)"
+)
 async def test_who_prepared_an_account_does_not_take_it_along(invited: Invited) -> None:
     """Pre-hijacking: somebody registers a stranger's address, and the stranger proves it later."""
     await invited.person("squatter", "victim@example.com")
@@ -256,6 +287,9 @@ async def test_who_prepared_an_account_does_not_take_it_along(invited: Invited) 
     assert (await address_of(invited, "squatter"))[0] == "victim@example.com"
 
 
+@pytest.mark.promise(
+    "tenants, own account: who registered a stranger's address does not take the account along (pre-hijacking)"
+)
 async def test_a_proof_of_the_old_address_ends_what_was_asked_before_it(invited: Invited) -> None:
     values = await asked(invited)
     await invited.tenants.call(
@@ -264,6 +298,7 @@ async def test_a_proof_of_the_old_address_ends_what_was_asked_before_it(invited:
     assert told(await confirm(invited, values)) == WRONG_LINK
 
 
+@pytest.mark.promise("tenants, own account: a disabled account keeps its address; machines and old logins change none")
 async def test_a_disabled_account_keeps_its_address(invited: Invited) -> None:
     values = await asked(invited)
     path = f"/api/users/{invited.tenants.users['member']}"

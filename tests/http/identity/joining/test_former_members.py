@@ -28,6 +28,10 @@ async def end_membership(invited: Invited, how: str) -> None:
 HOW = ["removed", "left", "removed by the tenant", "deleted by the operator", "deleted alone"]
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a new account of the same mailbox does not come back by the domain, "
+    "whoever ended the old one"
+)
 @pytest.mark.parametrize("how", HOW)
 async def test_a_new_account_does_not_come_back_by_the_domain(invited: Invited, how: str) -> None:
     """Whoever was removed deletes the account and registers the same address again."""
@@ -68,6 +72,10 @@ def marks_of(invited: Invited) -> int:
     return len([tenant_id for tenant_id, _ in marked if str(tenant_id) == invited.tenants.tenants["acme"]])
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: what is kept for that is no address, and goes when somebody lets the "
+    "person in"
+)
 async def test_an_invitation_lets_a_former_member_in_and_lifts_the_mark(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
@@ -82,6 +90,10 @@ async def test_an_invitation_lets_a_former_member_in_and_lifts_the_mark(invited:
     assert marks_of(invited) == 0
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: what is kept for that is no address, and goes when somebody lets the "
+    "person in"
+)
 async def test_an_administrator_lifts_the_mark_by_adding_the_person(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
@@ -99,6 +111,10 @@ async def test_an_administrator_lifts_the_mark_by_adding_the_person(invited: Inv
     assert ((await call("admin", "POST", "/api/users", new)).status_code, marks_of(invited)) == (201, 0)
 
 
+@pytest.mark.promise(
+    "tenants, domains and requests to join: a stranger who registers an address and leaves keeps its owner out of "
+    "nothing"
+)
 async def test_a_stranger_with_somebody_elses_address_keeps_nobody_out(invited: Invited) -> None:
     """Registered by a stranger who proves nothing, made a member, and deleted again."""
     await proved(invited)

@@ -40,6 +40,7 @@ async def with_password(invited: Invited) -> None:
         await tx.credentials.set_password(user_id, "hash", invited.clock.now())
 
 
+@pytest.mark.promise("GET /api/auth/identities")
 async def test_ones_identities_are_listed(linked: Invited) -> None:
     listed = (await linked.tenants.call("member", "GET", PATH)).json()["data"]
     assert [(item["provider"], item.keys()) for item in listed] == [
@@ -49,12 +50,15 @@ async def test_ones_identities_are_listed(linked: Invited) -> None:
     assert (await linked.tenants.call("clerk", "GET", PATH)).json()["data"] == []
 
 
+@pytest.mark.promise("DELETE /api/auth/identities/{provider}")
+@pytest.mark.promise("tenants, own account: the only way to log in stays, also when two are unlinked at once")
 async def test_the_only_way_in_stays(linked: Invited) -> None:
     """An identity at a provider that the service does not ask any more is no way in."""
     assert await unlink(linked) == (409, "CONFLICT")
     assert await linked.mails() == []
 
 
+@pytest.mark.promise("DELETE /api/auth/identities/{provider}")
 async def test_a_password_is_another_way(linked: Invited) -> None:
     await with_password(linked)
     assert await unlink(linked) == (200, "")
@@ -76,6 +80,7 @@ async def test_the_answer_does_not_say_that_the_account_is_kept_out(linked: Invi
     assert said == "The account is unlinked. A login by it links it again while it has your address."
 
 
+@pytest.mark.promise("tenants, own account: the only way to log in stays, also when two are unlinked at once")
 @pytest.mark.parametrize(("verifies", "expected"), [(True, (200, "")), (False, (409, "CONFLICT"))])
 async def test_a_passkey_is_another_way_if_it_knows_its_user(
     linked: Invited, verifies: bool, expected: tuple[int, str]
@@ -89,6 +94,7 @@ async def test_a_passkey_is_another_way_if_it_knows_its_user(
     assert await unlink(linked) == expected
 
 
+@pytest.mark.promise("tenants, own account: the only way to log in stays, also when two are unlinked at once")
 async def test_another_provider_is_another_way_and_of_two_at_once_one_stays(linked: Invited) -> None:
     user_id = UUID(linked.tenants.users["member"])
     async with linked.database.transaction(EveryTenant()) as tx:
@@ -100,6 +106,7 @@ async def test_another_provider_is_another_way_and_of_two_at_once_one_stays(link
     assert sorted(status for status, _ in outcomes) == [200, 409]
 
 
+@pytest.mark.promise("tenants, own account: nobody unlinks for others")
 async def test_nobody_unlinks_for_others_without_a_recent_proof_or_as_a_machine(linked: Invited) -> None:
     assert await unlink(linked, whom="clerk") == (404, "NOT_FOUND")
     services, now = linked.tenants.app.services, linked.clock.now()

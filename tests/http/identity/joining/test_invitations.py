@@ -15,6 +15,12 @@ BRANDING = {"name": None, "logoUrl": None, "primaryColor": None, "supportEmail":
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 
 
+@pytest.mark.promise("POST /api/auth/invitations/preview")
+@pytest.mark.promise("POST /api/auth/invitations/accept")
+@pytest.mark.promise(
+    "tenants, acceptance: From the mail to a Tenant Token in two requests for a new person, in two after the login for "
+    "one with an account"
+)
 async def test_a_new_person_joins_by_two_requests(invited: Invited) -> None:
     _, token = await invited.invited(ADA, "Reader")
     preview = (await invited.auth("preview", {"token": token})).json()["data"]
@@ -32,6 +38,11 @@ async def test_a_new_person_joins_by_two_requests(invited: Invited) -> None:
     assert (await invited.tenants.app.call("POST", "/api/auth/login", json=LOGIN)).status_code == 200
 
 
+@pytest.mark.promise("POST /api/auth/invitations/accept")
+@pytest.mark.promise(
+    "tenants, acceptance: From the mail to a Tenant Token in two requests for a new person, in two after the login for "
+    "one with an account"
+)
 async def test_somebody_with_an_account_joins_and_switches(invited: Invited) -> None:
     await invited.person("ada", ADA)
     _, token = await invited.invited(ADA, "Reader")
@@ -49,6 +60,9 @@ async def test_somebody_with_an_account_joins_and_switches(invited: Invited) -> 
     assert claims_of(switched.json()["data"]["token"])["permissions"] == ["read:products"]
 
 
+@pytest.mark.promise("GET /api/invitations")
+@pytest.mark.promise("POST /api/invitations")
+@pytest.mark.promise("DELETE /api/invitations/{invitation_id}")
 async def test_an_invitation_is_answered_listed_and_ended(invited: Invited) -> None:
     answer = await invited.invite(" Ada@Example.COM ", "Reader", "Member")
     data = answer.json()["data"]
@@ -89,6 +103,7 @@ async def test_an_invitation_expires_and_gives_way(invited: Invited) -> None:
     assert (await invited.invite()).status_code == 201
 
 
+@pytest.mark.promise("POST /api/invitations/{invitation_id}/resend")
 async def test_a_link_that_is_sent_again_ends_the_old_one(invited: Invited) -> None:
     data, old = await invited.invited()
     invited.clock.move(timedelta(days=1))
@@ -102,6 +117,7 @@ async def test_a_link_that_is_sent_again_ends_the_old_one(invited: Invited) -> N
     assert (await invited.auth("accept", {"token": new, **NEW})).status_code == 200
 
 
+@pytest.mark.promise("POST /api/auth/invitations/decline")
 async def test_an_invitation_is_declined_by_its_link(invited: Invited) -> None:
     _, token = await invited.invited()
     assert (await invited.auth("decline", {"token": token})).status_code == 200
@@ -112,6 +128,8 @@ async def test_an_invitation_is_declined_by_its_link(invited: Invited) -> None:
     assert found.json()["data"]["totalCount"] == 1
 
 
+@pytest.mark.promise("GET /api/auth/invitations")
+@pytest.mark.promise("POST /api/auth/invitations/{invitation_id}/accept")
 async def test_ones_own_invitations_are_listed_and_accepted(invited: Invited) -> None:
     await invited.person("ada", ADA)
     data, _ = await invited.invited(ADA, "Reader")
@@ -193,6 +211,8 @@ async def test_an_address_with_an_account_logs_in_first(invited: Invited) -> Non
     assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 200
 
 
+@pytest.mark.promise("POST /api/invitations/batch")
+@pytest.mark.promise("tenants, acceptance: a hundred invitations, their mails and audit lines in one statement")
 async def test_a_batch_is_sent_whole_or_not_at_all(invited: Invited) -> None:
     await invited.invited("old@example.com")
 
@@ -237,6 +257,10 @@ async def test_a_tenant_sends_so_many_a_day(invited: Invited) -> None:
     assert (await invited.invite()).status_code == 201
 
 
+@pytest.mark.promise(
+    "tenants, invitations: the answer to an invitation does not depend on accounts or other tenants, nor does its work "
+    "(better-auth)"
+)
 async def test_an_address_gets_so_many_mails_a_day_and_nobody_is_told(invited: Invited) -> None:
     data, token = await invited.invited()
     for _ in range(MAILS_A_DAY - 1):
@@ -266,6 +290,7 @@ async def test_answers_are_in_the_audit_trail(invited: Invited) -> None:
     assert noted[4:] == [sent, "invitation.declined", sent, "invitation.revoked"]
 
 
+@pytest.mark.promise("tenants, invitations: the preview says nothing without the secret, and is limited")
 async def test_the_limits_are_counted(app: TestApp) -> None:
     for path, count in (("/api/auth/invitations/preview", 10), ("/api/auth/invitations/decline", 10)):
         answer = await app.call("POST", path, json={"token": "x"})

@@ -29,6 +29,8 @@ async def transfer(invited: Invited, whom: str, name: str) -> httpx.Response:
     return await invited.tenants.call(whom, "POST", "/api/tenants/current/transfer", body)
 
 
+@pytest.mark.promise("PUT /api/tenants/{tenant_id}/users/{user_id}")
+@pytest.mark.promise("tenants, owners: the last owner neither leaves nor is removed, deleted, disabled or demoted")
 async def test_a_super_admin_makes_an_owner_and_takes_it_back(invited: Invited) -> None:
     made = await own(invited, "admin")
     data = made.json()["data"]
@@ -47,6 +49,7 @@ async def test_only_the_list_of_members_says_who_owns(invited: Invited) -> None:
     assert all("isOwner" not in user for user in listed)
 
 
+@pytest.mark.promise("POST /api/tenants/current/transfer")
 async def test_an_owner_passes_the_tenant_on_and_both_are_told(invited: Invited) -> None:
     await own(invited, "admin")
     await invited.mails()
@@ -60,6 +63,9 @@ async def test_an_owner_passes_the_tenant_on_and_both_are_told(invited: Invited)
     assert told(await transfer(invited, "admin", "member"))[:2] == (403, "FORBIDDEN")
 
 
+@pytest.mark.promise(
+    "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
+)
 @pytest.mark.parametrize(("whom", "name"), [("clerk", "member"), ("root in acme", "member"), ("clerk", "clerk")])
 async def test_nobody_but_an_owner_passes_a_tenant_on(invited: Invited, whom: str, name: str) -> None:
     await own(invited, "admin")
@@ -67,6 +73,9 @@ async def test_nobody_but_an_owner_passes_a_tenant_on(invited: Invited, whom: st
     assert await owners(invited) == {"admin"}
 
 
+@pytest.mark.promise(
+    "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
+)
 async def test_a_tenant_goes_to_an_active_member_alone(invited: Invited) -> None:
     await own(invited, "admin")
     disabled = f"/api/users/{invited.tenants.users['member']}"
@@ -76,6 +85,9 @@ async def test_a_tenant_goes_to_an_active_member_alone(invited: Invited) -> None
     assert await owners(invited) == {"admin"}
 
 
+@pytest.mark.promise(
+    "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
+)
 async def test_a_transfer_asks_for_a_recent_proof(invited: Invited) -> None:
     await own(invited, "admin")
     services, now = invited.tenants.app.services, invited.clock.now()
@@ -84,6 +96,7 @@ async def test_a_transfer_asks_for_a_recent_proof(invited: Invited) -> None:
     assert told(await transfer(invited, "old", "clerk"))[:2] == (401, "REAUTHENTICATION_REQUIRED")
 
 
+@pytest.mark.promise("POST /api/tenants/current/leave")
 async def test_one_leaves_and_the_token_is_stale(invited: Invited) -> None:
     assert "Acme" in (await invited.tenants.call("member", "GET", "/api/auth/me/complete")).text
     left = await invited.tenants.call("member", "POST", "/api/tenants/current/leave")
@@ -114,6 +127,7 @@ LOSSES: dict[str, tuple[str, str, Any]] = {
 }
 
 
+@pytest.mark.promise("tenants, owners: the last owner neither leaves nor is removed, deleted, disabled or demoted")
 @pytest.mark.parametrize("how", LOSSES)
 async def test_the_last_owner_stays(invited: Invited, how: str) -> None:
     """Another Admin is there, so that it is the owner who is missed."""
@@ -187,6 +201,7 @@ async def test_the_owner_of_another_tenant_leaves_ones_own(invited: Invited) -> 
     assert [member["email"] for member in left if member["isOwner"]] == [email_of("stranger")]
 
 
+@pytest.mark.promise("tenants, owners: the last owner neither leaves nor is removed, deleted, disabled or demoted")
 async def test_a_super_admin_does_not_delete_the_account_of_a_last_owner(invited: Invited) -> None:
     await own(invited, "admin")
     path = f"/api/users/{invited.tenants.users['admin']}"
@@ -196,6 +211,7 @@ async def test_a_super_admin_does_not_delete_the_account_of_a_last_owner(invited
     assert (await invited.tenants.call("root", "DELETE", path)).status_code == 200
 
 
+@pytest.mark.promise("tenants, owners: of two last owners who leave at once, one stays")
 async def test_of_two_last_owners_who_leave_at_once_one_stays(invited: Invited) -> None:
     await own(invited, "clerk")
     await own(invited, "member")

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from msgspec.structs import replace
 
 from tests.http.app import PASSWORD
@@ -11,6 +12,7 @@ from tests.http.two_tenants import email_of
 PATH = "/api/auth/me/export"
 
 
+@pytest.mark.promise("GET /api/auth/me/export")
 async def test_a_person_gets_what_is_stored_about_them(invited: Invited) -> None:
     await invited.invite(whom="admin")
     answer = await invited.tenants.call("admin", "GET", PATH)
@@ -24,6 +26,9 @@ async def test_a_person_gets_what_is_stored_about_them(invited: Invited) -> None
     assert "invitation.sent" in {line["action"] for line in data["events"]}
 
 
+@pytest.mark.promise(
+    "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
+)
 async def test_it_contains_no_secret_and_nobody_elses_address(invited: Invited) -> None:
     await invited.invite("somebody.else@example.com", whom="admin")
     text = (await invited.tenants.call("admin", "GET", PATH)).text
@@ -37,6 +42,9 @@ async def test_it_contains_no_secret_and_nobody_elses_address(invited: Invited) 
     assert email_of("clerk") not in json.dumps(text)
 
 
+@pytest.mark.promise(
+    "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
+)
 async def test_it_asks_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     services, now = invited.tenants.app.services, invited.clock.now()
     claims = services.tokens.read(invited.tenants.app.tokens["member"], now)

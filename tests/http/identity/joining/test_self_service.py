@@ -4,6 +4,7 @@ from datetime import timedelta
 from uuid import UUID
 
 import httpx
+import pytest
 from msgspec.structs import replace
 
 from adapters.memory.clock import MovableClock
@@ -17,6 +18,7 @@ from tests.http.two_tenants import SYSTEM, email_of
 ME = "/api/auth/me"
 
 
+@pytest.mark.promise("DELETE /api/auth/me")
 async def test_one_deletes_ones_account_and_its_tokens_are_dead(invited: Invited) -> None:
     gone = await invited.tenants.call("member", "DELETE", ME)
     assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
@@ -36,6 +38,7 @@ async def test_a_service_account_is_deleted_otherwise(invited: Invited) -> None:
     assert told(await invited.tenants.call("machine", "DELETE", ME))[:2] == (403, "FORBIDDEN")
 
 
+@pytest.mark.promise("DELETE /api/auth/me")
 async def test_who_is_missed_stays(invited: Invited) -> None:
     assert told(await invited.tenants.call("admin", "DELETE", ME)) == (409, "CONFLICT", [])
     assert told(await invited.tenants.call("root", "DELETE", ME)) == (409, "CONFLICT", [])
@@ -64,11 +67,13 @@ async def test_where_registration_is_off_accounts_come_by_invitation() -> None:
 OWN = "/api/auth/tenants"
 
 
+@pytest.mark.promise("POST /api/auth/tenants")
 async def test_nobody_makes_a_tenant_where_that_is_off(invited: Invited) -> None:
     answer = await invited.tenants.call("member", "POST", OWN, {"name": "Mine"})
     assert told(answer) == (404, "NOT_FOUND", [])
 
 
+@pytest.mark.promise("POST /api/auth/tenants")
 async def test_a_tenant_of_ones_own_is_owned_and_administered() -> None:
     app = await open_test_app({"TENANTRY_SELF_SERVICE_TENANTS": "on", "TENANTRY_CONFIRM_EMAIL": "false"})
     await app.call("POST", "/api/auth/register", json={"email": ADA, **NEW})
