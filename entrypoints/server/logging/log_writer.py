@@ -5,11 +5,10 @@ import os
 import select
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from logging.handlers import QueueHandler, QueueListener
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from structlog.typing import EventDict, Processor
@@ -32,10 +31,12 @@ Line = EventDict | str
 
 
 class LogWriter(QueueListener):
-    """Lines are put by the loop and written by a thread. Whatever comes before ``start`` waits for it; whatever comes
-    after ``close`` is written at once."""
+    """Renders and writes log lines in a thread, so that the loop never waits for the log's reader.
 
-    queue: "SimpleQueue[Any]"
+    Lines that come before ``start`` wait for it; a line that comes after ``close`` is written at once.
+    """
+
+    queue: "SimpleQueue[Any]"  # unbounded: the sentinel of stop() always has room, and put() counts
 
     def __init__(
         self,
@@ -48,71 +49,67 @@ class LogWriter(QueueListener):
         super().__init__(SimpleQueue())
         self._rendering, self._descriptor = rendering, descriptor
         self._gathered, self._patience = gathered, patience
-        self._taken: deque[Any] = deque()
-        self._lines: list[bytes] = []
+        self._piece = b""
         self._lost = 0
-        self._is_running = self._is_closed = False
-        self.is_stuck = False
+        self._is_closed = self.is_stuck = False
 
     def put(self, line: Line) -> None:
-        """Never waits: with too many lines behind, or a reader that takes nothing at the end, this one is lost."""
+        """Never waits: a line is lost behind too many others, or if nobody reads the log at the end."""
         if self.is_stuck or self.queue.qsize() >= BEHIND:
             self._lost += 1
         elif self._is_closed:
-            _write(self._descriptor, [self._rendered(line)])
+            self.handle(line)
+            self._flush()
         else:
             self.queue.put(line)
 
-    def start(self) -> None:
-        """Begins the thread, in the process that it belongs to: a fork has no threads of its parent's."""
-        self._is_running = True
-        super().start()
-
     def close(self) -> None:
-        """Returns when all that came is written; or after a while, when nobody reads it. Then the rest is lost."""
-        if self._is_running:
-            # stop() waits for its thread without bound: for as long as somebody holds the pipe and reads nothing.
-            stopping = threading.Thread(target=self.stop, name="end of the log", daemon=True)
-            stopping.start()
-            stopping.join(self._patience)
-            self.is_stuck = stopping.is_alive()
+        """Returns when all lines are written, or after ``patience``. Then the rest is lost."""
+        # stop() waits for its thread without bound: for as long as somebody holds the pipe and reads nothing.
+        stopping = threading.Thread(target=self.stop, name="end of the log", daemon=True)
+        stopping.start()
+        stopping.join(self._patience)
+        self.is_stuck = stopping.is_alive()
         self._is_closed = True
 
+    def stop(self) -> None:
+        super().stop()
+        self._flush()
+
     def dequeue(self, block: bool) -> Any:  # as QueueListener calls it
-        """The next line; before waiting for one, all that were handled are written together."""
-        if not self._taken:
-            self._flush()
-            self._taken.append(self.queue.get(block))
-            time.sleep(self._gathered)
-            with suppress(Empty):
-                while True:
-                    self._taken.append(self.queue.get_nowait())
-        line = self._taken.popleft()
-        if not isinstance(line, dict | str):  # the end: nothing comes behind it
-            self._flush()
+        """The next line; the thread writes what it has before it waits, and then lets lines gather."""
+        if not self.queue.empty():
+            return self.queue.get(block)
+        self._flush()
+        line = self.queue.get(block)
+        time.sleep(self._gathered)
         return line
 
     def handle(self, record: Any) -> None:
-        self._lines.append(self._rendered(record))
+        line = self._rendered(record)
+        if len(self._piece) + len(line) > PIECE:
+            self._flush()
+        self._piece += line
 
     def _flush(self) -> None:
-        lines, self._lines = self._lines, []
-        self._written(lines)
         if self._lost:
             lost, self._lost = self._lost, 0
-            self._written([self._rendered(event(LOST, __name__, lost=lost))])
-
-    def _written(self, lines: Sequence[bytes]) -> None:
-        if not self.is_stuck:  # else the end has come, and the descriptor may be somebody else's by now
-            _write(self._descriptor, lines)
+            self._piece += self._rendered(event(LOST, __name__, lost=lost))
+        piece, self._piece = self._piece, b""
+        # Nobody reads any more: the lines are lost, and the service goes on.
+        with suppress(OSError):
+            while piece and not self.is_stuck:  # if it is stuck, another file may have the descriptor by now
+                try:
+                    piece = piece[os.write(self._descriptor, piece) :]
+                except BlockingIOError:  # another process has made the shared terminal or pipe non-blocking
+                    select.select([], [self._descriptor], [])
 
     def _rendered(self, line: Line) -> bytes:
         rendered: Any = line
         if not isinstance(line, str):
             for processor in self._rendering:
                 rendered = processor(None, "", rendered)
-        encoded: bytes = rendered.encode(errors="backslashreplace")
-        return encoded
+        return f"{rendered}\n".encode(errors="backslashreplace")
 
 
 class BesideTheLoop(QueueHandler):
@@ -145,31 +142,3 @@ def written_beside(writer: LogWriter) -> Iterator[None]:
         writer.close()
         if not writer.is_stuck:  # else whatever is logged from now on would wait for the reader, and the end with it
             root.handlers[:] = before
-
-
-def _write(descriptor: int, lines: Sequence[bytes]) -> None:
-    # Nobody reads any more: the lines are lost, and the service goes on.
-    with suppress(OSError):
-        for piece in _pieces(lines):
-            _write_whole(descriptor, piece)
-
-
-def _pieces(lines: Sequence[bytes]) -> Iterator[bytes]:
-    piece: list[bytes] = []
-    size = 0
-    for line in lines:
-        if piece and size + len(line) + 1 > PIECE:
-            yield b"".join(piece)
-            piece, size = [], 0
-        piece += (line, b"\n")
-        size += len(line) + 1
-    if piece:
-        yield b"".join(piece)
-
-
-def _write_whole(descriptor: int, piece: bytes) -> None:
-    while piece:
-        try:
-            piece = piece[os.write(descriptor, piece) :]
-        except BlockingIOError:  # another process has made the terminal or the pipe it shares with us non-blocking
-            select.select([], [descriptor], [])
