@@ -12,7 +12,8 @@ RUN python -m venv /opt/tenantry \
     && /opt/tenantry/bin/pip install --require-hashes -r "requirements/$locked.txt" \
     && if [ "$BACKUP" = yes ]; then /opt/tenantry/bin/pip install --require-hashes -r requirements/run.txt; fi \
     && pip install --require-hashes -r requirements/build.txt
-COPY pyproject.toml build_wheel.py README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
+COPY tools/build_wheel.py tools/
 COPY tenantry/ tenantry/
 COPY domain/ domain/
 COPY application/ application/

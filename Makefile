@@ -83,7 +83,7 @@ docs: .venv/dev .venv/docs/installed ## build these documents as a site with a s
 	@echo "Open site/index.html"
 
 reference: .venv/dev ## write docs/reference from the code, after a change of settings, commands, errors and the like
-	@exec $(BIN)/python -m documentation
+	@exec $(BIN)/python -m tools.reference
 
 SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypoints/test_groups_of_redis.py \
 	tests/entrypoints/test_rolling_restart.py tests/adapters/postgres/test_citus.py \

@@ -10,12 +10,12 @@ import rich_click as click
 
 from adapters.http.request.body import BATCH_BODY, ENTITY_BODY, IDENTITY_BODY
 from adapters.mail.smtp_url import read_smtp_url
-from documentation.metrics_page import metrics
 from domain.entities.bodies import MOST_ITEMS
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.sheets import LARGEST_FILE
 from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
+from tools.reference.metrics_page import metrics
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md"])

@@ -12,12 +12,12 @@ from litestar.handlers import BaseRouteHandler
 from litestar.routes import BaseRoute, HTTPRoute
 
 from adapters.http.request.rules import RULES
-from documentation.data_page import RETENTION, levelled, stored
-from documentation.sources import ROOT
 from domain.retention import RetentionRule
 from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import MEMORY, SECRET_KEY
+from tools.reference.data_page import RETENTION, levelled, stored
+from tools.reference.sources import ROOT
 
 DOCS = ROOT / "docs"
 LAYERS = ("domain", "application", "adapters", "entrypoints", "tenantry")
@@ -64,8 +64,8 @@ def test_every_column_has_one_level_of_protection() -> None:
     given = Counter(levelled())
     there = {(name, column) for name, columns in stored().items() for column in columns}
     assert [place for place, count in given.items() if count > 1] == []
-    assert there - given.keys() == set(), "documentation/data_page.py has to say how these are protected"
-    assert given.keys() - there == set(), "documentation/data_page.py names columns that are gone"
+    assert there - given.keys() == set(), "tools/reference/data_page.py has to say how these are protected"
+    assert given.keys() - there == set(), "tools/reference/data_page.py names columns that are gone"
 
 
 def test_every_kind_of_data_with_an_end_is_told() -> None:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from documentation.metrics_page import metrics
-from documentation.reference import FOLDER, PAGES
-from documentation.sources import ROOT, calls, text_of
 from domain.parts.composition import AUDIT_ACTIONS
 from tenantry.testing import open_app
+from tools.reference.metrics_page import metrics
+from tools.reference.pages import FOLDER, PAGES
+from tools.reference.sources import ROOT, calls, text_of
 
 _ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
 

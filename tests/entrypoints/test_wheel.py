@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from build_wheel import LAYERS, PACKAGE, stage
 from tests.entrypoints.processes import PASSWORD, Served, environment, free_port
 from tests.waiting import HUNG_AFTER
+from tools.build_wheel import LAYERS, PACKAGE, stage
 
 BOOKS = """
 from typing import Annotated

@@ -8,8 +8,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from documentation.errors_page import kinds
 from domain.errors import Error
+from tools.reference.errors_page import kinds
 
 ROOT = Path(__file__).resolve().parents[3]
 FILLED_IN = "12"

@@ -5,8 +5,8 @@ from inspect import cleandoc
 
 import rich_click as click
 
-from documentation.markdown import block, code, sections, table
 from entrypoints.cli.main import tenantry
+from tools.reference.markdown import block, code, sections, table
 
 INTRODUCTION = """\
 What `tenantry COMMAND --help` prints, for all commands. [The command line](../command-line.md) tells where commands

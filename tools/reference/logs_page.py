@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from documentation.markdown import code, sections, table
-from documentation.sources import calls, text_of
+from tools.reference.markdown import code, sections, table
+from tools.reference.sources import calls, text_of
 
 INTRODUCTION = """\
 The service logs to standard error: one JSON object a line, or short coloured lines on a terminal

@@ -7,11 +7,11 @@ from litestar import Litestar
 from litestar.routes import HTTPRoute
 
 from adapters.http.request.rules import RULES, Policy, Rules, Unlimited
-from documentation.markdown import code, sections, table
 from domain.limits import Limit
 from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import MEMORY, SECRET_KEY
+from tools.reference.markdown import code, sections, table
 
 INTRODUCTION = """\
 Every endpoint that the service answers with its example catalogue. *Limit* is the number of requests that a caller

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from adapters.postgres.schema.schema import metadata_for
-from documentation.markdown import code, codes, sections, table
 from domain.retention import ENDED_INVITATION, ENDED_KEYS, FORMER_ADDRESS, GIVEN_UP_MAIL, JOIN_REQUEST, RetentionRule
 from entrypoints.assembly.entities import load_registry
+from tools.reference.markdown import code, codes, sections, table
 
 INTRODUCTION = """\
 What the tables of the service hold, column by column, and how each level is protected. Rows of declared entities are

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from adapters.http.request.errors import NAMES, STATUS, STATUS_AT, ErrorResponse
 from adapters.http.request.rules import NOWHERE, Area
-from documentation.markdown import block, code, sections, table
 from domain.errors import (
     Challenge,
     Conflict,
@@ -20,6 +19,7 @@ from domain.errors import (
     UnprocessableEntity,
     ValidationError,
 )
+from tools.reference.markdown import block, code, sections, table
 
 INTRODUCTION = """\
 An error has one of three forms. *Identity* are the endpoints below `/api/auth`, `/api/users`, `/api/tenants`,

@@ -9,8 +9,8 @@ from adapters.mail.renderer import JinjaMailRenderer
 from application.operations.mail_delivery import LINKS
 from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent
-from documentation.markdown import block, sections
 from entrypoints.settings.settings import Settings
+from tools.reference.markdown import block, sections
 
 INTRODUCTION = """\
 Each mail has a text and an HTML form; this is the text, as the service called *Example* writes it. `DOCS_TITLE` is

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from documentation.markdown import code, codes, sections, table
 from domain.entities.declaration import Kind, Registry
 from domain.entities.query import read_query
 from domain.entities.query.operators import BOUNDS, OPERATORS
@@ -10,6 +9,7 @@ from domain.entities.query.parameters import operator_meanings, settings_of
 from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
 from domain.entities.query.vocabulary import Vocabulary
 from entrypoints.assembly.entities import load_registry
+from tools.reference.markdown import code, codes, sections, table
 
 INTRODUCTION = """\
 Parameters of `GET /api/{entity}` and of its export. An unknown name is refused with the nearest known one; a name

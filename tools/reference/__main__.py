@@ -1,6 +1,6 @@
-"""``python -m documentation`` writes the pages of docs/reference."""
+"""``python -m tools.reference`` writes the pages of docs/reference."""
 
-from documentation.reference import FOLDER, PAGES
+from tools.reference.pages import FOLDER, PAGES
 
 
 def main() -> None:

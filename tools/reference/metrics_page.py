@@ -7,8 +7,8 @@ from typing import NamedTuple
 from prometheus_client import ProcessCollector
 
 from adapters.prometheus.gauges import TOGETHER
-from documentation.markdown import code, codes, sections, table
-from documentation.sources import calls, text_of
+from tools.reference.markdown import code, codes, sections, table
+from tools.reference.sources import calls, text_of
 
 INTRODUCTION = """\
 `GET /metrics` answers in the text format of Prometheus: to requests of the same machine, or to whoever sends
