@@ -6,11 +6,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
+from itertools import islice
 from typing import BinaryIO
 
-from adapters.sheets.table import BadRow
+from adapters.sheets.table import BadRow, Table
 from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.declaration import EntityModel
+from domain.entities.file_headers import SAMPLE_ROWS
 from domain.entities.sheets import ImportOptions
 from domain.errors import BadRequest, ValidationError
 
@@ -37,8 +39,22 @@ _BAD = "\udcff"
 codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(error, UnicodeDecodeError) else ("", 0))
 
 
-def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
-    """Rows with their numbers, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
+def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
+    """The table, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
+    samples: list[Cells] = []
+    return Table(_sampled(_rows(file, model, options), samples), samples, is_escaped=True)
+
+
+def _sampled(rows: Iterator[tuple[int, Cells | BadRow]], samples: list[Cells]) -> Iterator[tuple[int, Cells | BadRow]]:
+    yield from islice(rows, 1)  # the header
+    for number, cells in islice(rows, SAMPLE_ROWS):
+        if not isinstance(cells, BadRow):
+            samples.append(cells)
+        yield number, cells
+    yield from rows
+
+
+def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
     encoding = _encoding(file, options)
     if options.encoding is None and encoding in (_USUAL, _USUAL_MARKED):
         _ensure_text(file)
@@ -161,16 +177,16 @@ def _ensure_text(file: BinaryIO) -> None:
 
 
 def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions) -> str:
-    """Delimiter with which the header has the most names of fields."""
+    """Delimiter with which the header has the most names of fields, and the most columns where none names a field."""
     known = {field.wire.lower() for field in model.fields} | {name.strip().lower() for name in options.columns}
-    best, most = ",", 0
+    best, most = ",", (0, 0)
     for delimiter in _DELIMITERS:
         file.seek(0)
         try:
             header = next(filter(any, read_rows(_lines(file, encoding), delimiter)), [])
         except (BrokenCsv, BadRequest):
             continue
-        found = sum((name or "").strip().lower() in known for name in header)
+        found = (sum((name or "").strip().lower() in known for name in header), len(header))
         if found > most:
             best, most = delimiter, found
     return best

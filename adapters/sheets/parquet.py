@@ -3,15 +3,17 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
+from adapters.sheets.table import Table
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.file_headers import MOST_COLUMNS, fields_by_title, is_passed_over
+from domain.entities.file_headers import MOST_COLUMNS, SAMPLE_ROWS, fields_by_title, is_passed_over
 from domain.entities.sheets import (
     LARGEST_INFLATED,
     ImportOptions,
@@ -36,16 +38,23 @@ _LISTS = (Kind.UUIDS, Kind.TEXTS)
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
-def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
-    """Rows with their numbers, the names of the columns as row 1. Raises BadRequest, ValidationError, PayloadTooLarge.
+def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
+    """The table, the names of the columns as row 1. Raises BadRequest, ValidationError, PayloadTooLarge.
 
-    The first data row is row 2, as in the same rows written as CSV.
+    The first data row is row 2, as in the same rows written as CSV. Only a dry run reads samples.
     """
+    samples: list[Cells] = []
+    return Table(_guarded_rows(file, model, options, samples), samples)
+
+
+def _guarded_rows(
+    file: BinaryIO, model: EntityModel, options: ImportOptions, samples: list[Cells]
+) -> Iterator[tuple[int, Cells]]:
     _ensure_no_options(options)
     _ensure_whole(file)
     file.seek(0)
     try:
-        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options)
+        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options, samples)
     # A panic of the library is no Exception; its messages tell about its source code and not about the file.
     except (PolarsError, PanicException, OSError) as error:
         raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
@@ -79,12 +88,16 @@ def _ensure_whole(file: BinaryIO) -> None:
         raise BadRequest(f"The file's footer has {footer} bytes; at most {LARGEST_FOOTER} are taken.")
 
 
-def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells]]:
+def _rows(
+    scan: pl.LazyFrame, model: EntityModel, options: ImportOptions, samples: list[Cells]
+) -> Iterator[tuple[int, Cells]]:
     schema = _within_time(scan.collect_schema)
     names = schema.names()
     if len(names) > MOST_COLUMNS:
         raise BadRequest(f"The file has {len(names)} columns; at most {MOST_COLUMNS} are taken.")
     ensure_row_count(model, _within_time(scan.select(pl.len()).collect).item())
+    if options.dry_run:
+        samples += _within_time(lambda: _sample_rows(scan, schema))
     yield 1, [*names]
     # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
     texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns), options)
@@ -106,6 +119,17 @@ def _rows(scan: pl.LazyFrame, model: EntityModel, options: ImportOptions) -> Ite
             yield number, cells
 
 
+def _sample_rows(scan: pl.LazyFrame, schema: pl.Schema) -> list[Cells]:
+    """The first rows, with an empty cell where the type of a column has no text."""
+    texts = {place: read for place, kind in enumerate(schema.dtypes()) if (read := _texts_of(kind, Kind.TEXTS))}
+    columns: list[Sequence[str | None]] = [[]] * len(schema)
+    if texts:
+        first = scan.select(pl.nth(*texts)).head(SAMPLE_ROWS).collect()
+        for (place, convert), column in zip(texts.items(), first, strict=True):
+            columns[place] = convert(column)
+    return [[*cells] for cells in zip_longest(*columns)]
+
+
 def _within_time(work: Callable[[], T]) -> T:
     """Result of the work; the signal ends the process when it takes too long."""
     # Where memory is refused to the library, its threads may wait for each other for ever, without using the CPU.
@@ -125,7 +149,7 @@ def _texts_of_columns(
     for place, ((name, kind), field) in enumerate(zip(schema.items(), fields, strict=True)):
         if field is None or is_passed_over(field, options):
             continue
-        texts = _texts_of(kind, field)
+        texts = _texts_of(kind, field.kind)
         if texts is None:
             errors.append(FieldError(name, f"has the type {str(kind)[:100]}, from which no {field.kind.value} is read"))
         else:
@@ -135,15 +159,15 @@ def _texts_of_columns(
     return found
 
 
-def _texts_of(kind: pl.DataType, field: FieldModel) -> Texts | None:
-    """Converter from a column's type to the texts of a field; None for types that are not taken."""
+def _texts_of(kind: pl.DataType, field: Kind) -> Texts | None:
+    """Converter from a column's type to the texts of a kind of field; None for types that are not taken."""
     if isinstance(kind, pl.List | pl.Array):
-        return _lists if field.kind in _LISTS and isinstance(kind.inner, _PLAIN) else None
+        return _lists if field in _LISTS and isinstance(kind.inner, _PLAIN) else None
     if isinstance(kind, pl.Datetime):
-        return _days if field.kind is Kind.DATE else _moments
-    if kind.is_float() and field.kind in _WHOLE:
+        return _days if field is Kind.DATE else _moments
+    if kind.is_float() and field in _WHOLE:
         return _whole_numbers
-    if kind == pl.Binary and field.kind is Kind.UUID:
+    if kind == pl.Binary and field is Kind.UUID:
         return _uuids
     if isinstance(kind, (*_PLAIN, pl.Boolean, pl.Date)) or kind.is_integer() or kind.is_float() or kind.is_decimal():
         return _plain

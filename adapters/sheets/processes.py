@@ -33,7 +33,7 @@ from adapters.sheets.frames import (
 from adapters.sheets.reader import read as read_sheet
 from application.ports.entities.files import ImportRequest, ReadSheet
 from domain.entities.declaration import EntityModel
-from domain.entities.sheets import BuiltForm, Column, RowError
+from domain.entities.sheets import BuiltForm, Column, FileHeader, RowError
 from domain.errors import BadRequest
 
 PIECE = 128 * 1024
@@ -115,7 +115,9 @@ async def _read_here(model: EntityModel, upload: BinaryIO, job: ReadJob) -> "_Fo
     sheet = _FoundSheet()
     while (frame := receive(frames))[0] != DONE:
         letter, body = frame
-        if letter == ROWS:
+        if letter == READY:
+            sheet.header = _header(body)
+        elif letter == ROWS:
             sheet.found.append(body)
         elif letter == ERRORS:
             errors = msgspec.json.decode(body, type=Errors)
@@ -123,9 +125,14 @@ async def _read_here(model: EntityModel, upload: BinaryIO, job: ReadJob) -> "_Fo
     return sheet
 
 
+def _header(body: bytes) -> FileHeader | None:
+    return msgspec.json.decode(body, type=FileHeader) if body else None
+
+
 @dataclass
 class _FoundSheet:
     found: list[bytes] = field(default_factory=list)
+    header: FileHeader | None = None
     failed: int = 0
     errors: list[RowError] = field(default_factory=list)
 
@@ -137,6 +144,7 @@ class _FoundSheet:
 @dataclass
 class _ReadSheet:
     process: Process
+    header: FileHeader | None = None
     failed: int = 0
     errors: list[RowError] = field(default_factory=list)
 
@@ -151,8 +159,9 @@ class _ReadSheet:
         assert letter == LOADED
 
     async def ready(self) -> None:
-        letter, _ = await self._received()
+        letter, body = await self._received()
         assert letter == READY
+        self.header = _header(body)
 
     async def rows(self) -> AsyncIterator[bytes]:
         while True:

@@ -7,8 +7,10 @@ import os
 import re
 import resource
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import chain, islice
 from typing import BinaryIO
 
 import msgspec
@@ -17,11 +19,19 @@ from adapters.sheets.csv_text import read_csv
 from adapters.sheets.declarations import model_of
 from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
 from adapters.sheets.row_text import RowText
-from adapters.sheets.table import BadRow
+from adapters.sheets.table import BadRow, Table
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
-from domain.entities.file_headers import ensure_key, read_header, version_place
-from domain.entities.sheets import MOST_ERRORS, ImportOptions, RowError, ensure_row_count
+from domain.entities.file_headers import (
+    MOST_SHEETS,
+    SAMPLE_ROWS,
+    ensure_key,
+    read_header,
+    shown_columns,
+    shown_name,
+    version_place,
+)
+from domain.entities.sheets import MOST_ERRORS, FileHeader, ImportOptions, RowError, ensure_row_count
 from domain.errors import BadRequest, Error, ValidationError
 
 AT_A_TIME = 500
@@ -38,8 +48,6 @@ MOST_SECONDS = 120
 _ZIP, _OLD, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", (b"PAR1", b"PARE")
 _TOLD_BY = 8
 _TEXT = re.compile(rb"[\t\n\r -~\x80-\xff]*")
-
-Rows = Iterator[tuple[int, Cells | BadRow]]
 
 
 def main() -> None:
@@ -79,18 +87,53 @@ def _is_parquet(file: BinaryIO) -> bool:
 
 
 def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:
-    """Writes the frames READY, ROWS…, ERRORS and DONE; raises Error for a file that cannot be read at all."""
-    rows, is_csv = _rows(file, model, job.options)
-    header = next(rows, None)
+    """Writes the frames READY, ROWS…, ERRORS and DONE; raises Error for a file that cannot be read at all.
+
+    For a dry run READY has the header as its body, and the errors of the header become an error of its row.
+    """
+    table = _table(file, model, job.options)
+    number, names = _header(table)
+    first: list[tuple[int, Cells | BadRow]] = []
+    try:
+        fields = read_header(model, names, job.options.columns, job.may, job.related)
+        ensure_key(model, fields, job.options)
+        if job.options.dry_run:
+            # A Parquet file refuses the types of its columns with its first row.
+            first = [*islice(table.rows, SAMPLE_ROWS)]
+    except ValidationError as error:
+        if not job.options.dry_run:
+            raise
+        with suppress(ValidationError):
+            # Only for the samples.
+            deque(islice(table.rows, SAMPLE_ROWS), maxlen=0)
+        send(out, READY, _shown(table, number, names, model, job))
+        _send_end(out, 1, [RowError.on(number, error.fields)])
+        return
+    send(out, READY, _shown(table, number, names, model, job) if job.options.dry_run else b"")
+    version = version_place(names, job.options.columns)
+    writer = RowText(model, fields, job, is_escaped=table.is_escaped, version=version)
+    _send_rows(out, model, chain(first, table.rows), writer)
+
+
+def _header(table: Table) -> tuple[int, Cells]:
+    """Number and cells of the header. Raises BadRequest for a file without one."""
+    header = next(table.rows, None)
     if header is None:
         raise BadRequest("The file is empty: its first row names the columns.")
-    if isinstance(header[1], BadRow):
-        raise BadRequest(f"Row {header[0]} {header[1].message}")
-    fields = read_header(model, header[1], job.options.columns, job.may, job.related)
-    ensure_key(model, fields, job.options)
-    send(out, READY)
-    version = version_place(header[1], job.options.columns)
-    writer = RowText(model, fields, job, is_escaped=is_csv, version=version)
+    number, cells = header
+    if isinstance(cells, BadRow):
+        raise BadRequest(f"Row {number} {cells.message}")
+    return number, cells
+
+
+def _shown(table: Table, number: int, names: Cells, model: EntityModel, job: ReadJob) -> bytes:
+    columns = shown_columns(model, names, job.options.columns, job.may, table.samples)
+    sheet = None if table.sheet is None else shown_name(table.sheet)
+    sheets = tuple(map(shown_name, table.sheets[:MOST_SHEETS]))
+    return msgspec.json.encode(FileHeader(row=number, columns=columns, sheets=sheets, sheet=sheet))
+
+
+def _send_rows(out: BinaryIO, model: EntityModel, rows: Iterator[tuple[int, Cells | BadRow]], writer: RowText) -> None:
     failed, errors = 0, list[RowError]()
     lines: list[str] = []
     for count, (number, cells) in enumerate(rows, start=1):
@@ -110,12 +153,15 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
             lines = []
     if lines:
         send(out, ROWS, "".join(lines).encode())
+    _send_end(out, failed, errors)
+
+
+def _send_end(out: BinaryIO, failed: int, errors: Sequence[RowError]) -> None:
     send(out, ERRORS, msgspec.json.encode(Errors(failed, tuple(errors))))
     send(out, DONE)
 
 
-def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[Rows, bool]:
-    """Rows of the file, and whether it is CSV."""
+def _table(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
     # Told by the content: the name is the caller's.
     start = file.read(8)
     if start.startswith(_OLD):
@@ -123,16 +169,16 @@ def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> tuple[R
     if start.startswith(_ZIP):
         from adapters.sheets.xlsx.rows import read_xlsx  # noqa: PLC0415  # the service itself never reads one
 
-        return read_xlsx(file, model, options), False
+        return read_xlsx(file, model, options)
     if options.time_zone is not None:
         raise ValidationError.on("options.timeZone", "is for xlsx; a time in this file names its zone itself")
     if _is_parquet(file):
         from adapters.sheets.parquet import read_parquet  # noqa: PLC0415  # takes a third of a second
 
-        return read_parquet(file, model, options), False
+        return read_parquet(file, model, options)
     if options.sheet is not None:
         raise ValidationError.on("options.sheet", "is for xlsx; this file is text")
-    return read_csv(file, model, options), True
+    return read_csv(file, model, options)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Headers of imported files: the field of each column, and columns that an import passes over."""
+"""Headers of imported files: the field of each column, columns that an import passes over, and what a dry run shows."""
 
 from collections.abc import Mapping, Sequence
 
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.server_fields import SERVER_OWNED, VERSION
-from domain.entities.sheets import NO_RELATED_COLUMNS, ImportOptions, RelatedColumns, key_field
+from domain.entities.sheets import NO_RELATED_COLUMNS, FileColumn, ImportOptions, RelatedColumns, key_field
 from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_COLUMNS = 1_000
@@ -13,6 +13,11 @@ MOST_COLUMNS = 1_000
 _SERVER_OWNED = {field.wire.lower() for field in SERVER_OWNED}
 _MOST_HEADER_ERRORS = 20
 """Most wrong columns that are named: a mistaken delimiter makes thousands of them."""
+SAMPLE_ROWS = 3
+"""Rows whose cells a dry run shows."""
+LONGEST_NAME, LONGEST_SAMPLE = 200, 60
+"""Characters of the names and the sample cells that a dry run shows; longer ones are cut."""
+MOST_SHEETS = 100
 
 
 def read_header(
@@ -78,6 +83,34 @@ def fields_by_title(
 ) -> list[FieldModel | None]:
     """The field that each column names, None where it names none: ``read_header`` without its errors."""
     return [model.by_wire.get(wire) for wire in _lowered_wires(names, renames)]
+
+
+def shown_columns(
+    model: EntityModel,
+    names: Sequence[str | None],
+    renames: Mapping[str, str | None],
+    may: FieldAccess,
+    rows: Sequence[Sequence[str | None]],
+) -> tuple[FileColumn, ...]:
+    """The columns for a dry run: the field that each fills, None for none, and its cells in the first ``rows``."""
+    names = names[:MOST_COLUMNS]
+    shown: list[FileColumn] = []
+    for place, (name, field) in enumerate(zip(names, fields_by_title(model, names, renames), strict=True)):
+        is_filled = field is not None and not field.server_owned and field.wire not in may.unknown
+        # A row of a damaged file may be shorter than its header.
+        cells = (row[place] for row in rows[:SAMPLE_ROWS] if place < len(row))
+        samples = tuple(_cut(cell, LONGEST_SAMPLE) for cell in cells if cell)
+        shown.append(FileColumn(shown_name(name), field.wire if field and is_filled else None, samples))
+    return tuple(shown)
+
+
+def shown_name(name: str | None) -> str:
+    return _cut(name or "", LONGEST_NAME)
+
+
+def _cut(text: str, longest: int) -> str:
+    # A workbook can hold half of a surrogate pair, which JSON cannot.
+    return text[:longest].encode("utf-8", "replace").decode()
 
 
 def _lowered_wires(names: Sequence[str | None], renames: Mapping[str, str | None]) -> list[str]:

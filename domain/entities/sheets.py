@@ -329,10 +329,21 @@ def sentence(fields: Sequence[FieldError]) -> str:
     return "; ".join(f"{error.field}: {error.message}" for error in fields)
 
 
-class Report(Struct, frozen=True, kw_only=True):
-    """Result of an import; ``failed`` counts the rows with errors, ``errors`` lists the first 1,000."""
+class FileColumn(Struct, frozen=True):
+    """A column of an imported file. ``field`` is what it fills, null for nothing; ``samples`` are some of its cells."""
 
-    imported: int
-    skipped: int
-    failed: int
-    errors: tuple[RowError, ...]
+    name: str
+    field: str | None
+    samples: tuple[str, ...]
+
+
+class FileHeader(Struct, frozen=True, kw_only=True):
+    """Header of a file in the report of a dry run; ``row`` is its number.
+
+    ``sheets`` are the visible worksheets of a workbook, at most 100, and ``sheet`` is the one that was read.
+    """
+
+    row: int
+    columns: tuple[FileColumn, ...]
+    sheets: tuple[str, ...] = ()
+    sheet: str | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from application.entities.transfers.exports import FileExport
-from application.entities.transfers.imports import FileImport
+from application.entities.transfers.imports import FileImport, Report
 from application.entities.writing import Write
 from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from application.primary_reads import PrimaryReads
@@ -22,7 +22,7 @@ from domain.entities.sheets import (
     MOST_XLSX_ROWS,
     BuiltForm,
     Column,
-    Report,
+    FileHeader,
     RowError,
     read_options,
 )
@@ -200,6 +200,10 @@ class CountedRows:
 class CountedSheet:
     sheet: ReadSheet
     tell: Callable[[int], None]
+
+    @property
+    def header(self) -> FileHeader | None:
+        return self.sheet.header
 
     @property
     def failed(self) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from litestar import Response, post
 from litestar.handlers import HTTPRouteHandler
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
 from adapters.http.entities.shapes import entity_operation, may_write
@@ -14,8 +14,8 @@ from adapters.http.request.export import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
-from application.entities.transfers.imports import FileImport
-from domain.entities.sheets import MOST_ERRORS, Report, read_options
+from application.entities.transfers.imports import FileImport, Report
+from domain.entities.sheets import MOST_ERRORS, FileHeader, read_options
 from domain.errors import FieldError
 
 ERRORS = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
@@ -42,7 +42,7 @@ IMPORT_FORM: dict[str, Any] = {
                 "mode": {"type": "string", "enum": ["create", "upsert"], "default": "create"},
                 "key": _TEXT | {"description": "The unique field by which an upsert finds rows; a column of the file."},
                 "atomic": _YES | {"description": "Any error stores nothing: 400 with the same list."},
-                "dryRun": _YES | {"description": "Stores nothing, and reports what it would have."},
+                "dryRun": _YES | {"description": "Stores nothing; reports the header and the rows."},
                 "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},
                 "encoding": _TEXT | {"examples": ["utf-8", "windows-1252"]},
                 "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
@@ -66,12 +66,16 @@ FORM = {
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Result of an import; ``errors`` lists the first 1,000 rows that were left out: the header of a file is row 1."""
+    """Result of an import; ``errors`` lists the first 1,000 rows that were left out: the header of a file is row 1.
+
+    A dry run reports ``header``, and an error of the header as an error of its row.
+    """
 
     imported: int
     skipped: int
     errors: list["RowErrorShown"]
     errors_truncated: bool = False
+    header: FileHeader | UnsetType = UNSET
 
 
 class RowErrorShown(Struct):
@@ -112,4 +116,5 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
 
 def _imported(report: Report) -> dict[str, object]:
     told: dict[str, object] = {"imported": report.imported, "skipped": report.skipped, "errors": report.errors}
+    told |= {"header": report.header} if report.header is not None else {}
     return told | ({"errorsTruncated": True} if report.failed > MOST_ERRORS else {})

@@ -1,23 +1,24 @@
 """Rows of an xlsx as an import takes them: the header, then each row with its cells in the header's order."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
-from adapters.sheets.table import BadRow
+from adapters.sheets.table import BadRow, Table
 from adapters.sheets.xlsx.archive import Archive
-from adapters.sheets.xlsx.sheet import Cell, SheetReader, SheetRow
+from adapters.sheets.xlsx.sheet import Cell, SheetReader
 from adapters.sheets.xlsx.values import CellReader, WrongCell
-from adapters.sheets.xlsx.workbook import SheetPart, read_date_styles, read_workbook, shared_texts
+from adapters.sheets.xlsx.workbook import SheetPart, Workbook, read_date_styles, read_workbook, shared_texts
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.file_headers import fields_by_title, is_passed_over
+from domain.entities.file_headers import SAMPLE_ROWS, fields_by_title, is_passed_over
 from domain.entities.sheets import LARGEST_INFLATED, ImportOptions
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
 
 
-def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
-    """Rows with their numbers in the sheet, blank rows left out. Raises BadRequest, ValidationError.
+def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
+    """The table in a sheet, blank rows left out. Raises BadRequest, ValidationError.
 
     Hidden rows and columns are rows and columns as any other; of merged cells the first has the value.
     """
@@ -26,11 +27,10 @@ def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Ite
         raise ValidationError.on(f"options.{name}", "is for CSV; this file is xlsx")
     archive = Archive(file)
     book = read_workbook(archive)
-    part = _chosen(book.sheets, options).part
-    with shared_texts(archive) as texts:
-        cells = CellReader(texts, read_date_styles(archive), book.is_1904, ZoneInfo(options.time_zone or "UTC"))
-        reader = SheetReader(part)
-        yield from _Table(model, options, cells).rows(reader.read(archive.pieces(part), reader.text))
+    chosen = _chosen(book.sheets, options)
+    rows = _Rows(model, options)
+    visible = [sheet.name for sheet in book.sheets if sheet.is_visible]
+    return Table(rows.read(archive, book, chosen.part), rows.samples, sheets=visible, sheet=chosen.name)
 
 
 def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
@@ -48,37 +48,51 @@ def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
     return found
 
 
-class _Table:
-    """The table in a sheet: its first row that holds anything is the header, wherever it begins."""
+class _Rows:
+    """Rows of the table in a sheet: its first row that holds anything is the header, wherever it begins."""
 
-    def __init__(self, model: EntityModel, options: ImportOptions, cells: CellReader) -> None:
-        self._model, self._options, self._cells = model, options, cells
+    def __init__(self, model: EntityModel, options: ImportOptions) -> None:
+        self._model, self._options = model, options
         self._first = self._width = self._size = 0
         self._fields: list[FieldModel | None] = []
+        self.samples: list[Cells] = []
 
-    def rows(self, rows: Iterator[SheetRow]) -> Iterator[tuple[int, Cells | BadRow]]:
-        for number, row in rows:
-            if not self._fields:
-                yield number, self._header(number, row)
-                continue
-            read = self._row(row)
-            if isinstance(read, BadRow) or any(cell is not None for cell in read):
-                yield number, read
+    def read(self, archive: Archive, book: Workbook, part: str) -> Iterator[tuple[int, Cells | BadRow]]:
+        reader, zone = SheetReader(part), ZoneInfo(self._options.time_zone or "UTC")
+        with shared_texts(archive) as texts:
+            cells = CellReader(texts, read_date_styles(archive), book.is_1904, zone)
+            for number, row in reader.read(archive.pieces(part), reader.text):
+                if not self._fields:
+                    yield number, self._header(number, row, cells)
+                    continue
+                if len(self.samples) < SAMPLE_ROWS:
+                    self.samples.append(self._sample(row, cells))
+                found = self._row(row, cells)
+                if isinstance(found, BadRow) or any(cell is not None for cell in found):
+                    yield number, found
 
-    def _header(self, number: int, row: dict[int, Cell]) -> Cells:
+    def _header(self, number: int, row: dict[int, Cell], cells: CellReader) -> Cells:
         self._first = min(row)
         self._width = max(row) - self._first + 1
         names: Cells = [None] * self._width
         for column, cell in row.items():
             try:
-                names[column - self._first] = self._cells.text(cell, Kind.TEXT)
+                names[column - self._first] = cells.text(cell, Kind.TEXT)
             except WrongCell as error:
                 message = f"is named by a cell of row {number} that {error}"
                 raise ValidationError.on(f"column {column + 1}", message) from None
         self._fields = fields_by_title(self._model, names, self._options.columns)
         return names
 
-    def _row(self, row: dict[int, Cell]) -> Cells | BadRow:
+    def _sample(self, row: dict[int, Cell], cells: CellReader) -> Cells:
+        found: Cells = [None] * self._width
+        for column, cell in row.items():
+            if 0 <= (place := column - self._first) < self._width:
+                with suppress(WrongCell):
+                    found[place] = cells.text(cell, Kind.TEXT)
+        return found
+
+    def _row(self, row: dict[int, Cell], cells: CellReader) -> Cells | BadRow:
         found: Cells = [None] * self._width
         wrong: list[FieldError] = []
         for column, cell in row.items():
@@ -90,7 +104,7 @@ class _Table:
             if field is None or is_passed_over(field, self._options):
                 continue
             try:
-                text = self._cells.text(cell, field.kind)
+                text = cells.text(cell, field.kind)
             except WrongCell as error:
                 wrong.append(FieldError(field.wire, str(error)))
                 continue

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import BinaryIO
 
+from msgspec import Struct
+
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.transfer_slots import TransferSlots
 from application.entities.writing import (
@@ -35,8 +37,8 @@ from domain.entities.declaration import EntityModel, Registry
 from domain.entities.sheets import (
     MOST_ERRORS,
     BrokenRow,
+    FileHeader,
     ImportOptions,
-    Report,
     RowError,
     RowFault,
     key_field,
@@ -52,6 +54,19 @@ ANALYZED_FROM = 10_000
 until autovacuum comes, a minute later by default."""
 LONGEST_ANALYSIS = 30.0
 """Seconds that the response of an import waits for the statistics."""
+
+
+class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of an import; ``failed`` counts the rows with errors, ``errors`` lists the first 1,000.
+
+    ``header`` is the one of the file, for a dry run only.
+    """
+
+    imported: int
+    skipped: int
+    failed: int
+    errors: tuple[RowError, ...]
+    header: FileHeader | None = None
 
 
 class _RollBack(Exception):
@@ -167,6 +182,7 @@ def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Re
         skipped=loaded.skipped,
         failed=sheet.failed + loaded.failed,
         errors=tuple(errors[:MOST_ERRORS]),
+        header=sheet.header,
     )
 
 

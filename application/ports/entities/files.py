@@ -13,7 +13,16 @@ from application.ports.shared_memory import TokenVersions
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import Query
-from domain.entities.sheets import NO_RELATED_COLUMNS, BuiltForm, Column, Form, ImportOptions, RelatedColumns, RowError
+from domain.entities.sheets import (
+    NO_RELATED_COLUMNS,
+    BuiltForm,
+    Column,
+    FileHeader,
+    Form,
+    ImportOptions,
+    RelatedColumns,
+    RowError,
+)
 from domain.errors import FieldError
 
 RowRule = Callable[[UUID, Values | None], Awaitable[Sequence[FieldError]]]
@@ -93,7 +102,15 @@ class ImportRequest(Struct, frozen=True):
 
 
 class ReadSheet(Protocol):
-    """A file with a valid header; ``failed`` and ``errors`` (the first ones) are complete after the last row."""
+    """A file with a valid header; ``failed`` and ``errors`` (the first ones) are complete after the last row.
+
+    For a dry run a header may be invalid: the file then has no rows, and one error with the row of the header.
+    """
+
+    @property
+    def header(self) -> FileHeader | None:
+        """The header for a dry run, else None."""
+        ...
 
     @property
     def failed(self) -> int: ...

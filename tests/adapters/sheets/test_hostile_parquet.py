@@ -116,14 +116,17 @@ async def test_a_hostile_parquet_is_refused_in_little_memory(registry: Registry,
     "files, Parquet: Hostile and damaged files are errors within 200 MiB, and an honest file of the largest size is "
     "read, in a single group of rows"
 )
-async def test_an_honest_file_of_the_largest_size_is_read_though_it_is_one_group_of_rows(registry: Registry) -> None:
+@pytest.mark.parametrize("dry_run", [False, True])
+async def test_an_honest_file_of_the_largest_size_is_read_though_it_is_one_group_of_rows(
+    registry: Registry, dry_run: bool
+) -> None:
     chance, peak = random.Random(1), [0]
     texts = [f"{chance.getrandbits(8 * 1_275):0{2 * 1_275}x}" for _ in range(20_000)]
     frame = products(20_000).with_columns(description=pl.Series(texts))
     file = parquet(frame, row_group_size=20_000, compression="uncompressed", statistics=False)
     assert 0.97 < len(file) / LARGEST_FILE < 1
     watching = asyncio.create_task(watched(peak))
-    found = await seen(registry, file)
+    found = await seen(registry, file, dry_run=dry_run)
     watching.cancel()
     assert not found.errors
     assert (found.rows.count(b"\n"), found.rows.count(texts[-1].encode())) == (20_000, 1)

@@ -15,14 +15,14 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.sheets.processes import ProcessSheets
 from adapters.system import SystemClock
-from application.entities.transfers.imports import ANALYZED_FROM, FileImport
+from application.entities.transfers.imports import ANALYZED_FROM, FileImport, Report
 from application.entities.writing import Write
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query
-from domain.entities.sheets import ImportOptions, Report
+from domain.entities.sheets import ImportOptions
 from domain.retention import DatedRecords
 from domain.scope import OneTenant
 from tests.builders import caller, new_id

@@ -17,13 +17,13 @@ from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
 from adapters.postgres.database import PostgresDatabase
 from adapters.sheets.processes import ProcessSheets
-from application.entities.transfers.imports import FileImport
+from application.entities.transfers.imports import FileImport, Report
 from application.entities.writing import IdempotencyKey, TransactionRows, Write, WriteOutcome
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Path, Query, SortKey
-from domain.entities.sheets import MOST_ASKED_ROWS, BrokenRow, ImportOptions, Report, RowError
+from domain.entities.sheets import MOST_ASKED_ROWS, BrokenRow, ImportOptions, RowError
 from domain.errors import FieldError, PayloadTooLarge, ValidationError
 from tests.contracts.entities.test_writing import ADA, HERE, THERE, Desk, asking
 from tests.databases import SOMEBODY_WAITS
@@ -168,7 +168,10 @@ async def test_a_dry_run_and_a_refused_file_store_nothing(imports: Imports, opti
             await imports.report("seats", lines, options)
         assert [(fault.field, fault.message) for fault in caught.value.fields] == [("row 4", "shelfId: is full")]
     else:
-        assert await imports.report("seats", lines, options) == counted(2, 0, 1, refused(4, message="is full"))
+        report = await imports.report("seats", lines, options)
+        assert report.header is not None
+        assert [column.field for column in report.header.columns] == ["code", "shelfId"]
+        assert msgspec.structs.replace(report, header=None) == counted(2, 0, 1, refused(4, message="is full"))
     assert await imports.seats() == {}
 
 

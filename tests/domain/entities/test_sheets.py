@@ -13,7 +13,7 @@ from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.csv_rows import BrokenCsv, read_rows, written
-from domain.entities.file_headers import ensure_key, fields_by_title, read_header, version_place
+from domain.entities.file_headers import ensure_key, fields_by_title, read_header, shown_columns, version_place
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import BrokenRow, RowError, escaped, read_options, related_columns, unescaped
@@ -167,6 +167,19 @@ def test_a_column_that_is_not_theirs_is_unknown_or_read_to_be_compared() -> None
         read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(unknown=frozenset({"price"})))
     fields = read_header(PRODUCT, ["sku", "price"], {}, FieldAccess(closed=frozenset({"price"})))
     assert [field and field.wire for field in fields] == ["sku", "price"]
+
+
+def test_a_shown_header_has_no_hidden_field_and_is_valid_unicode() -> None:
+    names = ["sku", "price", "version", "half \ud83d"]
+    rows: list[list[str | None]] = [["A", None, "1"], ["\ud83d", "2", "3", "x" * 100]]
+    columns = shown_columns(PRODUCT, names, {}, FieldAccess(unknown=frozenset({"price"})), rows)
+    assert [(column.name, column.field) for column in columns] == [
+        ("sku", "sku"),
+        ("price", None),
+        ("version", None),
+        ("half ?", None),
+    ]
+    assert [column.samples for column in columns] == [("A", "?"), ("2",), ("1", "3"), ("x" * 60,)]
 
 
 def test_the_key_is_the_one_that_was_named_or_the_only_one_and_none_where_rows_are_made() -> None:

@@ -130,3 +130,14 @@ async def test_a_body_and_a_batch_name_no_item_of_a_list_that_the_caller_may_not
         ):
             answer = await parcels.call(method, path, as_whom=whom, json=body)
             assert (answer.status_code, "words" in answer.text) == (422, is_told), answer.text
+
+
+@pytest.mark.parametrize(("whom", "field"), [("clerk", None), ("acme", "secret")])
+async def test_a_dry_run_names_no_field_that_the_caller_may_not_read(
+    parcels: TestApp, whom: str, field: str | None
+) -> None:
+    form = {"file": ("parcels.csv", "label,Secret\r\nA,x\r\n"), "options": (None, '{"dryRun": true}')}
+    answer = await parcels.call("POST", "/api/parcels/import", as_whom=whom, files=form)
+    data = answer.json()["data"]
+    assert data["header"]["columns"][1] == {"name": "Secret", "field": field, "samples": ["x"]}
+    assert [error["row"] for error in data["errors"]] == ([1] if field is None else [])

@@ -1,9 +1,15 @@
-"""Columns of imported files: which ones are taken, passed over and refused."""
+"""Columns of imported files: which ones are taken, passed over and refused, and what a dry run says about them."""
 
+import io
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
 import pytest
+import xlsxwriter
 
-from tests.http.app import TestApp
-from tests.http.entities.test_transfers import send, skus
+from tests.http.app import Json, TestApp
+from tests.http.entities.test_transfers import LAMP, send, skus
 
 
 async def test_an_upsert_without_a_column_of_its_key_is_refused(app: TestApp) -> None:
@@ -48,3 +54,140 @@ async def test_a_column_is_left_out(app: TestApp, form: str) -> None:
 async def test_a_column_that_is_left_out_is_in_the_file(app: TestApp) -> None:
     refused = await send(app, "name,sku,price\r\nLamp,LAMP-1,1\r\n", options={"columns": {"Remarks": None}})
     assert [wrong["field"] for wrong in refused.json()["error"]["details"]] == ["options.columns.Remarks"]
+
+
+async def dry(app: TestApp, file: str | bytes, **options: Any) -> Json:
+    answer = await send(app, file, options={**options, "dryRun": True})
+    assert answer.status_code == 200, answer.text
+    assert await skus(app) == []
+    data: Json = answer.json()["data"]
+    return data
+
+
+def column(name: str, field: str | None, *samples: str) -> Json:
+    return {"name": name, "field": field, "samples": [*samples]}
+
+
+def workbook(*sheets: tuple[str, Sequence[Sequence[object]]]) -> bytes:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made) as book:
+        for name, rows in sheets:
+            sheet = book.add_worksheet(name)
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+        book.add_worksheet("Hidden").hide()
+    return made.getvalue()
+
+
+async def test_a_dry_run_shows_the_header_and_an_import_does_not(app: TestApp) -> None:
+    found = await dry(app, LAMP + "Cup,CUP-1,2\r\n,CAP-1,3\r\nMug,MUG-1,4\r\n")
+    assert (found["imported"], [error["row"] for error in found["errors"]]) == (3, [4])
+    assert found["header"] == {
+        "row": 1,
+        "columns": [
+            column("name", "name", "Lamp", "Cup"),
+            column("sku", "sku", "LAMP-1", "CUP-1", "CAP-1"),
+            column("price", "price", "19.99", "2", "3"),
+        ],
+        "sheets": [],
+        "sheet": None,
+    }
+    assert "header" not in (await send(app)).json()["data"]
+
+
+async def test_a_dry_run_reports_columns_that_fill_no_field(app: TestApp) -> None:
+    file = "id;SKU;Titel;category.name;Remarks;Old\r\n7;LAMP-1;Lamp;Lamps;by hand;\r\n"
+    found = await dry(app, file, columns={"Titel": "name", "Old": None})
+    assert [(error["row"], [wrong["field"] for wrong in error["details"]]) for error in found["errors"]] == [
+        (1, ["Remarks"])
+    ]
+    assert (found["imported"], found["skipped"]) == (0, 0)
+    assert found["header"]["columns"] == [
+        column("id", None, "7"),
+        column("SKU", "sku", "LAMP-1"),
+        column("Titel", "name", "Lamp"),
+        column("category.name", None, "Lamps"),
+        column("Remarks", None, "by hand"),
+        column("Old", None),
+    ]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+async def test_a_header_without_a_known_name_is_split_by_the_delimiter_with_most_columns(
+    app: TestApp, delimiter: str
+) -> None:
+    file = "Titel,Artikel,Preis\r\nLamp,LAMP-1,1\r\n".replace(",", delimiter)
+    found = await dry(app, file)
+    assert [shown["name"] for shown in found["header"]["columns"]] == ["Titel", "Artikel", "Preis"]
+    columns = {"Titel": "name", "Artikel": "sku", "Preis": "price"}
+    assert (await dry(app, file, columns=columns))["imported"] == 1
+
+
+async def test_a_dry_run_reports_a_key_without_a_column(app: TestApp) -> None:
+    found = await dry(app, "name,Nummer\r\nLamp,7\r\n", mode="upsert", columns={"Nummer": None})
+    assert [wrong["field"] for wrong in found["errors"][0]["details"]] == ["options.key"]
+    assert [shown["name"] for shown in found["header"]["columns"]] == ["name", "Nummer"]
+
+
+async def test_a_dry_run_shows_the_sheets_of_a_workbook(app: TestApp) -> None:
+    rows: list[list[object]] = [[], ["sku", "name", "Weight"], ["LAMP-1", "Lamp", 1.5], ["CUP-1", True, None]]
+    file = workbook(("Cover", [["Nothing"], ["here"]]), ("Rows", rows))
+    first = (await dry(app, file))["header"]
+    assert (first["sheets"], first["sheet"], first["columns"]) == (
+        ["Cover", "Rows"],
+        "Cover",
+        [column("Nothing", None, "here")],
+    )
+    second = await dry(app, file, sheet="rows")
+    assert [error["row"] for error in second["errors"]] == [2]
+    assert second["header"] == {
+        "row": 2,
+        "columns": [
+            column("sku", "sku", "LAMP-1", "CUP-1"),
+            column("name", "name", "Lamp", "true"),
+            column("Weight", None, "1.5"),
+        ],
+        "sheets": ["Cover", "Rows"],
+        "sheet": "Rows",
+    }
+
+
+async def test_a_dry_run_shows_the_columns_of_a_parquet_file(app: TestApp) -> None:
+    frame = pl.DataFrame(
+        {
+            "Titel": ["Lamp", "Cup", "Mug", "Jug"],
+            "sku": ["LAMP-1", "CUP-1", "MUG-1", "JUG-1"],
+            "price": [{"amount": 1}] * 4,
+            "tags": [["new", "red"], [], None, ["old"]],
+            "bytes": [b"x"] * 4,
+        }
+    )
+    made = io.BytesIO()
+    frame.write_parquet(made)
+    found = await dry(app, made.getvalue())
+    assert [wrong["field"] for wrong in found["errors"][0]["details"]] == ["Titel", "tags", "bytes"]
+    assert found["header"]["columns"] == [
+        column("Titel", None, "Lamp", "Cup", "Mug"),
+        column("sku", "sku", "LAMP-1", "CUP-1", "MUG-1"),
+        column("price", "price"),
+        column("tags", None, '["new","red"]', "[]"),
+        column("bytes", None),
+    ]
+    columns: Json = {"Titel": "name", "tags": None, "bytes": None}
+    typed = await dry(app, made.getvalue(), columns=columns)
+    assert [wrong["field"] for wrong in typed["errors"][0]["details"]] == ["price"]
+    assert typed["header"]["columns"][0]["field"] == "name"
+    assert (await send(app, made.getvalue(), options={"columns": columns})).status_code == 400
+
+
+async def test_the_header_of_a_hostile_file_is_cut(app: TestApp) -> None:
+    file = f"sku,{'n' * 100_000}\r\nLAMP-1,{'<b>' * 100_000}\r\n"
+    (_, long) = (await dry(app, file))["header"]["columns"]
+    assert long == column("n" * 200, None, "<b>" * 20)
+    wide = await dry(app, f"sku{',x' * 10_000}\r\n")
+    assert "10001 columns" in wide["errors"][0]["message"]
+    assert len(wide["header"]["columns"]) == 1_000
+    ragged = await dry(app, "sku,x\r\nLAMP-1\r\n")
+    assert ragged["header"]["columns"] == [column("sku", "sku", "LAMP-1"), column("x", None)]
+    header = (await dry(app, workbook(*((f"Sheet {number}", [["sku"]]) for number in range(110)))))["header"]
+    assert len(header["sheets"]) == 100

@@ -167,6 +167,19 @@ export interface FieldRules {
   choices?: string[];
 }
 
+export interface FileColumn {
+  name: string;
+  field: string | null;
+  samples: string[];
+}
+
+export interface FileHeader {
+  row: number;
+  columns: FileColumn[];
+  sheets: string[];
+  sheet: string | null;
+}
+
 export interface GivenUpMail {
   id: string;
   kind: string;
@@ -200,6 +213,7 @@ export interface Imported {
   skipped: number;
   errors: RowErrorShown[];
   errorsTruncated?: boolean;
+  header?: FileHeader;
 }
 
 export interface InvitationItem {
