@@ -1,5 +1,6 @@
 """Start and stop of the embedded servers."""
 
+import fcntl
 import os
 import shutil
 import tempfile
@@ -7,8 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from adapters.embedded.data_dir import claim
-from adapters.embedded.errors import EmbeddedUnavailable
+from adapters.embedded.errors import DataDirInUse, EmbeddedUnavailable
 from adapters.embedded.postgres import start_postgres
 from adapters.embedded.processes import private_folder
 from adapters.embedded.valkey import start_valkey
@@ -47,7 +47,7 @@ def start_embedded(data_dir: Path, *, postgres: bool, valkey: bool, durable: boo
 
 
 def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, durable: bool) -> EmbeddedServices:
-    lock = claim(data_dir)
+    lock = _claim(data_dir)
     started.callback(os.close, lock)
     sockets = _socket_folder(data_dir)
     started.callback(shutil.rmtree, sockets, ignore_errors=True)
@@ -59,6 +59,22 @@ def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, 
         server, redis_url = start_valkey(data_dir, sockets)
         started.callback(server.stop)
     return EmbeddedServices(database_url, owner_url, redis_url, started.pop_all())
+
+
+def _claim(data_dir: Path) -> int:
+    """Locks the folder and returns the lock's descriptor, to be closed in the end. Raises DataDirInUse."""
+    # flock, and not the existence of a file: the kernel releases it however this process ends.
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        holder = os.read(lock, 32).decode().strip()
+        os.close(lock)
+        raise DataDirInUse(data_dir, holder) from None
+    os.ftruncate(lock, 0)
+    os.write(lock, f"{os.getpid()}\n".encode())
+    return lock
 
 
 def _socket_folder(data_dir: Path) -> Path:

@@ -1,10 +1,12 @@
-"""Refusals of servers: a wrong password, and a database, master or cluster that they do not have."""
+"""What servers refuse (a wrong password, a database, master or cluster that they do not have), and their facts."""
 
 import asyncio
+from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
-from redis.asyncio import Redis
+from msgspec import Struct
+from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.connection import parse_url
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
 
@@ -120,3 +122,33 @@ async def _of_sentinel(client: Redis, address: RedisAddress) -> None:
         raise RedisRefuses(RedisRefusal.NO_SENTINEL, ", ".join(host for host, _ in address.hosts)) from None
     if address.master not in names:
         raise RedisRefuses(RedisRefusal.NO_MASTER, f"{address.master}; there are: {', '.join(sorted(names)) or 'none'}")
+
+
+class RedisFacts(Struct, frozen=True):
+    """Facts of a Redis server, or of one master of a cluster, that an operator should know.
+
+    ``eviction`` is the policy for full memory; of a cluster that of the first master that drops keys, or of any.
+    """
+
+    eviction: str
+
+
+async def redis_facts(url: str) -> RedisFacts | None:
+    """Facts of the server, None for one that is away or does not answer INFO."""
+    client = redis_client(url)
+    try:
+        async with asyncio.timeout(ANSWERS_WITHIN):
+            if isinstance(client, RedisCluster):
+                asked: dict[str, Any] = await client.info(target_nodes=RedisCluster.PRIMARIES)
+                found = [_facts(info) for info in asked.values()]
+            else:
+                found = [_facts(await client.info())]
+    except (RedisError, OSError):
+        return None
+    finally:
+        await client.aclose()
+    return next((facts for facts in found if facts.eviction != "noeviction"), found[0])
+
+
+def _facts(info: Mapping[str, Any]) -> RedisFacts:
+    return RedisFacts(str(info["maxmemory_policy"]))

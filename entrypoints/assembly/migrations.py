@@ -54,7 +54,7 @@ NOTHING_TO_WRITE = Answer(
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
     """Migrates, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
-    url, folders = _url(settings), _folders(settings)
+    url, folders = settings.owner_url, _folders(settings)
     await _ensure_locale(settings)
     missing = await pending(url, registry, folders)
     if missing:
@@ -83,10 +83,10 @@ async def migrate(settings: Settings) -> str:
     await ensure_login(settings)
     await _ensure_locale(settings)
     await _ensure_known(settings)
-    before = await applied_versions(_url(settings))
+    before = await applied_versions(settings.owner_url)
     granted = await _grant_rights(settings) if before else []
-    await _upgrade(_url(settings), load_registry(settings.entities), _folders(settings))
-    after = await applied_versions(_url(settings))
+    await _upgrade(*_declared(settings))
+    after = await applied_versions(settings.owner_url)
     # Whoever has just written a migration wants to read that it was applied.
     applied = f"Applied the migrations up to {' and '.join(after)}. " if after != before else ""
     lines = [f"{applied}The database is up to date.", *(f"Mended: {found}" for found in granted)]
@@ -97,24 +97,24 @@ async def _grant_rights(settings: Settings) -> list[str]:
     """Makes again what a copy of a database leaves behind on its old server: roles, and their rights."""
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    return await inspection.grant_rights(_url(settings), load_registry(settings.entities), _folders(settings))
+    return await inspection.grant_rights(*_declared(settings))
 
 
 async def check_migrations(settings: Settings) -> str:
     await _ensure_locale(settings)
-    missing = await pending(_url(settings), load_registry(settings.entities), _folders(settings))
+    missing = await pending(*_declared(settings))
     if missing:
         await _ensure_known(settings)
         raise _unfit("The database is not up to date", missing, await _way_out(settings))
-    slow = await searches_missed(_url(settings), load_registry(settings.entities))
-    notes = [await _slow_searches(_url(settings), slow)] if slow else []
+    slow = await searches_missed(settings.owner_url, load_registry(settings.entities))
+    notes = [await _slow_searches(settings.owner_url, slow)] if slow else []
     return _noted("The database is up to date.", notes)
 
 
 async def check_pending(settings: Settings) -> str:
     """As ``check_migrations``, with a look at what guards the tables. Raises CommandError where that is missing."""
     up_to_date = await check_migrations(settings)
-    if unguarded := await guard_warnings(_url(settings), load_registry(settings.entities)):
+    if unguarded := await guard_warnings(settings.owner_url, load_registry(settings.entities)):
         raise _unfit("The database is not guarded as its migrations have set it up", unguarded, f"Then run: {CHECK}")
     return up_to_date
 
@@ -122,7 +122,7 @@ async def check_pending(settings: Settings) -> str:
 async def _way_out(settings: Settings) -> str:
     """The command that brings the database up to date: it applies what is written, else what is declared is written."""
     folders = _folders(settings)
-    are_applied = await applied_versions(_url(settings)) == sorted(heads_of(folders))
+    are_applied = await applied_versions(settings.owner_url) == sorted(heads_of(folders))
     if not are_applied:
         return "Run: tenantry migrate"
     return CHANGED if folders[-1] == VERSIONS else f"Run: {WRITE}"
@@ -132,7 +132,7 @@ async def check_stored_values(settings: Settings) -> list[str]:
     """Sentences about stored values that the declarations do not know any more."""
     from adapters.postgres.migrations.stored_values import stored_misfits  # noqa: PLC0415
 
-    return await stored_misfits(_url(settings), load_registry(settings.entities), _folders(settings))
+    return await stored_misfits(*_declared(settings))
 
 
 async def print_sql(settings: Settings) -> str:
@@ -140,7 +140,7 @@ async def print_sql(settings: Settings) -> str:
     from adapters.postgres.migrations.migrate import pending_sql  # noqa: PLC0415
 
     await _ensure_known(settings)
-    statements = await pending_sql(_url(settings), load_registry(settings.entities), _folders(settings))
+    statements = await pending_sql(*_declared(settings))
     return Answer(statements or "-- The database is up to date: nothing is pending.", {"sql": statements})
 
 
@@ -156,7 +156,7 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
     with writing(folders[-1], "make it a folder in which this account may write"):
         folders[-1].mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folders[-1]).close()
-    written = await write_migration(_url(settings), registry, message, folders, renamed)
+    written = await write_migration(settings.owner_url, registry, message, folders, renamed)
     if written is None:
         return NOTHING_TO_WRITE
     notes = [f"Note: {note}" for note in written.notes]
@@ -170,10 +170,10 @@ async def _nothing_of_ones_own(settings: Settings) -> str:
     """Raises CommandError where the tables that Tenantry brings differ: their migrations are not written here."""
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    found = await inspection.differences(_url(settings), load_registry(settings.entities), _folders(settings))
+    found = await inspection.differences(*_declared(settings))
     if found:
         raise _unfit("The database differs from what is declared", found, await _way_out(settings))
-    if await searches_missed(_url(settings), load_registry(settings.entities)):
+    if await searches_missed(settings.owner_url, load_registry(settings.entities)):
         raise CommandError(NO_FOLDER, MIGRATIONS)
     return NOTHING_TO_WRITE
 
@@ -181,7 +181,7 @@ async def _nothing_of_ones_own(settings: Settings) -> str:
 async def discard(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
-    paths = await migrations.discard(_url(settings), _folders(settings))
+    paths = await migrations.discard(settings.owner_url, _folders(settings))
     verb = "was" if len(paths) == 1 else "were"
     return Answer(f"Deleted {_named(paths)}, which {verb} not applied to this database.", {"files": paths})
 
@@ -189,7 +189,7 @@ async def discard(settings: Settings) -> str:
 async def downgrade(settings: Settings) -> str:
     from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
 
-    paths = await migrations.downgrade(_url(settings), load_registry(settings.entities), _folders(settings))
+    paths = await migrations.downgrade(*_declared(settings))
     again = "The file is pending again: change it" if len(paths) == 1 else "The files are pending again: change them"
     return Answer(f"Undid {_named(paths)}. {again}, or run: tenantry migrations discard", {"files": paths})
 
@@ -200,7 +200,7 @@ def _named(paths: Sequence[Path]) -> str:
 
 async def _ensure_locale(settings: Settings) -> None:
     """Raises CommandError when texts without case would be compared wrongly; warns where the database is in use."""
-    mistake = await locale_mistake(_url(settings))
+    mistake = await locale_mistake(settings.owner_url)
     if mistake is None:
         return
     if not mistake.is_in_use:
@@ -229,10 +229,10 @@ async def _ensure_own(settings: Settings) -> list[str]:
 
     Raises CommandError for a database in which another application has tables, and Tenantry none.
     """
-    versions = await applied_versions(_url(settings))
+    versions = await applied_versions(settings.owner_url)
     lost = unknown_to(versions, _folders(settings))
     has_none_of_ours = len(lost) == len(versions)
-    if has_none_of_ours and (others := await tables_of_others(_url(settings), versions)):
+    if has_none_of_ours and (others := await tables_of_others(settings.owner_url, versions)):
         raise CommandError(
             f"The database has tables of another application, which Tenantry would make too: {', '.join(others)}. "
             "Nothing was changed. Tenantry takes a database of its own: create one, and name it in "
@@ -253,9 +253,8 @@ def _named_again(settings: Settings) -> str:
 async def current(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    registry, folders = load_registry(settings.entities), _folders(settings)
-    lines = await inspection.current(_url(settings), registry, folders)
-    known = await inspection.revisions(_url(settings), registry, folders)
+    lines = await inspection.current(*_declared(settings))
+    known = await inspection.revisions(*_declared(settings))
     text = "\n".join(lines) or "No migration has been applied to this database."
     return Answer(text, [revision for revision in known if revision.is_current])
 
@@ -263,9 +262,8 @@ async def current(settings: Settings) -> str:
 async def history(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    registry, folders = load_registry(settings.entities), _folders(settings)
-    lines = await inspection.history(_url(settings), registry, folders)
-    return Answer("\n".join(lines), await inspection.revisions(_url(settings), registry, folders))
+    lines = await inspection.history(*_declared(settings))
+    return Answer("\n".join(lines), await inspection.revisions(*_declared(settings)))
 
 
 async def check_schema(settings: Settings) -> str:
@@ -273,7 +271,7 @@ async def check_schema(settings: Settings) -> str:
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
     await check_migrations(settings)
-    examined = await inspection.examined(_url(settings), load_registry(settings.entities), _folders(settings))
+    examined = await inspection.examined(*_declared(settings))
     if found := [*examined.differences, *map(str, examined.gaps)]:
         # no migration that is written ends a gap: it was set up once, and somebody changed it
         way_out = f"Run: {WRITE}" if examined.differences else f"Then run again: {CHECK}"
@@ -286,7 +284,7 @@ async def schema_findings(settings: Settings) -> list[str]:
     """Sentences about tables that differ from what is declared, and about roles, rights and row-level security."""
     from adapters.postgres.migrations import inspection  # noqa: PLC0415
 
-    examined = await inspection.examined(_url(settings), load_registry(settings.entities), _folders(settings))
+    examined = await inspection.examined(*_declared(settings))
     return [*examined.differences, *map(str, examined.gaps)]
 
 
@@ -295,8 +293,8 @@ async def stamp(settings: Settings, revision: str) -> str:
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_own(settings)
-    await inspection.stamp(_url(settings), registry, revision, folders)
-    marked = await inspection.current(_url(settings), registry, folders)
+    await inspection.stamp(settings.owner_url, registry, revision, folders)
+    marked = await inspection.current(settings.owner_url, registry, folders)
     text = f"The database is marked as being at {', '.join(marked)}. No migration was run."
     return Answer(text, {"current": [line.partition(" ")[0] for line in marked]})
 
@@ -320,8 +318,9 @@ def _noted(title: str, notes: Sequence[str]) -> Answer:
     return Answer("\n".join([title, *(f"Note: {note}" for note in notes)]), {"isUpToDate": True, "notes": list(notes)})
 
 
-def _url(settings: Settings) -> str:
-    return settings.owner_url
+def _declared(settings: Settings) -> tuple[str, Registry, list[Path]]:
+    """The database, what is declared, and the folders of migrations."""
+    return settings.owner_url, load_registry(settings.entities), _folders(settings)
 
 
 def _folders(settings: Settings) -> list[Path]:

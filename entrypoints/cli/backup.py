@@ -30,7 +30,7 @@ from adapters.postgres.backup.dumps import (
 from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.backup.replaced_objects import Left
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
-from adapters.redis.backup.forgetting import forget_everything
+from adapters.redis.forgetting import forget_everything
 from entrypoints.assembly.entities import migration_folders
 from entrypoints.assembly.migrations import ensure_login
 from entrypoints.settings.settings import Settings

@@ -17,8 +17,8 @@ import pytest
 
 from adapters.postgres.backup.dumps import without_password
 from adapters.postgres.backup.programs import NoProgram, fitting_program
-from adapters.redis.backup.forgetting import forget_everything
 from adapters.redis.client import redis_client
+from adapters.redis.forgetting import forget_everything
 from tests.conftest import NewDatabase
 from tests.databases import renamed
 from tests.entrypoints.conftest import settings_of

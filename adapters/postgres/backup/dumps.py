@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from adapters.postgres.backup.programs import ended, fitting_program
 from adapters.postgres.backup.replaced_objects import Left, delete_aside, left_by_restore, put_back, set_aside
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
 from adapters.postgres.schema.search import MAKE_SEARCH
 
@@ -87,7 +86,7 @@ class DumpedDatabase(Struct, frozen=True):
 
 async def dumped_database(owner_url: str) -> DumpedDatabase:
     """Raises ServiceUnavailable while the database is away."""
-    async with _connected(owner_url) as connection:
+    async with connected(owner_url) as connection:
         row = await connection.fetchrow(_FACTS)
         left = await left_by_restore(connection)
     assert row is not None
@@ -109,7 +108,7 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
     """Restores into an empty database, in one transaction. Raises DumpFailed and NoProgram."""
     facts = await dumped_database(owner_url)
     program = await fitting_program("pg_restore", facts.major, folders)
-    async with _connected(owner_url) as connection:
+    async with connected(owner_url) as connection:
         await connection.execute(MAKE_ROLE)  # the tables are granted to it
         await connection.execute(MAKE_SEARCH)  # policies name its role
         await connection.execute(_NO_SEARCH)  # the dump makes the schema itself
@@ -118,7 +117,7 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
     if not facts.sees_everything:
         options.append("--enable-row-security")
     await _run(program, [*options, str(file)], owner_url, tell)
-    async with _connected(owner_url) as connection:
+    async with connected(owner_url) as connection:
         await connection.execute(_SEARCH_OWNED)
 
 
@@ -174,21 +173,11 @@ async def finish(owner_url: str) -> None:
 @asynccontextmanager
 async def _restoring(owner_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
     """A connection of the only restore that moves what is there. Raises RestoreAtWork."""
-    async with _connected(owner_url) as connection:
+    async with connected(owner_url) as connection:
         # the lock is one of the session: it ends with a command that is killed, whose pg_restore may go on for a while
         if not await connection.fetchval(_LOCK) or await connection.fetchval(_PROGRAMS):
             raise RestoreAtWork
         yield connection
-
-
-@asynccontextmanager
-async def _connected(url: str) -> "AsyncIterator[asyncpg.Connection[asyncpg.Record]]":
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            yield connection
-        finally:
-            await connection.close()
 
 
 async def _run(program: Path, options: Sequence[str], url: str, tell: Tell) -> None:

@@ -64,7 +64,6 @@ class Left(Enum):
     """State of a database by what a restore that replaces has left in it.
 
     While one is under way its database is ``EMPTY``, and ``FILLED`` for the moment until the old objects are deleted.
-    Whether a service filled it is not to be told from here: versions before this one migrated the empty ``public``.
     """
 
     NOTHING = "nothing"

@@ -1,15 +1,15 @@
 """Connecting by a URL that may name several hosts, of which only the primary is wanted."""
 
 import asyncio
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 
 from adapters.postgres.connection.connections import Connection
-from adapters.postgres.connection.failures import opening
+from adapters.postgres.connection.failures import opening, translated
 from adapters.postgres.connection.poolers import AT_START, Pooler, TransactionConnection, settings_text
 
 NEXT_AFTER = 0.25
@@ -27,12 +27,12 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
     Behind a pooler they are set by statements: it would refuse them at the start, or leave them out.
     """
     if pooler == "none":
-        return await _connected(url, options)
+        return await _opened(url, options)
     settings: dict[str, str] = options.pop("server_settings", {})
     options["server_settings"] = {name: value for name, value in settings.items() if name in AT_START}
     if pooler == "transaction":
         options |= {"connection_class": TransactionConnection, "statement_cache_size": 0}
-    connection = await _connected(url, options)
+    connection = await _opened(url, options)
     if pooler == "transaction":  # isinstance() is true of every connection of asyncpg, whatever the class
         cast(TransactionConnection, connection).local = settings_text(settings, "SET LOCAL")
     else:
@@ -44,12 +44,24 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
     return connection
 
 
-async def _connected(url: str, options: dict[str, Any]) -> Connection:
+@asynccontextmanager
+async def connected(url: str, **options: Any) -> AsyncIterator[Connection]:
+    """A connection for the block, with the options of asyncpg. Raises ServiceUnavailable."""
+    with translated():
+        connection = await connect(url, timeout=5, **options)
+    try:
+        with translated(connection):
+            yield connection
+    finally:
+        await connection.close()
+
+
+async def _opened(url: str, options: dict[str, Any]) -> Connection:
     with opening(url):
-        return await _connected_to_one(url, options)
+        return await _opened_one(url, options)
 
 
-async def _connected_to_one(url: str, options: dict[str, Any]) -> Connection:
+async def _opened_one(url: str, options: dict[str, Any]) -> Connection:
     """asyncpg's ``connect``; of several hosts the first that answers as the primary, or as the URL asks.
 
     asyncpg tries hosts one after the other within one limit of time, which a host that is switched off uses up alone.

@@ -3,8 +3,7 @@
 import asyncpg
 from msgspec import Struct
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 
 LETTERS = {"I": "i", "É": "é", "Ω": "ω", "Ж": "ж"}
 """Capital letters and what they are in lower case; in Turkish locales ``I`` becomes ``ı``."""
@@ -26,17 +25,12 @@ class LocaleMistake(Struct, frozen=True):
 
 async def locale_mistake(url: str) -> LocaleMistake | None:
     """The mistake of a database; None where its locale and encoding are fine."""
-    with translated():
-        connection = await connect(url, timeout=5)
-    try:
-        with translated(connection):
-            row = await connection.fetchrow(_ASKED)
-            assert row is not None
-            if row["encoding"] != "UTF8":
-                return _mistake(row, f"has the encoding {row['encoding']}, which lacks most letters")
-            folded = await connection.fetchval(_FOLDED, list(LETTERS))
-    finally:
-        await connection.close()
+    async with connected(url) as connection:
+        row = await connection.fetchrow(_ASKED)
+        assert row is not None
+        if row["encoding"] != "UTF8":
+            return _mistake(row, f"has the encoding {row['encoding']}, which lacks most letters")
+        folded = await connection.fetchval(_FOLDED, list(LETTERS))
     wrong = [letter for letter, lower in zip(LETTERS, folded, strict=True) if lower != LETTERS[letter]]
     if not wrong:
         return None

@@ -12,8 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import asyncpg
 from msgspec import Struct
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import ROLE
 
 ITERATIONS = 4096  # PostgreSQL's own number (scram_iterations)
@@ -49,13 +48,9 @@ class LoginRole(Struct, frozen=True):
 
 async def login_role(url: str) -> LoginRole:
     """Raises ServiceUnavailable while the database is away."""
-    with translated():
-        connection = await connect(url, timeout=5, statement_cache_size=0)
-        try:
-            async with connection.transaction():  # behind a pooler, only a transaction stays with one server
-                row = await connection.fetchrow(_ASKED)
-        finally:
-            await connection.close()
+    # behind a pooler, only a transaction stays with one server
+    async with connected(url, statement_cache_size=0) as connection, connection.transaction():
+        row = await connection.fetchrow(_ASKED)
     assert row is not None
     return LoginRole(**dict(row))
 
@@ -69,22 +64,18 @@ async def ensure_login_role(owner_url: str, url: str) -> None:
     owner, _ = _credentials(owner_url)
     if not name or name == owner:
         return
-    with translated():
-        connection = await connect(owner_url, timeout=5)
-        try:
-            await connection.execute(_TURNS)  # replicas start together
-            async with _allowed(connection, f"{owner} of TENANTRY_DATABASE_OWNER_URL may not make roles", _MAY_MAKE):
-                await _make(connection, _MAKE_SERVICE, ROLE)
-                await _make(connection, _MAKE_LOGIN, name, _verifier(password))
-            if not await connection.fetchval(_IS_MEMBER, name, ROLE):
-                deed = (
-                    f"{owner} of TENANTRY_DATABASE_OWNER_URL may not let {name}, the role of TENANTRY_DATABASE_URL,"
-                    f" take on the role {ROLE}"
-                )
-                async with _allowed(connection, deed, _MAY_GRANT, ROLE):
-                    await connection.execute(await connection.fetchval(_GRANT, ROLE, name))
-        finally:
-            await connection.close()
+    async with connected(owner_url) as connection:
+        await connection.execute(_TURNS)  # replicas start together
+        async with _allowed(connection, f"{owner} of TENANTRY_DATABASE_OWNER_URL may not make roles", _MAY_MAKE):
+            await _make(connection, _MAKE_SERVICE, ROLE)
+            await _make(connection, _MAKE_LOGIN, name, _verifier(password))
+        if not await connection.fetchval(_IS_MEMBER, name, ROLE):
+            deed = (
+                f"{owner} of TENANTRY_DATABASE_OWNER_URL may not let {name}, the role of TENANTRY_DATABASE_URL,"
+                f" take on the role {ROLE}"
+            )
+            async with _allowed(connection, deed, _MAY_GRANT, ROLE):
+                await connection.execute(await connection.fetchval(_GRANT, ROLE, name))
 
 
 @asynccontextmanager

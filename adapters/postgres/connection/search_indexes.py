@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.search import search_function_name, search_index_name
 from domain.entities.declaration import EntityModel, Registry
 
@@ -44,25 +43,17 @@ async def searches_found(connection: Connection, registry: Registry) -> frozense
 
 async def searches_missed(url: str, registry: Registry) -> list[str]:
     """Fields of searches that no index finds: ``["products.name"]``. Raises ServiceUnavailable."""
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            found = await searches_found(connection, registry)
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        found = await searches_found(connection, registry)
     every = ((model.table, field) for model, field in _searched(registry))
     return [f"{table}.{field}" for table, field in every if (table, field) not in found]
 
 
 async def search_remedy(url: str) -> str:
     """What has to be done before a migration can make the indexes of searches. Raises ServiceUnavailable."""
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            # the owner of another database on this server has made the role
-            statement = await connection.fetchval(_GRANT)
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        # the owner of another database on this server has made the role
+        statement = await connection.fetchval(_GRANT)
     if statement is None:
         return "Let the server have the extensions pg_trgm and btree_gin"
     return f"Let a superuser run: {statement}"

@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 
 _ASKED = """
 SELECT current_setting('max_connections')::int AS most_connections,
@@ -55,12 +54,8 @@ async def replica_facts(url: str) -> ReplicaFacts:
 
 
 async def _asked(url: str, statement: str) -> dict[str, Any]:
-    with translated():
-        connection = await connect(url, timeout=5, statement_cache_size=0)
-        try:
-            async with connection.transaction():  # behind a pooler, only a transaction stays with one server
-                row = await connection.fetchrow(statement)
-        finally:
-            await connection.close()
+    # behind a pooler, only a transaction stays with one server
+    async with connected(url, statement_cache_size=0) as connection, connection.transaction():
+        row = await connection.fetchrow(statement)
     assert row is not None
     return dict(row)

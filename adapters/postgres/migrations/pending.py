@@ -7,8 +7,7 @@ from pathlib import Path
 import asyncpg
 
 from adapters.postgres.backup.replaced_objects import Left, left_by_restore
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.copies import copy_columns
 from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import EntityModel, Registry
@@ -62,13 +61,9 @@ async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSI
     Raises InconsistentMigrations.
     """
     ensure_consistent(folders)
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            await connection.execute(_AS_SERVICE, ROLE)
-            return await pending_on(connection, registry, folders)
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        await connection.execute(_AS_SERVICE, ROLE)
+        return await pending_on(connection, registry, folders)
 
 
 async def pending_on(
@@ -95,28 +90,20 @@ async def applied_versions(url: str) -> list[str]:
 
     Raises MigrationRefused where a restore was broken off, which hides the tables or what is there beside them.
     """
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            if (left := await left_by_restore(connection)) is not Left.NOTHING:
-                raise MigrationRefused(left.sentence)
-            await connection.execute(_AS_SERVICE, ROLE)
-            if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
-                return []
-            return sorted(row["version_num"] for row in await connection.fetch(_VERSIONS))
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        if (left := await left_by_restore(connection)) is not Left.NOTHING:
+            raise MigrationRefused(left.sentence)
+        await connection.execute(_AS_SERVICE, ROLE)
+        if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
+            return []
+        return sorted(row["version_num"] for row in await connection.fetch(_VERSIONS))
 
 
 async def tables_of_others(url: str, versions: Sequence[str]) -> list[str]:
     """Tables of another application by names that the service takes, where no file has these applied ``versions``."""
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            names = [*_FIRST_TABLES, *(["alembic_version"] if versions else [])]
-            return [row["relname"] for row in await connection.fetch(_OTHERS, names)]
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        names = [*_FIRST_TABLES, *(["alembic_version"] if versions else [])]
+        return [row["relname"] for row in await connection.fetch(_OTHERS, names)]
 
 
 def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:

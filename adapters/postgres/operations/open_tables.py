@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import asyncpg
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
 from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
@@ -68,12 +67,8 @@ async def guard_warnings(url: str, registry: Registry) -> list[str]:
     `tenantry check` compares more, such as the text of each policy, and takes Alembic and a second for it.
     """
     tables = [*IDENTITY, *(model.table for model in registry)]
-    with translated():
-        connection = await connect(url, timeout=5)
-        try:
-            rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
-        finally:
-            await connection.close()
+    async with connected(url) as connection:
+        rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
     return list(_sentences(rows))
 
 

@@ -1,15 +1,14 @@
 """VACUUM and ANALYZE where autovacuum does not come in time, as the tables' owner, which needs no superuser."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 import asyncpg
 
-from adapters.postgres.connection.connecting import connect
-from adapters.postgres.connection.failures import translated
+from adapters.postgres.connection.connecting import connected
 from adapters.postgres.operations.parts import forget, is_own, make_parts
 from adapters.postgres.operations.reference_statistics import make_statistics
 from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
@@ -86,14 +85,6 @@ class PostgresUpkeep:
                 return 0
             return await forget(connection, IN_PARTS[what], before, most)
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[Connection]:
-        with translated():
-            connection = await connect(
-                self.url, timeout=5, command_timeout=PATIENCE, server_settings={"tenantry.scope": EVERY}
-            )
-        try:
-            with translated(connection):
-                yield connection
-        finally:
-            await connection.close()  # which gives the claim back
+    def _connection(self) -> AbstractAsyncContextManager[Connection]:
+        """A connection of the tables' owner; its end gives the claim back."""
+        return connected(self.url, command_timeout=PATIENCE, server_settings={"tenantry.scope": EVERY})

@@ -12,7 +12,7 @@ from pathlib import Path
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import read_smtp_url
 from adapters.postgres.connection.server_facts import database_facts, replica_facts
-from adapters.redis.server_facts import redis_facts
+from adapters.redis.connection_check import redis_facts
 from application.ports.mail_delivery import MailServerUnavailable
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
