@@ -1,18 +1,11 @@
 """Fields whose searches an index of the database finds."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-import asyncpg
 
 from adapters.postgres.connection.connecting import connected
+from adapters.postgres.connection.connections import Connection
 from adapters.postgres.schema.search import search_function_name, search_index_name
 from domain.entities.declaration import EntityModel, Registry
-
-if TYPE_CHECKING:
-    Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
-    Connection = asyncpg.Connection
 
 _MADE = """
 SELECT

@@ -6,22 +6,18 @@ are deleted one by one.
 
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from adapters.postgres.connection.connections import Connection
 from adapters.postgres.operations.table_commands import on_table
 from adapters.postgres.schema.parts import InParts, making
 from adapters.postgres.schema.sql import ASYNCPG_DIALECT
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
-
-if TYPE_CHECKING:
-    Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
-    Connection = asyncpg.Connection
 
 _IS_OWN = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::text::regclass"
 

@@ -6,18 +6,13 @@ tenant's, where there are 10,000 tenants, and all of them are. Then a whole cate
 
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import asyncpg
 
+from adapters.postgres.connection.connections import Connection
 from adapters.postgres.operations.table_commands import ANALYZE, on_table
 from adapters.postgres.schema.sql import quoted, short_name
 from domain.entities.declaration import EntityModel, Registry
-
-if TYPE_CHECKING:
-    Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
-    Connection = asyncpg.Connection
 
 _MADE = """
 SELECT c.relname::text AS name, c.reltuples > 0 AS is_analyzed,

@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
-
-import asyncpg
 
 from adapters.postgres.connection.connecting import connected
+from adapters.postgres.connection.connections import Connection
 from adapters.postgres.operations.parts import forget, is_own, make_parts
 from adapters.postgres.operations.reference_statistics import make_statistics
 from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
@@ -17,11 +15,6 @@ from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.declaration import EntityModel, Registry
 from domain.retention import DatedRecords
-
-if TYPE_CHECKING:
-    Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
-    Connection = asyncpg.Connection
 
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
 # Of two that drop the same part one would fail. By itself: VACUUM of a large table holds the other claim for long.

@@ -2,15 +2,15 @@
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-import asyncpg
 import msgspec
 import sqlalchemy as sa
 
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.connections import Connection
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
@@ -23,11 +23,6 @@ from domain.entities.query.operators import BOUNDS
 from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
-
-if TYPE_CHECKING:
-    Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
-    Connection = asyncpg.Connection
 
 NOBODY = OneTenant(UUID(int=0))
 """A tenant without rows."""

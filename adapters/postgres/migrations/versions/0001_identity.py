@@ -1,5 +1,7 @@
 """Tables of the service itself, and the role that it runs as."""
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
@@ -51,7 +53,7 @@ def _make_users() -> None:
     op.create_index("ix_users_created_at", "users", ["created_at", "id"])
     op.create_index("ix_users_email", "users", ["email", "id"])
     op.create_index("ix_users_full_name", "users", ["full_name", "id"])
-    op.create_index("ix_users_imported", "users", ["id"], postgresql_where=sa.text("password_hash LIKE 'foreign:%'"))
+    _partial_index("ix_users_imported", "users", ["id"], "password_hash LIKE 'foreign:%'")
     op.create_index("ix_users_is_active", "users", ["is_active", "id"])
     op.create_index("ix_users_is_active_down", "users", [sa.literal_column("is_active DESC"), "id"])
     op.create_index("ix_users_last_login_at", "users", ["last_login_at", "id"])
@@ -116,15 +118,8 @@ def _make_users() -> None:
         sa.PrimaryKeyConstraint("email_key", "network", name="pk_login_attempts"),
     )
     secure_table("login_attempts", by_tenant=False)
-    op.create_index(
-        "ix_login_attempts_tried_at", "login_attempts", ["tried_at"], postgresql_where=sa.text("known_at IS NULL")
-    )
-    op.create_index(
-        "ix_login_attempts_tried_at_known",
-        "login_attempts",
-        ["tried_at"],
-        postgresql_where=sa.text("known_at IS NOT NULL"),
-    )
+    _partial_index("ix_login_attempts_tried_at", "login_attempts", ["tried_at"], "known_at IS NULL")
+    _partial_index("ix_login_attempts_tried_at_known", "login_attempts", ["tried_at"], "known_at IS NOT NULL")
     op.create_table(
         "email_changes",
         sa.Column("user_id", UUID, nullable=False),
@@ -175,10 +170,8 @@ def _make_users() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_outbox"),
     )
     secure_table("outbox", by_tenant=False)
-    op.create_index("ix_outbox_due", "outbox", ["due_at", "number"], postgresql_where=sa.text("given_up_at IS NULL"))
-    op.create_index(
-        "ix_outbox_given_up_at", "outbox", ["given_up_at"], postgresql_where=sa.text("given_up_at IS NOT NULL")
-    )
+    _partial_index("ix_outbox_due", "outbox", ["due_at", "number"], "given_up_at IS NULL")
+    _partial_index("ix_outbox_given_up_at", "outbox", ["given_up_at"], "given_up_at IS NOT NULL")
     op.create_index("ix_outbox_number", "outbox", ["number"])
 
 
@@ -197,9 +190,7 @@ def _make_tenants() -> None:
     )
     secure_table("tenants", by_tenant=False)
     op.create_index("ix_tenants_created_at", "tenants", ["created_at", "id"])
-    op.create_index(
-        "uq_tenants_identifier", "tenants", ["identifier"], unique=True, postgresql_where=sa.text("deleted_at IS NULL")
-    )
+    _partial_index("uq_tenants_identifier", "tenants", ["identifier"], "deleted_at IS NULL", unique=True)
     op.create_table(
         "memberships",
         sa.Column("tenant_id", UUID, nullable=False),
@@ -213,11 +204,9 @@ def _make_tenants() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "user_id", name="pk_memberships"),
     )
     secure_table("memberships", by_tenant=True)
-    op.create_index("ix_memberships_owners", "memberships", ["tenant_id"], postgresql_where=sa.text("is_owner"))
+    _partial_index("ix_memberships_owners", "memberships", ["tenant_id"], "is_owner")
     op.create_index("ix_memberships_user_id", "memberships", ["user_id"])
-    op.create_index(
-        "uq_memberships_default", "memberships", ["user_id"], unique=True, postgresql_where=sa.text("is_default")
-    )
+    _partial_index("uq_memberships_default", "memberships", ["user_id"], "is_default", unique=True)
     op.create_table(
         "roles",
         sa.Column("id", UUID, nullable=False),
@@ -298,12 +287,8 @@ def _make_ways_into_tenants() -> None:
     op.create_index("ix_invitations_email_key", "invitations", ["email_key"])
     op.create_index("ix_invitations_end", "invitations", [sa.literal_column("coalesce(ended_at, expires_at)")])
     op.create_index("uq_invitations_hash", "invitations", ["hash"], unique=True)
-    op.create_index(
-        "uq_invitations_pending",
-        "invitations",
-        ["tenant_id", "email_key"],
-        unique=True,
-        postgresql_where=sa.text("status = 'pending'"),
+    _partial_index(
+        "uq_invitations_pending", "invitations", ["tenant_id", "email_key"], "status = 'pending'", unique=True
     )
     op.create_table(
         "tenant_domains",
@@ -320,16 +305,8 @@ def _make_ways_into_tenants() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "domain", name="pk_tenant_domains"),
     )
     secure_table("tenant_domains", by_tenant=True)
-    op.create_index(
-        "ix_tenant_domains_checked_at", "tenant_domains", ["checked_at"], postgresql_where=sa.text("state = 'verified'")
-    )
-    op.create_index(
-        "uq_tenant_domains_verified",
-        "tenant_domains",
-        ["domain"],
-        unique=True,
-        postgresql_where=sa.text("state = 'verified'"),
-    )
+    _partial_index("ix_tenant_domains_checked_at", "tenant_domains", ["checked_at"], "state = 'verified'")
+    _partial_index("uq_tenant_domains_verified", "tenant_domains", ["domain"], "state = 'verified'", unique=True)
     op.create_table(
         "join_requests",
         sa.Column("tenant_id", UUID, nullable=False),
@@ -345,12 +322,7 @@ def _make_ways_into_tenants() -> None:
     )
     secure_table("join_requests", by_tenant=True)
     op.create_index("ix_join_requests_end", "join_requests", [sa.literal_column("coalesce(ended_at, created_at)")])
-    op.create_index(
-        "ix_join_requests_pending",
-        "join_requests",
-        ["tenant_id", "created_at"],
-        postgresql_where=sa.text("status = 'pending'"),
-    )
+    _partial_index("ix_join_requests_pending", "join_requests", ["tenant_id", "created_at"], "status = 'pending'")
     op.create_index("ix_join_requests_user_id", "join_requests", ["user_id"])
     op.create_table(
         "former_members",
@@ -389,12 +361,12 @@ def _make_service_accounts() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_service_accounts"),
     )
     secure_table("service_accounts", by_tenant=True)
-    op.create_index(
+    _partial_index(
         "uq_service_accounts_name",
         "service_accounts",
         ["tenant_id", sa.literal_column('lower(name COLLATE "default")')],
+        "deleted_at IS NULL",
         unique=True,
-        postgresql_where=sa.text("deleted_at IS NULL"),
     )
     op.create_table(
         "service_account_roles",
@@ -440,7 +412,7 @@ def _make_service_accounts() -> None:
     secure_table("api_keys", by_tenant=True)
     op.create_index("ix_api_keys_account_id", "api_keys", ["tenant_id", "account_id"])
     op.create_index("ix_api_keys_end", "api_keys", [sa.literal_column("LEAST(ended_at, expires_at)")])
-    op.create_index("ix_api_keys_unwarned", "api_keys", ["expires_at"], postgresql_where=sa.text("warned_at IS NULL"))
+    _partial_index("ix_api_keys_unwarned", "api_keys", ["expires_at"], "warned_at IS NULL")
     op.create_index("uq_api_keys_hash", "api_keys", ["hash"], unique=True)
 
 
@@ -465,7 +437,7 @@ def _make_sessions() -> None:
     )
     secure_table("sessions", by_tenant=False)
     op.create_index("ix_sessions_created_at", "sessions", ["created_at"])
-    op.create_index("ix_sessions_ended_at", "sessions", ["ended_at"], postgresql_where=sa.text("ended_at IS NOT NULL"))
+    _partial_index("ix_sessions_ended_at", "sessions", ["ended_at"], "ended_at IS NOT NULL")
     op.create_index("ix_sessions_user_id", "sessions", ["user_id"])
     op.create_table(
         "revocation_counts",
@@ -476,18 +448,8 @@ def _make_sessions() -> None:
         sa.PrimaryKeyConstraint("subject", name="pk_revocation_counts"),
     )
     secure_table("revocation_counts", by_tenant=False)
-    op.create_index(
-        "ix_revocation_counts_ended_at",
-        "revocation_counts",
-        ["ended_at"],
-        postgresql_where=sa.text("ended_at IS NOT NULL"),
-    )
-    op.create_index(
-        "ix_revocation_counts_raised_at",
-        "revocation_counts",
-        ["raised_at"],
-        postgresql_where=sa.text("raised_at IS NOT NULL"),
-    )
+    _partial_index("ix_revocation_counts_ended_at", "revocation_counts", ["ended_at"], "ended_at IS NOT NULL")
+    _partial_index("ix_revocation_counts_raised_at", "revocation_counts", ["raised_at"], "raised_at IS NOT NULL")
     op.create_table(
         "signing_keys",
         sa.Column("kid", TEXT, nullable=False),
@@ -499,9 +461,7 @@ def _make_sessions() -> None:
         sa.PrimaryKeyConstraint("kid", name="pk_signing_keys"),
     )
     secure_table("signing_keys", by_tenant=False)
-    op.create_index(
-        "uq_signing_keys_first", "signing_keys", ["purpose"], unique=True, postgresql_where=sa.text("is_first")
-    )
+    _partial_index("uq_signing_keys_first", "signing_keys", ["purpose"], "is_first", unique=True)
     op.create_table(
         "spent_ids",
         sa.Column("id", TEXT, nullable=False),
@@ -531,12 +491,8 @@ def _make_sessions() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_applications"),
     )
     secure_table("applications", by_tenant=False)
-    op.create_index(
-        "ix_applications_order", "applications", ["created_at", "id"], postgresql_where=sa.text("NOT is_deleted")
-    )
-    op.create_index(
-        "uq_applications_app_id", "applications", ["app_id"], unique=True, postgresql_where=sa.text("NOT is_deleted")
-    )
+    _partial_index("ix_applications_order", "applications", ["created_at", "id"], "NOT is_deleted")
+    _partial_index("uq_applications_app_id", "applications", ["app_id"], "NOT is_deleted", unique=True)
     index_search("applications", ["name"], by_tenant=False)
 
 
@@ -585,6 +541,10 @@ def _make_trails() -> None:
     )
     secure_table("kept_answers", by_tenant=True)
     op.create_index("ix_kept_answers_at", "kept_answers", ["at"])
+
+
+def _partial_index(name: str, table: str, columns: list[Any], where: str, *, unique: bool = False) -> None:
+    op.create_index(name, table, columns, unique=unique, postgresql_where=sa.text(where))
 
 
 def downgrade() -> None:

@@ -12,7 +12,6 @@ down_revision = "0001"
 TEXT = sa.Text(collation="C")
 TIME = sa.DateTime(timezone=True)
 UUID = sa.Uuid()
-LIVING = sa.text("NOT is_deleted")
 
 
 def upgrade() -> None:
@@ -35,19 +34,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_categories"),
     )
     secure_table("categories", by_tenant=True)
-    op.create_index(
-        "ix_categories_order",
-        "categories",
-        ["tenant_id", "created_at", "id"],
-        postgresql_where=LIVING,
-    )
-    op.create_index(
-        "uq_categories_name",
-        "categories",
-        ["tenant_id", "name$lower"],
-        unique=True,
-        postgresql_where=LIVING,
-    )
+    _index_live_rows("ix_categories_order", "categories", ["tenant_id", "created_at", "id"])
+    _index_live_rows("uq_categories_name", "categories", ["tenant_id", "name$lower"], unique=True)
     index_search("categories", ["name"], by_tenant=True)
     op.create_table(
         "products",
@@ -77,15 +65,10 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_products"),
     )
     secure_table("products", by_tenant=True)
-    op.create_index(
-        "ix_products_by_category_id_price",
-        "products",
-        ["tenant_id", "category_id", "price$e2", "id"],
-        postgresql_where=LIVING,
-    )
+    _index_live_rows("ix_products_by_category_id_price", "products", ["tenant_id", "category_id", "price$e2", "id"])
     op.create_index("ix_products_category_id", "products", ["tenant_id", "category_id"])
-    op.create_index("ix_products_order", "products", ["tenant_id", "created_at", "id"], postgresql_where=LIVING)
-    op.create_index("uq_products_sku", "products", ["tenant_id", "sku"], unique=True, postgresql_where=LIVING)
+    _index_live_rows("ix_products_order", "products", ["tenant_id", "created_at", "id"])
+    _index_live_rows("uq_products_sku", "products", ["tenant_id", "sku"], unique=True)
     index_search("products", ["name", "sku", "description"], by_tenant=True)
     op.create_table(
         "reviews",
@@ -110,7 +93,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", "id", name="pk_reviews"),
     )
     secure_table("reviews", by_tenant=True)
-    op.create_index("ix_reviews_order", "reviews", ["tenant_id", "created_at", "id"], postgresql_where=LIVING)
+    _index_live_rows("ix_reviews_order", "reviews", ["tenant_id", "created_at", "id"])
     op.create_index("ix_reviews_product_id", "reviews", ["tenant_id", "product_id"])
     op.create_table(
         "currencies",
@@ -127,6 +110,10 @@ def upgrade() -> None:
     secure_table("currencies", by_tenant=False)
     op.create_index("ix_currencies_order", "currencies", ["created_at", "id"])
     op.create_index("uq_currencies_code", "currencies", ["code"], unique=True)
+
+
+def _index_live_rows(name: str, table: str, columns: list[str], *, unique: bool = False) -> None:
+    op.create_index(name, table, columns, unique=unique, postgresql_where=sa.text("NOT is_deleted"))
 
 
 def downgrade() -> None:
