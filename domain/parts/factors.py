@@ -4,6 +4,8 @@ from domain.parts.part import Part
 
 FACTORS = Part(
     audit_actions={
+        "reauthenticated": "A user proved anew that it is them.",
+        "reauthentication.refused": "Such a proof was wrong.",
         "factor.added": "A user set up a second factor or a passkey.",
         "factor.removed": "A user removed one.",
         "factor.used": "A second factor or a passkey was right.",

@@ -11,7 +11,5 @@ LOGIN = Part(
         "session.ended": "A user, or whoever may, ended one session.",
         "session.stolen": "A refresh token, or a code of a sign-in page, came a second time: its session is ended.",
         "tenant.switched": "A session went on to another tenant.",
-        "reauthenticated": "A user proved anew that it is them.",
-        "reauthentication.refused": "Such a proof was wrong.",
     },
 )

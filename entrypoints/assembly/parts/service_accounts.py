@@ -1,8 +1,9 @@
 """Use cases of service accounts on their adapters, as the settings say."""
 
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypedDict
 
+from adapters.http.identity.service_accounts.part import ServiceAccountUseCases
 from application.identity.service_accounts.administration import ServiceAccountAdministration
 from application.identity.service_accounts.client_credentials import ClientCredentials, TokenPolicy
 from application.identity.service_accounts.key_authentication import KeyAuthentication
@@ -14,18 +15,13 @@ from entrypoints.assembly.adapters import Adapters
 from entrypoints.settings.settings import Settings
 
 
-class ServiceAccountUseCases(TypedDict):
-    """Use cases by their names in Services."""
-
-    service_accounts: ServiceAccountAdministration
-    api_keys: KeyAdministration
-    key_authentication: KeyAuthentication
-    client_credentials: ClientCredentials
+@dataclass(frozen=True, kw_only=True)
+class ServiceAccountServices(ServiceAccountUseCases):
     last_uses: LastUses
     key_expiry: KeyExpiry
 
 
-def service_account_use_cases(adapters: Adapters, settings: Settings) -> ServiceAccountUseCases:
+def assemble_service_accounts(adapters: Adapters, settings: Settings) -> ServiceAccountServices:
     database, clock, ids = adapters.database, adapters.clock, adapters.ids
     counts, enforced = settings.rate_limits != "off", settings.rate_limits == "on"
     last_uses = LastUses(database)
@@ -39,9 +35,9 @@ def service_account_use_cases(adapters: Adapters, settings: Settings) -> Service
         counts_limits=counts,
         enforced=enforced,
     )
-    return ServiceAccountUseCases(
+    return ServiceAccountServices(
         service_accounts=ServiceAccountAdministration(database, adapters.revocations, clock, ids),
-        api_keys=key_administration(adapters, settings),
+        api_keys=_key_administration(adapters, settings),
         key_authentication=authentication,
         client_credentials=ClientCredentials(
             database, authentication, adapters.admissions, adapters.tokens, clock, ids, policy
@@ -51,7 +47,7 @@ def service_account_use_cases(adapters: Adapters, settings: Settings) -> Service
     )
 
 
-def key_administration(adapters: Adapters, settings: Settings) -> KeyAdministration:
+def _key_administration(adapters: Adapters, settings: Settings) -> KeyAdministration:
     # 0 stands for no greatest lifetime.
     longest = timedelta(days=settings.api_key_max_days) if settings.api_key_max_days else None
     policy = KeyPolicy(prefix=settings.api_key_prefix, longest=longest)

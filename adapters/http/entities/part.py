@@ -1,0 +1,22 @@
+"""Use cases of declared entities that handlers call."""
+
+from dataclasses import dataclass
+
+from application.entities.batches import Batches
+from application.entities.cross_tenant_access import CrossTenantAccess
+from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
+from application.entities.histories import Histories
+from application.entities.transfers.exports import CallersExport
+from application.entities.transfers.imports import FileImport
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntityUseCases:
+    descriptions: Descriptions
+    crud: Crud
+    batches: Batches
+    histories: Histories
+    exporting: CallersExport
+    importing: FileImport
+    cross_tenant_access: CrossTenantAccess

@@ -1,0 +1,32 @@
+"""Use cases of second factors, and the controllers that call them."""
+
+from dataclasses import dataclass
+
+from adapters.http.identity.factors.mfa import MfaController
+from adapters.http.identity.factors.my_factors import FactorResetsController, FactorsController
+from adapters.http.identity.factors.passkeys import PasskeysController
+from adapters.http.identity.factors.reauthentication import ReauthenticationController
+from application.identity.factors.forms import RelatedOrigins
+from application.identity.factors.my_factors import MyFactors
+from application.identity.factors.passkey_login import PasskeyLogin
+from application.identity.factors.reauthentication import Reauthentication
+from application.identity.factors.resets import FactorResets
+from application.identity.factors.second_factor import SecondFactor
+
+CONTROLLERS = (
+    ReauthenticationController,
+    MfaController,
+    FactorsController,
+    FactorResetsController,
+    PasskeysController,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactorUseCases:
+    reauthentication: Reauthentication
+    second_factor: SecondFactor
+    passkey_login: PasskeyLogin
+    my_factors: MyFactors
+    factor_resets: FactorResets
+    related_origins: RelatedOrigins

@@ -1,0 +1,31 @@
+"""Use cases of declared entities on adapters."""
+
+from adapters.http.entities.part import EntityUseCases
+from application.entities.batches import Batches
+from application.entities.cross_tenant_access import CrossTenantAccess
+from application.entities.crud import Crud
+from application.entities.descriptions import Descriptions
+from application.entities.histories import Histories
+from application.entities.transfers.exports import CallersExport, FileExport
+from application.entities.transfers.imports import FileImport
+from application.entities.transfers.transfer_slots import TransferSlots
+from application.entities.writing import RowWriter
+from application.ports.database import RowReads
+from application.ports.whole_database import Transaction
+from application.throttle import Throttle
+from domain.parts.composition import AREAS
+from entrypoints.assembly.adapters import Adapters
+
+
+def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle: Throttle) -> EntityUseCases:
+    database, registry, clock, sheets = adapters.database, adapters.registry, adapters.clock, adapters.sheets
+    writing, slots = RowWriter(database, registry, clock), TransferSlots()
+    return EntityUseCases(
+        descriptions=Descriptions(registry, AREAS),
+        crud=Crud(reads, writing, adapters.ids),
+        batches=Batches(writing, adapters.ids),
+        histories=Histories(reads),
+        exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
+        importing=FileImport(database, registry, clock, sheets, adapters.upkeep, slots),
+        cross_tenant_access=CrossTenantAccess(database, clock),
+    )

@@ -1,0 +1,60 @@
+"""Use cases of the service's operation on adapters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from importlib.metadata import version
+
+from adapters.http.operations.part import OperationUseCases
+from application.denied_operations import DeniedOperations
+from application.operations.first_start import FirstStart
+from application.operations.housekeeping import Housekeeping
+from application.operations.mail_delivery import OutboxRelay
+from application.operations.monitoring import Monitoring
+from application.operations.signing_keys import KeyRotation
+from application.operations.system_reports import SystemReports
+from application.throttle import Throttle
+from domain.retention import DatedRecords
+from entrypoints.assembly.adapters import Adapters, lifetimes
+from entrypoints.assembly.mail import relay_of
+from entrypoints.assembly.parts.shared import SharedObjects
+from entrypoints.settings.as_text import settings_as_text
+from entrypoints.settings.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperationServices(OperationUseCases):
+    first_start: FirstStart
+    signing_keys: KeyRotation
+    relay: OutboxRelay
+    housekeeping: Housekeeping
+
+
+def assemble_operations(
+    adapters: Adapters, settings: Settings, shared: SharedObjects, throttle: Throttle
+) -> OperationServices:
+    database, admissions, clock = adapters.database, adapters.admissions, adapters.clock
+    return OperationServices(
+        system_reports=SystemReports(
+            database,
+            admissions,
+            clock,
+            version("tenantry"),
+            "smtp" if settings.smtp_url else "files",
+            settings_as_text(settings),
+        ),
+        monitoring=Monitoring(database, admissions, clock, adapters.loads, throttle.counts),
+        denied_operations=DeniedOperations(database, clock),
+        first_start=FirstStart(database, adapters.passwords, shared.password_rules, clock, adapters.ids),
+        signing_keys=KeyRotation(database, adapters.keyring, clock),
+        relay=relay_of(database, adapters.mailer, clock, settings),
+        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _kept(settings)),
+    )
+
+
+def _kept(settings: Settings) -> Mapping[DatedRecords, timedelta]:
+    days = {
+        DatedRecords.EVENTS: settings.audit_retention_days,
+        DatedRecords.HISTORIES: settings.history_retention_days,
+    }
+    return {records: timedelta(days=number) for records, number in days.items() if number}
