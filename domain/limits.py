@@ -1,4 +1,7 @@
-"""Rate limits: the specification's two tables, the verdict on a counted request, and the lock after failed logins."""
+"""Rate limits: the specification's two tables, the verdict on a counted request, and the lock after failed logins.
+
+A limit of one part is stated in that part.
+"""
 
 from datetime import timedelta
 from functools import lru_cache
@@ -90,12 +93,6 @@ NETWORKS_TOGETHER = 10
 LINKS_APART = timedelta(minutes=5)
 """Time in which an address gets one mail with a link of each purpose."""
 
-MAILS_TO_STRANGERS_A_DAY = 5
-"""Most mails of each kind that administrators cause to an unproved address within a day, over all tenants.
-
-The rest are not sent, and nobody is told.
-"""
-
 
 def over_all_networks(limit: Limit) -> Limit:
     """The limit of an e-mail address over all networks together, which strangers share with its owner."""
@@ -105,20 +102,6 @@ def over_all_networks(limit: Limit) -> Limit:
 LOGIN = Limit("login", 10)
 REGISTER = Limit("register", 5)
 RESET = Limit("request-password-reset", 3)
-PERSONAL_EXPORT = Limit("personal-export", 3)
-VERIFY_DOMAIN = Limit("verify-domain", 10)
-CHANGE_EMAIL = Limit("change-email", 3)
-CREATE_TENANT = Limit("create-tenant", 10, timedelta(days=1))
-"""Attempts to make a tenant, whatever comes of them: one that was passed on counts no more among the owned ones."""
-
-INVITE = Limit("invitations", 20)
-INVITATION_LINK = Limit("invitation-link", 10)
-RESEND = Limit("resend-confirmation", 3)
-UNKNOWN_KEYS = Limit("keys.unknown", 60)
-"""Look-ups of API keys that a process does not know, per network; a key that is good takes its look-up back."""
-
-TOKENS = Limit("oauth.token", 60)
-"""Tokens of client credentials, per address and per account."""
 
 _ENTITY_COUNTS = {
     "create": 100,
@@ -189,7 +172,3 @@ class Lockout(Struct, frozen=True):
     def attempts_over_all(self) -> int:
         """Failures from all networks together that lock every network without an earlier successful login."""
         return 10 * self.attempts
-
-
-FACTOR_GUESSES = Lockout(5, timedelta(minutes=15))
-"""Wrong second factors in a row, of all networks together, after which they are locked."""

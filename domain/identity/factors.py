@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.identity.users import FACTOR_KINDS, Method, OwnFactors, TenantSecurity
+from domain.limits import Lockout
 
 METHODS: tuple[Method, ...] = (*FACTOR_KINDS, "recovery")
 MOST_FACTORS = 20
@@ -15,6 +16,9 @@ MOST_TOTP = 3
 """More apps would give each guess more codes to hit."""
 
 FACTOR_NAME_LENGTH = 100
+FACTOR_GUESSES = Lockout(5, timedelta(minutes=15))
+"""Wrong second factors in a row, of all networks together, after which they are locked."""
+
 NO_SECURITY = TenantSecurity()
 
 

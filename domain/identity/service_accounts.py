@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from domain.errors import TokenExpired, TokenInvalid
 from domain.identity.users import SUPER_ADMIN, Role
+from domain.limits import Limit
 from domain.scope import (
     SYSTEM_TENANT_ID,
     Caller,
@@ -31,6 +32,12 @@ ACCOUNTS_PER_TENANT = 50
 KEYS_PER_ACCOUNT = 10
 PERMISSIONS_PER_KEY = 50
 NETWORKS_PER_KEY = 50
+
+TOKENS = Limit("oauth.token", 60)
+"""Tokens of client credentials, per address and per account."""
+
+UNKNOWN_KEYS = Limit("keys.unknown", 60)
+"""Look-ups of API keys that a process does not know, per network; a key that is good takes its look-up back."""
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SECRET_LENGTH = 32

@@ -7,6 +7,7 @@ import pytest
 from application.entities.transfers import imports, transfer_slots
 from application.identity.administration import (
     listing,
+    mails_to_strangers,
     roles,
     security_forms,
     tenant_forms,
@@ -52,13 +53,13 @@ PROMISED = {
     "steps that a clock may differ": (factor_codes.DRIFT, 1),
     "recovery codes": (factor_codes.CODES, 10),
     "bytes of a recovery code": (factor_codes.CODE_BYTES, 10),
-    "wrong second factors until the pause, and the pause": (limits.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
+    "wrong second factors until the pause, and the pause": (factors.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
     "time in which a proof shown anew counts": (limits.REAUTHENTICATED, 10 * MINUTE),
     "pause after which failures are forgotten": (limits.FAILURES_FORGOTTEN, 7 * DAY),
     "longest lock": (limits.LONGEST_LOCK, DAY),
     "time in which a network that logged in is known": (limits.NETWORK_FORGOTTEN, 90 * DAY),
     "pause between two mails with a link": (limits.LINKS_APART, 5 * MINUTE),
-    "mails of each kind to an unproved address in a day": (limits.MAILS_TO_STRANGERS_A_DAY, 5),
+    "mails of each kind to an unproved address in a day": (mails_to_strangers.MAILS_TO_STRANGERS_A_DAY, 5),
     "networks that share an address's limit": (limits.NETWORKS_TOGETHER, 10),
     "life of a ticket": (gate.WAITS, 5 * MINUTE),
     "time for a passkey's ceremony": (passkeys.LIFETIME, 5 * MINUTE),

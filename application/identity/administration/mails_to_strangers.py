@@ -8,9 +8,13 @@ from application.ports.database import Mail
 from application.ports.identity.passwords import NonceTransaction
 from application.ports.identity.users import MemberTransaction
 from domain.identity.users import User
-from domain.limits import MAILS_TO_STRANGERS_A_DAY
 
 DAY = timedelta(days=1)
+MAILS_TO_STRANGERS_A_DAY = 5
+"""Most mails of each kind that administrators cause to an unproved address within a day, over all tenants.
+
+The rest are not sent, and nobody is told.
+"""
 
 
 class AdministrationTransaction(MemberTransaction, NonceTransaction, Protocol):

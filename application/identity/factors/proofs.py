@@ -15,8 +15,8 @@ from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, FieldError, ValidationError
 from domain.identity.factor_codes import matching_step, recovery_digest
+from domain.identity.factors import FACTOR_GUESSES
 from domain.identity.users import Method, User, guesses_of
-from domain.limits import FACTOR_GUESSES
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 EVERYWHERE = "everywhere"

@@ -26,9 +26,8 @@ from application.ports.identity.sessions import Ticket, Tickets
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, ValidationError
-from domain.identity.factors import further
+from domain.identity.factors import FACTOR_GUESSES, further
 from domain.identity.users import AccountState, Method, guesses_of
-from domain.limits import FACTOR_GUESSES
 from domain.scope import Client, EveryTenant
 
 Completed = LoginResult | SwitchResult | RefreshResult

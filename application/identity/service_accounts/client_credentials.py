@@ -14,10 +14,10 @@ from application.ports.identity.sessions import Tokens
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Admissions
 from domain.errors import Forbidden, RateLimited, Unauthorized
-from domain.identity.service_accounts import looks_like_key
+from domain.identity.service_accounts import TOKENS, looks_like_key
 from domain.identity.service_tokens import ServiceIssue, service_claims
 from domain.identity.tokens import grants_bytes
-from domain.limits import TOKENS, Hit
+from domain.limits import Hit
 from domain.scope import GRANTS_BYTES, Client, EveryTenant, event, is_permission, may_grant, smallest
 
 GRANT_TYPE = "client_credentials"

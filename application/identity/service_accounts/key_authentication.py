@@ -15,6 +15,7 @@ from domain.bounded_cache import BoundedCache
 from domain.errors import Forbidden, RateLimited, TokenInvalid, Unauthorized
 from domain.identity.service_accounts import (
     LONGEST_KEY,
+    UNKNOWN_KEYS,
     KeyState,
     Network,
     is_key,
@@ -23,7 +24,7 @@ from domain.identity.service_accounts import (
     read_networks,
     service_caller,
 )
-from domain.limits import UNKNOWN_KEYS, Hit
+from domain.limits import Hit
 from domain.scope import Caller, Client, EveryTenant, event
 
 KEYS_REMEMBERED = 10_000

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from application.identity.administration.mails_to_strangers import MAILS_TO_STRANGERS_A_DAY
 from application.identity.administration.user_forms import NewUserForm, RolesForm, UserForm
-from domain.limits import MAILS_TO_STRANGERS_A_DAY
 from tests.application.identity.test_social_sign_in import service
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService
 

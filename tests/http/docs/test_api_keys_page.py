@@ -9,9 +9,10 @@ from domain.identity.service_accounts import (
     KEYS_PER_ACCOUNT,
     NETWORKS_PER_KEY,
     PERMISSIONS_PER_KEY,
+    TOKENS,
+    UNKNOWN_KEYS,
     compose_key,
 )
-from domain.limits import TOKENS, UNKNOWN_KEYS
 from tests.documents import copied
 from tests.http.docs.curl_examples import DOCS, commands, request_of
 from tests.http.two_tenants import TwoTenants

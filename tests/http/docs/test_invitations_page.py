@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+from adapters.http.identity.joining.domains import VERIFY_DOMAIN
+from adapters.http.identity.joining.invitations import INVITE
+from adapters.http.identity.joining.received import INVITATION_LINK
 from adapters.memory.dns import MemoryDnsRecords
 from application.identity.joining.domain_joining import KNOWN_FOR
 from domain.identity.domains import DOMAINS
 from domain.identity.invitations import BATCH, INVITATIONS_A_DAY, MAILS_A_DAY
-from domain.limits import INVITATION_LINK, INVITE, VERIFY_DOMAIN
 from tests.http.app import Json
 from tests.http.docs.curl_examples import DOCS, commands, request_of
 from tests.http.identity.joining.invited import Invited, open_invited

@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
+from adapters.http.identity.self_service.own_account import CHANGE_EMAIL, PERSONAL_EXPORT
 from application.identity.self_service.email_changes import CHANGES_A_DAY
 from application.ports.identity.personal_data import EVENTS
-from domain.limits import CHANGE_EMAIL, PERSONAL_EXPORT
 from domain.scope import EveryTenant
 from tests.http.docs.curl_examples import DOCS, commands, request_of
 from tests.http.identity.joining.invited import open_invited

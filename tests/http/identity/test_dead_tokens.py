@@ -7,10 +7,11 @@ from litestar import Response, post
 from litestar.params import JSONBody
 
 from adapters.http.app import HttpSettings
+from adapters.http.identity.self_service.own_account import CHANGE_EMAIL
 from adapters.http.request.responses import bare
 from adapters.http.request.rules import ANY_TOKEN, rules
 from application.identity.account.accounts import EmailForm
-from domain.limits import CHANGE_EMAIL, Limit
+from domain.limits import Limit
 from domain.scope import EveryTenant, user_subject
 from tests.http.app import ADMIN, TestApp, client_of, open_test_app
 from tests.http.identity.service_accounts import code_of

@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from domain.limits import FACTOR_GUESSES
+from domain.identity.factors import FACTOR_GUESSES
 from tests.http.app import Json, TestApp
 from tests.http.identity.factors import Person, actions, ask_for_factors
 from tests.http.identity.steps import claims_of

@@ -10,10 +10,12 @@ from adapters.http.request.rules import PUBLIC, Policy, action, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.account.accounts import Accounts, ChangeForm, ConfirmForm, EmailForm, ResetForm
 from application.identity.account.registration import Registered, RegisterForm, Registration
-from domain.limits import REGISTER, RESEND, RESET
+from domain.limits import REGISTER, RESET, Limit
 
 OWN_PASSWORD = Policy("tenant", people=True)
 SAME_TEXT = "The answer is the same for every address, in the same time."
+
+RESEND = Limit("resend-confirmation", 3)
 
 
 class AccountsController(Controller):

@@ -11,7 +11,7 @@ from adapters.http.request.responses import Data, MessageOnly, identity_data, id
 from adapters.http.request.rules import action, needs, operation
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.joining.domains import DomainAdministration, DomainForm, DomainItem
-from domain.limits import VERIFY_DOMAIN
+from domain.limits import Limit
 
 MAY_READ = needs("update:tenant-settings", people=True)
 MAY_CHANGE = needs("update:tenant-settings", recent=True, people=True)
@@ -23,6 +23,8 @@ a domain that is verified elsewhere."""
 REPLACED = {200: ResponseSpec(Data[DomainItem], generate_examples=False)}
 
 Domains: TypeAlias = NamedDependency[DomainAdministration]
+
+VERIFY_DOMAIN = Limit("verify-domain", 10)
 
 
 class DomainsController(Controller):

@@ -19,7 +19,7 @@ from application.identity.joining.invitations import (
     InvitationPage,
     InvitationsMade,
 )
-from domain.limits import INVITE
+from domain.limits import Limit
 
 PARAMETERS = (
     *PAGE_PARAMETERS,
@@ -29,6 +29,8 @@ LISTED = {"location": "/api/invitations"}
 """An invitation has no path of its own: the list is where it can be read."""
 
 Invitations: TypeAlias = NamedDependency[InvitationAdministration]
+
+INVITE = Limit("invitations", 20)
 
 
 class InvitationsController(Controller):

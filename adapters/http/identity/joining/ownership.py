@@ -1,5 +1,7 @@
 """/api/tenants: passing a tenant on, leaving it, and setting its owners; /api/auth/tenants: one of one's own."""
 
+from datetime import timedelta
+
 from litestar import Controller, Response, post, put
 from litestar.di import NamedDependency
 from litestar.params import JSONBody
@@ -10,7 +12,10 @@ from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.joining.own_tenants import OwnTenantForm, OwnTenants
 from application.identity.joining.ownership import OwnerForm, OwnerItem, Ownership, TransferForm
 from domain.identity.users import Tenant
-from domain.limits import CREATE_TENANT
+from domain.limits import Limit
+
+CREATE_TENANT = Limit("create-tenant", 10, timedelta(days=1))
+"""Attempts to make a tenant, whatever comes of them: one that was passed on counts no more among the owned ones."""
 
 
 class OwnershipController(Controller):

@@ -15,11 +15,13 @@ from application.identity.joining.received import (
     ReceivedInvitation,
 )
 from application.identity.login.forms import LoginResult
-from domain.limits import INVITATION_LINK
+from domain.limits import Limit
 
 ACCEPT_TEXT = """With a bearer token: joins with that account, whose address must be the invitation's, and answers the \
 membership. Without one, `fullName` and `password` make an account for the address, and the answer is that of login; \
 where the address has an account, log in first. Whatever keeps a link from serving is one error on `token`."""
+
+INVITATION_LINK = Limit("invitation-link", 10)
 
 
 class ReceivedInvitationsController(Controller):

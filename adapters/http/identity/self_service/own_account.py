@@ -11,11 +11,14 @@ from application.identity.self_service.account_deletion import AccountDeletion
 from application.identity.self_service.email_changes import EmailChangeRequests, NewEmailForm
 from application.identity.self_service.personal_export import PersonalExport
 from application.ports.identity.personal_data import PersonalData
-from domain.limits import CHANGE_EMAIL, PERSONAL_EXPORT
+from domain.limits import Limit
 
 CHANGE_TEXT = """A link goes to the new address and a notice to the old one. The address changes when \
 `POST /api/auth/confirm-email` gets the link's values; accounts at social providers are unlinked then. The answer is \
 the same for every address, in the same time; five a day. A new password, or another request, ends the link."""
+
+CHANGE_EMAIL = Limit("change-email", 3)
+PERSONAL_EXPORT = Limit("personal-export", 3)
 
 
 class OwnAccountController(Controller):

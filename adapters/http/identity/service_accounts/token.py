@@ -20,7 +20,7 @@ from application.identity.service_accounts.client_credentials import (
     TokenRefused,
     TokenRequest,
 )
-from domain.limits import TOKENS
+from domain.identity.service_accounts import TOKENS
 
 FORM = "application/x-www-form-urlencoded"
 LARGEST_FORM = 16 * 1024

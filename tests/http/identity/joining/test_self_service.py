@@ -7,8 +7,8 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from adapters.http.identity.joining.ownership import CREATE_TENANT
 from adapters.memory.clock import MovableClock
-from domain.limits import CREATE_TENANT
 from domain.scope import EveryTenant
 from tests.http.app import ADMIN, PASSWORD, open_test_app
 from tests.http.identity.joining.invited import ADA, NEW, Invited, told
