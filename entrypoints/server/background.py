@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
+from adapters.prometheus.metrics import PrometheusMetrics
 from application.identity.service_accounts.last_uses import STORED_EVERY, LastUses
+from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from application.tasks import beside
 from domain.errors import ServiceUnavailable
@@ -23,6 +25,8 @@ TRIED_AGAIN_AFTER = 0.5
 LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
+LOAD_TOLD_EVERY = 1.0
+"""Seconds: the greatest age of another process's load in an answer of ``/metrics``."""
 
 Work = Callable[[], Awaitable[int]]
 """Does what is due, some of it at a time, and returns how much that was."""
@@ -74,6 +78,16 @@ async def background(services: Services) -> AsyncIterator[None]:
     finally:
         # What was noted since the last turn would be lost with the process.
         await _do(services.last_uses.store, USES)
+
+
+async def keep_telling_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:
+    """Tells this process's load to the metrics, for the process that is asked for them."""
+    loop = asyncio.get_running_loop()
+    while True:
+        due = loop.time() + LOAD_TOLD_EVERY
+        await asyncio.sleep(LOAD_TOLD_EVERY)
+        # what keeps this timer waiting keeps every request of the process waiting
+        metrics.see_load(monitoring.load(), max(0.0, loop.time() - due))
 
 
 async def _first_keys(keys: KeyRotation) -> None:

@@ -29,6 +29,7 @@ from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.traffic import shared_counters
 from application.operations.traffic import Traffic
 from application.ports.access_log import AccessLog
+from application.tasks import beside
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
 from entrypoints.assembly.adapters import Adapters, serving_adapters
@@ -36,8 +37,7 @@ from entrypoints.assembly.entities import ensure_routes, load_registry, load_rou
 from entrypoints.assembly.http_settings import http_settings
 from entrypoints.assembly.routes import routes_checked
 from entrypoints.assembly.use_cases import Services, assemble
-from entrypoints.server.background import background
-from entrypoints.server.load_reporting import load_reporting
+from entrypoints.server.background import background, keep_telling_load
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 
@@ -77,8 +77,10 @@ class TenantryPlugin(HttpPlugin):
         self.http = http_settings(self.settings, own, runtime.log)
         self.runtime, self.adapters = runtime, runtime.adapters(self.settings, registry)
         services = self.use_cases = assemble(self.adapters, self.settings)
-        pipeline, beside = self.parts(services, self.http)
-        super().__init__(services, pipeline, self.http.routes, beside, self.answers_everything, self.http.server_timing)
+        pipeline, handlers = self.parts(services, self.http)
+        super().__init__(
+            services, pipeline, self.http.routes, handlers, self.answers_everything, self.http.server_timing
+        )
 
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
         return plugin_parts(services, settings)
@@ -112,7 +114,7 @@ class Service(TenantryPlugin):
 
     @asynccontextmanager
     async def _load_reporting(self, _: Litestar) -> AsyncIterator[None]:
-        async with load_reporting(self.metrics, self.use_cases.monitoring):
+        async with beside(keep_telling_load(self.metrics, self.use_cases.monitoring)):
             yield
 
 

@@ -5,11 +5,8 @@ a database may make a trusted extension and may not move it.
 """
 
 from enum import Enum
-from typing import TypeAlias
 
-import asyncpg
-
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+from adapters.postgres.connection.connections import Connection
 
 ASIDE = "tenantry_before_restore"
 """Schema that holds what a restore replaces, until it has succeeded."""

@@ -14,9 +14,8 @@ from sqlalchemy import ColumnElement, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.connection.connections import Connection
-from adapters.postgres.operations.table_commands import on_table
 from adapters.postgres.schema.parts import InParts, making
-from adapters.postgres.schema.sql import ASYNCPG_DIALECT
+from adapters.postgres.schema.sql import ASYNCPG_DIALECT, on_table
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
 
 _IS_OWN = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::text::regclass"

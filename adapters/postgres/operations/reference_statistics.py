@@ -10,8 +10,7 @@ from contextlib import suppress
 import asyncpg
 
 from adapters.postgres.connection.connections import Connection
-from adapters.postgres.operations.table_commands import ANALYZE, on_table
-from adapters.postgres.schema.sql import quoted, short_name
+from adapters.postgres.schema.sql import on_table, quoted, short_name
 from domain.entities.declaration import EntityModel, Registry
 
 _MADE = """
@@ -20,6 +19,8 @@ SELECT c.relname::text AS name, c.reltuples > 0 AS is_analyzed,
 FROM pg_class c
 WHERE c.relname = ANY ($1::text[]) AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
 ORDER BY c.relname"""
+# SKIP_LOCKED: what a migration or another upkeep holds waits for the next round
+ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
 _MAKE = "CREATE STATISTICS IF NOT EXISTS %(statistics)s (dependencies) ON tenant_id, %(column)s FROM %(fullname)s"
 
 _PATIENCE = "SET lock_timeout = '1s'"

@@ -8,14 +8,15 @@ from datetime import datetime
 from adapters.postgres.connection.connecting import connected
 from adapters.postgres.connection.connections import Connection
 from adapters.postgres.operations.parts import forget, is_own, make_parts
-from adapters.postgres.operations.reference_statistics import make_statistics
-from adapters.postgres.operations.table_commands import ANALYZE, CLEAR, on_table
+from adapters.postgres.operations.reference_statistics import ANALYZE, make_statistics
 from adapters.postgres.schema.parts import IN_PARTS
 from adapters.postgres.schema.row_security import EVERY
 from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.schema.sql import on_table
 from domain.entities.declaration import EntityModel, Registry
 from domain.retention import DatedRecords
 
+_CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
 # Of two that drop the same part one would fail. By itself: VACUUM of a large table holds the other claim for long.
 _CLAIM_RECORDS = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.records', 0))"
@@ -56,7 +57,7 @@ class PostgresUpkeep:
                 if await is_own(connection, parted):
                     await make_parts(connection, parted)
             for row in await connection.fetch(NEEDS, list(metadata_for(self.registry).tables)):
-                await connection.execute(on_table(row["name"], CLEAR if row["has_dead_rows"] else ANALYZE))
+                await connection.execute(on_table(row["name"], _CLEAR if row["has_dead_rows"] else ANALYZE))
                 tended.append(row["name"])
             tended += await make_statistics(connection, self.registry)
         return list(dict.fromkeys(tended))

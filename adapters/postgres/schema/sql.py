@@ -47,6 +47,11 @@ def one_line(statement: sa.ExecutableDDLElement) -> str:
     return " ".join(str(statement.compile(dialect=DIALECT)).split())
 
 
+def on_table(table: str, command: str, **names: str) -> str:
+    """Text of a command for asyncpg: ``%(fullname)s`` is the table, ``names`` stand for the others as SQL."""
+    return str(ddl(command, names, table=table).compile(dialect=ASYNCPG_DIALECT))
+
+
 def without_case(text: str) -> str:
     """Expression that compares text without case."""
     # by the database's own locale: "C" folds ASCII alone

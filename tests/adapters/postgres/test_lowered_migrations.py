@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import asyncpg
 import pytest
 
 from adapters.postgres.migrations.inspection import differences
@@ -17,10 +16,6 @@ JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum WHERE attrelid = 'books
 """
 KEYS = "SELECT indexdef FROM pg_indexes WHERE indexname = 'uq_books_title'"
 OVER_COPY = '(tenant_id, "title$lower") WHERE (NOT is_deleted)'
-AS_BEFORE_COPIES = """
-DROP INDEX uq_books_title;
-ALTER TABLE books DROP COLUMN "title$lower";
-CREATE UNIQUE INDEX uq_books_title ON books (tenant_id, lower(title COLLATE "default")) WHERE NOT is_deleted"""
 
 
 def titled(*uniques: Any, field: str = "title", kind: Any = str) -> Registry:
@@ -58,25 +53,6 @@ async def test_a_unique_without_case_adds_the_copy_and_its_removal_drops_it(book
     await downgrade(books.url, titled(), books.folders)
     assert await books.ask('SELECT "title$lower" FROM books ORDER BY 1') == [("b",), ("été",)]
     assert OVER_COPY in await keys(books)
-
-
-@pytest.mark.promise(
-    "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
-    "index over lower in one transaction"
-)
-async def test_an_index_over_lower_becomes_one_over_the_copy_in_one_transaction(books: Books) -> None:
-    """A table of a version without copies: the values are unique before, meanwhile and afterwards."""
-    folded = titled(unique("title", ignore_case=True))
-    await books.start(folded)
-    for statement in AS_BEFORE_COPIES.split(";"):
-        await books.ask(statement)
-    await books.add({"title": "A"})
-    written = await books.migrate(folded)
-    assert "online = True" not in written.path.read_text()
-    assert OVER_COPY in await keys(books)
-    assert await write_migration(books.url, folded, "again", books.folders) is None
-    with pytest.raises(asyncpg.UniqueViolationError):
-        await books.add({"title": "a"})
 
 
 @pytest.mark.promise(
