@@ -154,7 +154,7 @@ def _service_handlers(services: UseCases, settings: HttpSettings) -> list[Contro
     return [
         *_console_handlers(settings),
         health_router(services),
-        *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title)),
+        *([] if settings.inbox is None else inbox_handlers(settings.inbox, settings.about.title, settings.about.root)),
         *_account_handlers(services, settings),
         *docs_handlers(settings.about, settings.console.prefix),
     ]

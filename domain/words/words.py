@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from domain.words.languages import RIGHT_TO_LEFT
 
-FILES = ("mails", "pages", "scripts")
-ANSWERS = "answers"
+TEXTS = ("mails", "common", "pages")
+ANSWERS = ("answers", "console-answers")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 _FOLDER = Path(__file__).parent
 _PLACE = re.compile(r"\{(\w+)\}")
@@ -45,10 +45,6 @@ class Words(Struct, frozen=True, kw_only=True):
         Values are never read as texts with places of their own.
         """
         return _PLACE.sub(lambda place: values[place[1]], text)
-
-    def part(self, prefix: str) -> dict[str, str]:
-        """The texts whose keys begin with ``prefix``."""
-        return {key: text for key, text in self.texts.items() if key.startswith(prefix)}
 
     def moment(self, at: datetime) -> str:
         """``"2 January 2026, 03:04 UTC"``."""
@@ -84,14 +80,13 @@ class Words(Struct, frozen=True, kw_only=True):
 @cache
 def words_of(language: str) -> Words:
     """Words of one of ``LANGUAGES``, read once."""
-    texts: dict[str, str] = {}
-    for name in FILES:
-        texts |= _read(language, name)
-    return Words(language=language, texts=texts, answers=_read(language, ANSWERS))
+    return Words(language=language, texts=_read(language, TEXTS), answers=_read(language, ANSWERS))
 
 
-def _read(language: str, name: str) -> dict[str, str]:
-    content: dict[str, str] = json.loads((_FOLDER / language / f"{name}.json").read_text(encoding="utf-8"))
+def _read(language: str, names: Iterable[str]) -> dict[str, str]:
+    content: dict[str, str] = {}
+    for name in names:
+        content |= json.loads((_FOLDER / language / f"{name}.json").read_text(encoding="utf-8"))
     return content
 
 

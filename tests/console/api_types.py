@@ -25,6 +25,7 @@ USED = (
     "Imported",
     "InvitationItem",
     "JoinRequestItem",
+    "LinkedProvider",
     "ListedRoleItem",
     "LoginResult",
     "MemberItem",

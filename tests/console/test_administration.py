@@ -136,6 +136,7 @@ async def test_another_session_is_ended_and_the_password_changed(visitor: Visito
     assert (await app.call("GET", "/api/auth/me", as_whom="elsewhere")).status_code == 401
     await page.get_by_label("Current password").fill(PASSWORD)
     await page.get_by_label("New password").fill("a quite different secret")
+    await page.get_by_label("The same again").fill("a quite different secret")
     await page.get_by_role("button", name="Change password").click()
     await visitor.said("Your password is changed.")
 

@@ -15,8 +15,12 @@ from domain.parts.composition import PARTS
 CONSOLE = Path(__file__).resolve().parents[2] / "adapters" / "console"
 SOURCE, BUILT = CONSOLE / "source", CONSOLE / "built"
 SOURCES = [path for path in SOURCE.rglob("*") if path.is_file() and "node_modules" not in path.parts]
-SHARED = "../../../domain/words/de/answers.json"
-"""Sentences of the API, which account pages and mails read as well."""
+SHARED = [
+    f"../../../domain/words/{language}/{name}.json"
+    for name in ("answers", "common", "console-answers", "pages")
+    for language in ("de", "en")
+]
+"""Texts that the service reads as well."""
 WRITTEN = [path for path in SOURCES if path.suffix in {".ts", ".tsx", ".css", ".mjs", ".json"}]
 KILO = 1_000
 
@@ -27,7 +31,7 @@ def digest(path: Path) -> str:
 
 @pytest.mark.promise("console, budgets: the build is that of the sources, byte for byte, and needs no Node to run")
 def test_the_build_is_of_these_sources() -> None:
-    names = [*sorted(path.relative_to(SOURCE).as_posix() for path in SOURCES), SHARED]
+    names = [*sorted(path.relative_to(SOURCE).as_posix() for path in SOURCES), *SHARED]
     listed = "".join(f"{digest(SOURCE / name)}  {name}\n" for name in names)
     now = sha256(listed.encode()).hexdigest()
     assert (BUILT / "SOURCE").read_text().strip() == now, "adapters/console/source changed: run make console"

@@ -59,7 +59,7 @@ async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visi
     await page.get_by_role("button", name="Passwort vergessen").click()
     await page.get_by_label("E-Mail").fill("no address")
     await page.get_by_role("button", name="Mail senden").click()
-    await expect(page.get_by_role("alert")).to_have_text("E-Mail: ist keine E-Mail-Adresse")
+    await expect(page.get_by_role("alert")).to_have_text("Die E-Mail-Adresse ist keine E-Mail-Adresse.")
 
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")

@@ -142,7 +142,7 @@ async def test_a_list_of_passkeys_that_nobody_asked_for_tells_nothing(visitor: V
     await page.route("**/api/auth/passkeys/begin", fail)
     await visitor.open("account")
     async with page.expect_response("**/api/auth/passkeys/begin"):
-        await page.get_by_label("E-mail").focus()
+        await page.get_by_label("E-mail").click()
     await page.get_by_label("Password").focus()
     await expect(page.get_by_role("alert")).to_have_count(0)
     assert len(asked) == 1
@@ -156,7 +156,7 @@ async def test_a_passkey_is_the_second_factor_behind_a_password(visitor: Visitor
     await page.get_by_role("button", name="Sign out", exact=True).click()
     await device.chooses(False)
     await visitor.sign_in("second@acme.example")
-    await expect(page.get_by_text("One of your recovery codes")).to_be_visible()
+    await expect(page.get_by_label("Recovery code")).to_be_visible()
     assert await violations(visitor) == []
     await device.chooses(True)
     await device.verifies(False)
@@ -193,11 +193,12 @@ async def test_where_a_tenant_demands_a_passkey_it_is_made_while_signing_in(visi
     await ask_for_factors(app, tenant_id, mfa_methods=("passkey",))
     await visitor.open()
     await visitor.sign_in(email)
-    await expect(page.get_by_role("heading", name="Add a passkey")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Set up a second factor")).to_be_visible()
+    await expect(page.get_by_role("button", name="Authenticator app")).to_have_count(0)
     assert await violations(visitor) == []
-    await page.get_by_role("button", name="Make a passkey").click()
-    await expect(page.get_by_role("dialog", name="Recovery codes")).to_be_visible()
-    await page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    await page.get_by_role("button", name="Passkey", exact=True).click()
+    await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
+    await page.get_by_role("button", name="I have kept them").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 
@@ -225,4 +226,4 @@ async def test_a_passkey_that_is_refused_is_told_as_a_passkey(visitor: Visitor, 
     assert removed.status_code == 200, removed.text
     visitor.service.let_time_pass()
     await page.get_by_role("button", name="Sign in with a passkey").click()
-    await expect(page.get_by_role("alert")).to_have_text(re.compile("^Passkey: "))
+    await expect(page.get_by_role("alert")).to_have_text(re.compile("^The passkey "))

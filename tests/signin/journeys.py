@@ -4,10 +4,10 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pyotp
-from playwright.async_api import expect
 
 from tests.console.conftest import Visitor
 from tests.http.app import PASSWORD, Json
+from tests.http.docs.test_account_pages import told as message_told
 from tests.http.identity.handover.handing_over import CHALLENGE, Shop, query_of
 from tests.signin.conftest import SHOP
 
@@ -26,19 +26,13 @@ async def open_page(visitor: Visitor, path: str = "login", query: str | None = N
 async def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     await visitor.page.get_by_label("E-mail").fill(email)
     await visitor.page.get_by_label("Password").fill(password)
-    await send(visitor)
+    await visitor.page.keyboard.press("Enter")
 
 
 async def sign_in_in_german(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.service.let_time_pass()
     await visitor.page.get_by_label("E-Mail").fill(email)
     await visitor.page.get_by_label("Passwort").fill(password)
-    await send(visitor)
-
-
-async def send(visitor: Visitor) -> None:
-    """Enter in the field typed in last, once the script has enabled the form's button: before, nothing is sent."""
-    await expect(visitor.page.locator("#password-form button:not([type])")).to_be_enabled()
     await visitor.page.keyboard.press("Enter")
 
 
@@ -63,8 +57,7 @@ async def exchanged(visitor: Visitor) -> Json:
 
 
 async def told(visitor: Visitor, text: str) -> None:
-    await expect(visitor.page.get_by_role("status")).to_contain_text(text)
-    await expect(visitor.page.get_by_role("status")).to_be_focused()
+    await message_told(visitor.page, text)
 
 
 def code(visitor: Visitor, secret: str) -> str:

@@ -98,7 +98,7 @@ async def test_the_page_of_an_invitation_breaks_no_rule(visitor: Visitor, theme:
     for email, shown in (
         (f"new-{theme}-{size['width']}@example.com", page.get_by_label("Full name")),
         (known, page.get_by_role("button", name="Log in and join")),
-        (None, page.get_by_role("status")),
+        (None, page.get_by_role("alert")),
     ):
         await page.goto("about:blank")
         await page.goto(await invitation(visitor, email) if email else f"{visitor.home}/account/invitation#token=none")

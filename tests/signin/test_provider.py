@@ -102,5 +102,5 @@ async def test_without_an_application_it_ends_at_the_console_and_the_account_is_
     await expect(page.locator("nav.side")).to_be_attached()
     await open_page(visitor, "security", "")
     await page.get_by_role("button", name="Unlink: google").click()
-    await told(visitor, "The account is unlinked.")
+    await visitor.said("The account is unlinked.")
     await expect(page.get_by_text("You sign in with no account elsewhere.")).to_be_visible()

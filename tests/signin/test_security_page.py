@@ -9,7 +9,7 @@ from tests.console.conftest import NARROW, WIDE, Visitor
 from tests.console.test_accessibility import overflow, violations
 from tests.http.app import PASSWORD
 from tests.http.identity.factors import move
-from tests.signin.journeys import code, open_page, sign_in, someone, told
+from tests.signin.journeys import code, open_page, sign_in, someone
 
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -23,38 +23,54 @@ async def enter(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     await expect(visitor.page.get_by_role("heading", name="Second factors")).to_be_visible()
 
 
+async def add_app(visitor: Visitor) -> str:
+    """Sets up an authenticator app on the page; its recovery codes."""
+    page = visitor.page
+    await page.get_by_role("button", name="Add an app").click()
+    dialog = page.get_by_role("dialog", name="Add an app")
+    await expect(dialog.get_by_role("img", name="Code to scan")).to_be_visible()
+    secret = await dialog.locator("pre").inner_text()
+    assert await violations(visitor) == []
+    await dialog.get_by_label("Code").fill(code(visitor, secret))
+    await page.keyboard.press("Enter")
+    return await kept_codes(visitor)
+
+
+async def kept_codes(visitor: Visitor) -> str:
+    codes = visitor.page.get_by_role("dialog", name="Recovery codes")
+    shown = await codes.locator("pre").inner_text()
+    await codes.get_by_role("button", name="Close").click()
+    return shown
+
+
 @pytest.mark.promise(
     "sign-in pages, behaviour: Factors, sessions and password are looked after, each after a recent proof"
 )
 async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     page = visitor.page
-    email = await someone(visitor, "guarded")
-    await enter(visitor, email)
-    await expect(page.get_by_text("your password alone lets you in")).to_be_visible()
-    await page.get_by_role("button", name="Add an authenticator app").click()
-    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
-    secret = await page.locator("#secret").inner_text()
-    await page.get_by_label("Code that the app shows").fill(code(visitor, secret))
-    await page.keyboard.press("Enter")
-    await told(visitor, "The app is added.")
-    assert (await page.locator("#factors b").all_inner_texts()) == ["Authenticator app"]
-    assert [text.split(" · ")[0] for text in await page.locator("#sessions b").all_inner_texts()] == ["Chrome"]
-    assert len((await page.locator("#recovery-codes").inner_text()).split()) == 10
+    await enter(visitor, await someone(visitor, "guarded"))
+    await expect(page.get_by_text("the password alone opens this account")).to_be_visible()
+    assert len((await add_app(visitor)).split()) == 10
+    await expect(page.get_by_text("Authenticator app", exact=True).first).to_be_visible()
+    await expect(page.get_by_text("Chrome · Linux")).to_be_visible()
     await page.get_by_role("button", name="Add a passkey").click()
-    await told(visitor, "The passkey is added.")
-    await expect(page.get_by_text("10 recovery codes are left.")).to_be_visible()
+    await page.get_by_role("button", name="Make a passkey").click()
+    await expect(page.get_by_role("button", name="Remove Passkey")).to_be_visible()
+    await expect(page.get_by_text("10 recovery codes are left")).to_be_visible()
     move(visitor.service.app, timedelta(minutes=11))
     await page.get_by_role("button", name="New recovery codes").click()
-    await expect(page.get_by_role("heading", name="Show again that it is you")).to_be_visible()
-    await page.get_by_label("Code of your authenticator app").fill("000000")
+    await page.get_by_role("dialog").get_by_role("button", name="New recovery codes").click()
+    proof = page.get_by_role("dialog", name="Show that it is you")
+    await proof.get_by_label("Code").fill("000000")
     await page.keyboard.press("Enter")
-    await told(visitor, "The code")
-    await page.get_by_role("button", name="Use a passkey").click()
-    await told(visitor, "take the place of the older ones")
-    for name in ("Remove: Authenticator app", "Remove: Passkey"):
+    await expect(proof.get_by_role("alert")).to_be_visible()
+    await proof.get_by_role("button", name="Use a passkey").click()
+    assert len((await kept_codes(visitor)).split()) == 10
+    for name in ("Remove Authenticator app", "Remove Passkey"):
         await page.get_by_role("button", name=name).click()
-        await told(visitor, "The factor is removed.")
-    await expect(page.get_by_text("your password alone lets you in")).to_be_visible()
+        await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        await expect(page.get_by_role("button", name=name)).to_have_count(0)
+    await expect(page.get_by_text("the password alone opens this account")).to_be_visible()
 
 
 @pytest.mark.promise(
@@ -62,23 +78,21 @@ async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
 )
 async def test_every_step_of_the_page_breaks_no_rule(visitor: Visitor) -> None:
     page = visitor.page
-    email = await someone(visitor, "stepping")
-    await enter(visitor, email)
+    await enter(visitor, await someone(visitor, "stepping"))
     move(visitor.service.app, timedelta(minutes=11))
-    await page.get_by_role("button", name="Add an authenticator app").click()
-    await expect(page.get_by_role("heading", name="Show again that it is you")).to_be_visible()
+    await page.get_by_role("button", name="Add an app").click()
+    proof = page.get_by_role("dialog", name="Show that it is you")
+    await expect(proof.get_by_label("Password")).to_be_focused()
     assert await violations(visitor) == []
-    await page.get_by_role("button", name="Cancel").click()
-    await told(visitor, "Nothing was changed.")
-    await page.get_by_role("button", name="Add an authenticator app").click()
-    await page.locator("#proof-value").fill(PASSWORD)
+    await proof.get_by_role("button", name="Close").click()
+    await expect(page.get_by_role("button", name="Add an app")).to_be_focused()
+    await page.get_by_role("button", name="Add an app").click()
+    await proof.get_by_label("Password").fill(PASSWORD)
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    await expect(page.get_by_role("img", name="Code to scan")).to_be_visible()
     assert await violations(visitor) == []
-    secret = await page.locator("#secret").inner_text()
-    await page.get_by_label("Code that the app shows").fill(code(visitor, secret))
-    await page.keyboard.press("Enter")
-    await told(visitor, "The app is added.")
+    await page.keyboard.press("Escape")
+    await add_app(visitor)
     assert await violations(visitor) == []
 
 
@@ -90,11 +104,12 @@ async def test_other_sessions_are_ended_and_all_at_once(visitor: Visitor) -> Non
     email = await someone(visitor, "travelled")
     await app.login("abroad", email)
     await enter(visitor, email)
-    await expect(page.get_by_text("this session")).to_be_visible()
-    await page.get_by_role("button", name="Sign out: ").click()
-    await told(visitor, "That session has ended.")
+    await expect(page.get_by_text("this one")).to_be_visible()
+    await page.get_by_role("button", name="End", exact=True).click()
+    await visitor.said("The session is ended.")
     assert (await app.call("GET", "/api/auth/me", as_whom="abroad")).status_code == 401
     await page.get_by_role("button", name="Sign out everywhere").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Sign out everywhere").click()
     await page.wait_for_url("**/account/login?then=security")
     await open_page(visitor, "security", "")
     await page.wait_for_url("**/account/login?then=security")
@@ -105,11 +120,11 @@ async def test_a_page_that_was_open_for_longer_than_its_token_goes_on(visitor: V
     email = await someone(visitor, "patient")
     await enter(visitor, email)
     move(app, timedelta(minutes=61))
-    await page.get_by_role("button", name="Add an authenticator app").click()
-    await expect(page.get_by_role("heading", name="Show again that it is you")).to_be_visible()
-    await page.locator("#proof-value").fill(PASSWORD)
+    await page.get_by_role("button", name="Add an app").click()
+    await page.get_by_role("dialog", name="Show that it is you").get_by_label("Password").fill(PASSWORD)
     await page.keyboard.press("Enter")
-    await expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    await expect(page.get_by_role("img", name="Code to scan")).to_be_visible()
+    await page.keyboard.press("Escape")
     await app.login("elsewhere", email)
     assert (await app.call("POST", "/api/auth/logout", as_whom="elsewhere")).status_code == 200
     await page.get_by_role("button", name="Sign out", exact=True).click()
@@ -130,6 +145,7 @@ async def test_a_page_does_nothing_for_who_signed_in_meanwhile(visitor: Visitor)
     await other.close()
     move(app, timedelta(minutes=61))
     await page.get_by_role("button", name="Sign out everywhere").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Sign out everywhere").click()
     await expect(page.get_by_text(second)).to_be_visible()
 
 
@@ -142,14 +158,15 @@ async def test_the_password_is_changed_after_the_current_one(visitor: Visitor) -
     await enter(visitor, email)
     for current, new, repeated, text in (
         (PASSWORD, NEW, "another", "not the same"),
-        ("wrong", NEW, NEW, "The current password"),
+        ("wrong", NEW, NEW, "is not your current password"),
         (PASSWORD, NEW, NEW, "The password is set."),
     ):
         await page.get_by_label("Current password").fill(current)
         await page.get_by_label("New password").fill(new)
         await page.get_by_label("The same again").fill(repeated)
-        await page.get_by_role("button", name="Set the password").click()
-        await told(visitor, text)
+        await page.get_by_role("button", name="Change password").click()
+        await expect(page.get_by_text(text)).to_be_visible()
+    await expect(page.locator(".told")).to_be_focused()
     await page.get_by_role("link", name="Sign in").click()
     await sign_in(visitor, email, NEW)
     await expect(page.get_by_role("heading", name="Second factors")).to_be_visible()

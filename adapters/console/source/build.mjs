@@ -1,4 +1,5 @@
-// Builds ../built from src: `node build.mjs`. With --compare it builds elsewhere and fails where ../built differs.
+// Builds the console into ../built and the account pages into ../../http/assets/account: `node build.mjs`. With --compare
+// it builds elsewhere and fails where a file differs.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,21 +8,28 @@ import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, gzipSy
 import * as esbuild from "esbuild";
 
 const here = import.meta.dirname;
-const built = join(here, "..", "built");
 const icons = JSON.parse(readFileSync(join(here, "icons.json"), "utf8"));
 const compare = process.argv.includes("--compare");
-const target = compare ? mkdtempSync(join(tmpdir(), "console-")) : built;
+
+/** Where each part is committed, and where it is built. */
+const BUILT = { console: join(here, "../built"), account: join(here, "../../http/assets/account") };
+const targets = compare ? temporary() : BUILT;
+
+function temporary() {
+  const folder = mkdtempSync(join(tmpdir(), "console-"));
+  return { console: join(folder, "console"), account: join(folder, "account") };
+}
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 
 /** Shapes of the listed Lucide icons as data: the policy of the page forbids markup in scripts. */
-const iconShapes = {
+const iconShapes = (names) => ({
   name: "icons",
   setup(build) {
     build.onResolve({ filter: /^icons:/ }, () => ({ path: "icons", namespace: "icons" }));
     build.onLoad({ filter: /.*/, namespace: "icons" }, () => {
       const shapes = {};
-      for (const name of icons) {
+      for (const name of names) {
         const svg = readFileSync(join(here, "node_modules/lucide-static/icons", `${name}.svg`), "utf8");
         shapes[name] = [...svg.matchAll(/<(path|circle|rect|line|polyline|polygon|ellipse)\s([^>]*?)\/>/g)].map(
           ([, tag, text]) => [
@@ -33,7 +41,7 @@ const iconShapes = {
       return { contents: `export default ${JSON.stringify(shapes)}`, loader: "js" };
     });
   },
-};
+});
 
 function files(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -42,18 +50,20 @@ function files(folder) {
     .sort();
 }
 
-/** Sentences of the API, which account pages and mails read as well. */
-const shared = "../../../domain/words/de/answers.json";
+/** Texts that the service reads as well. */
+const shared = ["answers", "common", "console-answers", "pages"].flatMap((name) =>
+  ["de", "en"].map((language) => `../../../domain/words/${language}/${name}.json`),
+);
 
 /** One hash over names and contents of all sources: tests/console compares it without Node. */
 function sourceHash() {
-  const listed = [...files(here).filter((name) => !name.startsWith("node_modules")), shared];
+  const listed = [...files(here).filter((name) => !name.startsWith("node_modules")), ...shared];
   return sha256(listed.map((name) => `${sha256(readFileSync(join(here, name)))}  ${name}\n`).join(""));
 }
 
-function licences(metafile) {
+function licences(inputs) {
   const names = new Set(["lucide-static"]);
-  for (const input of Object.keys(metafile.inputs)) {
+  for (const input of inputs) {
     const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input);
     if (found) names.add(found[1]);
   }
@@ -82,12 +92,13 @@ function preloaded(metafile, entry) {
   return [...seen].sort();
 }
 
-async function build() {
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target, { recursive: true });
+/** Bundles entries into an empty folder; `icons` names those that they draw. */
+async function bundle(outdir, entryPoints, icons) {
+  rmSync(outdir, { recursive: true, force: true });
+  mkdirSync(outdir, { recursive: true });
   const { metafile } = await esbuild.build({
     absWorkingDir: here,
-    entryPoints: { app: "src/main.tsx", style: "src/styles/app.css" },
+    entryPoints,
     bundle: true,
     splitting: true,
     format: "esm",
@@ -97,43 +108,73 @@ async function build() {
     legalComments: "none",
     jsx: "automatic",
     jsxImportSource: "preact",
-    outdir: target,
+    outdir,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     metafile: true,
-    plugins: [iconShapes],
+    plugins: [iconShapes(icons)],
     logLevel: "warning",
   });
+  return metafile;
+}
+
+/** The page of an entry, which names its scripts and its style by addresses that begin with `below`. */
+function page(metafile, template, below, entry) {
   const outputs = Object.keys(metafile.outputs);
   const base = (name) => name.slice(name.lastIndexOf("/") + 1);
-  const script = outputs.find((name) => metafile.outputs[name].entryPoint === "src/main.tsx");
-  const style = outputs.find((name) => name.endsWith(".css"));
-  const page = readFileSync(join(here, "src/index.html"), "utf8")
-    .replace("{{style}}", base(style))
-    .replace("{{script}}", base(script))
-    .replace(
-      "{{preload}}",
-      preloaded(metafile, script)
-        .map((name) => `<link rel="modulepreload" href="/console/${base(name)}">`)
-        .join("\n    "),
-    );
-  writeFileSync(join(target, "index.html"), page);
-  writeFileSync(join(target, "LICENCES.txt"), licences(metafile));
-  writeFileSync(join(target, "SOURCE"), `${sourceHash()}\n`);
-  // Packed forms alone: the service unpacks one of them for whoever takes neither.
-  for (const name of files(target).filter((name) => /\.(js|css)$/.test(name))) {
-    const bytes = readFileSync(join(target, name));
+  const script = outputs.find((name) => entry && metafile.outputs[name].entryPoint === entry);
+  const chunks = script ? preloaded(metafile, script) : [];
+  const preloads = chunks.map((name) => `<link rel="modulepreload" href="${below}${base(name)}">`);
+  return readFileSync(join(here, template), "utf8")
+    .replace("{{style}}", base(outputs.find((name) => name.endsWith(".css"))))
+    .replace("{{script}}", script ? base(script) : "")
+    .replace("{{preload}}", preloads.join("\n    "));
+}
+
+/** Packed forms alone: the service unpacks one of them for whoever takes neither. */
+function pack(folder) {
+  for (const name of files(folder).filter((name) => /\.(js|css)$/.test(name))) {
+    const bytes = readFileSync(join(folder, name));
     const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    writeFileSync(join(target, `${name}.br`), brotliCompressSync(bytes, { params }));
-    writeFileSync(join(target, `${name}.gz`), gzipSync(bytes, { level: 9 }));
-    rmSync(join(target, name));
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params }));
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+    rmSync(join(folder, name));
   }
-  const sums = files(target).map((name) => `${sha256(readFileSync(join(target, name)))}  ${name}\n`);
-  writeFileSync(join(target, "SHA256SUMS"), sums.join(""));
+  const sums = files(folder).map((name) => `${sha256(readFileSync(join(folder, name)))}  ${name}\n`);
+  writeFileSync(join(folder, "SHA256SUMS"), sums.join(""));
+}
+
+async function buildConsole() {
+  const entries = { app: "src/main.tsx", style: "src/styles/app.css" };
+  const metafile = await bundle(targets.console, entries, icons.console);
+  const index = page(metafile, "src/index.html", "/console/", "src/main.tsx");
+  writeFileSync(join(targets.console, "index.html"), index);
+  return metafile;
+}
+
+async function buildAccount() {
+  const entries = { de: "src/account/de.ts", en: "src/account/en.ts", style: "src/styles/account.css" };
+  const metafile = await bundle(targets.account, entries, icons.account);
+  const below = "$assets/";
+  for (const language of ["de", "en"]) {
+    const made = page(metafile, "src/account/page.html", below, `src/account/${language}.ts`);
+    writeFileSync(join(targets.account, `${language}.html`), made);
+  }
+  writeFileSync(join(targets.account, "refused.html"), page(metafile, "src/account/refused.html", below));
+  return metafile;
+}
+
+async function build() {
+  const metafiles = [await buildConsole(), await buildAccount()];
+  const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
+  writeFileSync(join(targets.console, "LICENCES.txt"), licences(inputs));
+  writeFileSync(join(targets.console, "SOURCE"), `${sourceHash()}\n`);
+  pack(targets.console);
+  pack(targets.account);
 }
 
 /** Compressed files are compared by what they hold: another release of zlib packs them differently. */
-function differences() {
+function differences(target, built) {
   const plain = { br: brotliDecompressSync, gz: gunzipSync };
   const content = (folder, name) => {
     const bytes = readFileSync(join(folder, name));
@@ -151,10 +192,10 @@ function differences() {
 
 await build();
 if (compare) {
-  const different = differences();
-  rmSync(target, { recursive: true });
+  const different = Object.keys(BUILT).flatMap((part) => differences(targets[part], BUILT[part]));
+  rmSync(join(targets.console, ".."), { recursive: true });
   if (different.length) {
-    console.error(`built/ is not what the sources make: ${different.join(", ")}. Run make console.`);
+    console.error(`These are not what the sources make: ${different.join(", ")}. Run make console.`);
     process.exit(1);
   }
 }

@@ -1,46 +1,57 @@
-"""Account pages in the words of a language: markup of ``assets`` whose texts stand in ``domain/words``."""
+"""Account pages in a language: markup and scripts of ``assets/account``, and what a page is told about itself."""
 
 import html
-import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 from string import Template
+from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.static_files import ALONE, ASSETS, NOTHING_MORE, TYPES, File, file_of
-from domain.identity.users import PASSWORD_LENGTH
-from domain.words.languages import LANGUAGES, chosen_language
-from domain.words.words import Words, words_of
+from adapters.http.static_files import ALONE, ASSETS
+from domain.words.languages import chosen_language
+from domain.words.words import Words
+
+BUILT = ASSETS / "account"
+"""The pages as `make console` builds them from ``adapters/console/source``."""
 
 VARIES = {"vary": "Accept-Language"}
 # the pages hold a secret in their address: nothing inline, and in no other page's frame
 POLICY = f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {ALONE}"
 
-ELEMENTS: Mapping[str, str] = {
-    "application": "<b>{}</b>",
-    "email": '<b id="email"></b>',
-    "ends": '<time id="ends"></time>',
-    "inviter": '<span id="inviter"></span>',
-    "secret": '<code id="secret" dir="ltr"></code>',
-    "support": '<a href="mailto:{0}">{0}</a>',
-    "tenant": '<b id="tenant"></b>',
-    "who": '<b id="who"></b>',
-    "whose": '<strong id="whose"></strong>',
-}
-"""Markup that places of texts stand for, with the place's own value, or filled in by a script."""
 
-LENGTHS = dict(zip(("shortest", "longest"), map(str, PASSWORD_LENGTH), strict=True))
-"""Values of passwords, which any page may name."""
+class ShownTarget(Struct, frozen=True, kw_only=True, rename="camel"):
+    """The application that gets a login, with its ``name``; the rest is what the link named."""
 
-_PLACE = re.compile(r"\{(\w+)\}")
+    app: str
+    name: str
+    redirect: str
+    challenge: str
+    state: str | None
 
 
-class PageTemplate(Template):
-    """The markup of an account page, in which ``${login.title}`` is a text by its key and ``$root`` is a value."""
+class ShownPage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What the script of a page reads about the page: ``page.ts`` has the same names.
 
-    braceidpattern = r"[a-z]\w*(?:[.-][a-z][\w.-]*)?"
+    ``name`` is the last step of the page's path, ``service`` the name above the page; ``query`` names the application
+    for links to other pages; a login without one ends at ``ends_at``, a path from the root. ``outcome`` is the answer
+    of a login that has begun elsewhere and goes on here.
+    """
+
+    name: str
+    service: str
+    target: ShownTarget | None = None
+    query: str = ""
+    ends_at: str = ""
+    is_open: bool = False
+    providers: tuple[dict[str, str], ...] = ()
+    logo: str | None = None
+    color: str | None = None
+    text_color: str | None = None
+    support: str | None = None
+    outcome: Any = None
 
 
 def policy_with(picture: str) -> str:
@@ -53,50 +64,35 @@ def language_for(request: StrictRequest, tenant_language: str | None = None) -> 
     return chosen_language(tenant_language, request.from_client.language)
 
 
-def filled(name: str, words: Words, values: Mapping[str, str], markup: Mapping[str, str] = NOTHING_MORE) -> bytes:
-    """The page of ``assets`` in the language of ``words``; ``values`` are text, ``markup`` is not."""
-    escaped = {key: html.escape(value) for key, value in {**LENGTHS, **values}.items()}
-    texts = {key: _marked_up(words.texts[key], escaped) for key in _keys(name)}
-    whole = {"language": words.language, "direction": words.direction, **escaped, **texts, **markup}
-    return _template(name).substitute(whole).encode()
-
-
-def _marked_up(text: str, escaped: Mapping[str, str]) -> str:
-    """The text as markup, its places filled in."""
-
-    def place(found: re.Match[str]) -> str:
-        value = escaped.get(found[1], "")
-        return ELEMENTS.get(found[1], "{}").format(value)
-
-    return _PLACE.sub(place, html.escape(text))
-
-
-@lru_cache
-def script_words(language: str) -> File:
-    """A script of what the pages' scripts say: ``{texts: {key: text}, answers: [[English, text]]}``."""
-    words = words_of(language)
-    texts = {
-        key: text for prefix in ("say.", "field.", "confirm.", "reset.") for key, text in words.part(prefix).items()
+def page_of(page: ShownPage, words: Words, root: str) -> bytes:
+    """The markup of a page, whose script does the rest; ``root`` leads from the page to the root of the service."""
+    values = {
+        "title": words.text(f"{page.name}.title"),
+        "service": page.service,
+        "script": words.text("page.script"),
+        "page": msgspec.json.encode(page).decode(),
     }
-    # English answers are the API's own
-    answers = [] if language == LANGUAGES[0] else list(words.answers.items())
-    content = msgspec.json.encode({"texts": texts, "answers": answers})
-    return file_of(b"export default " + content + b";\n", TYPES[".js"])
+    return _filled(f"{words.language}.html", words, root, values)
 
 
-def script_name(language: str) -> str:
-    return f"words-{language}.js"
+def refusal_of(service: str, told: str, words: Words, root: str) -> bytes:
+    """The markup of a page that says what is wrong with a link, and leads nowhere."""
+    values = {
+        "title": words.text("refused.title"),
+        "service": service,
+        "help": words.text("refused.help"),
+        "text": told,
+    }
+    return _filled("refused.html", words, root, values)
 
 
-@lru_cache
-def _template(name: str) -> PageTemplate:
-    """A page in the frame of all of them; the title of ``account-reset.html`` is the text ``reset.title``."""
-    frame, page = ((ASSETS / part).read_text() for part in ("account.html", name))
-    title = name.removeprefix("account-").removesuffix(".html")
-    return PageTemplate(frame.replace("$title", f"${{{title}.title}}").replace("$page", page))
+def _filled(name: str, words: Words, root: str, values: Mapping[str, str]) -> bytes:
+    """A built page whose places hold ``values`` as text."""
+    assets = f"{root}account/assets"
+    whole = {"language": words.language, "direction": words.direction, "assets": assets, **values}
+    return _template(name).substitute({key: html.escape(value) for key, value in whole.items()}).encode()
 
 
-@lru_cache
-def _keys(name: str) -> tuple[str, ...]:
-    """Keys of the texts that a page asks for."""
-    return tuple(key for key in _template(name).get_identifiers() if "." in key)
+@cache
+def _template(name: str) -> Template:
+    return Template((BUILT / name).read_text(encoding="utf-8"))

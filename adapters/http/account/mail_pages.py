@@ -1,46 +1,39 @@
 """`/account/confirm`, `/account/reset` and `/account/invitation`: what links in mails lead to, and the pages' files."""
 
-from collections.abc import Mapping
-
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.account.localized import POLICY, VARIES, filled, language_for, script_name, script_words
+from adapters.http.account.localized import BUILT, POLICY, VARIES, ShownPage, language_for, page_of
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.static_files import ASSETS, HTML, TYPES, File, asset, file_handler, file_of
+from adapters.http.static_files import HTML, NOTHING_MORE, File, compressed, file_handler, file_of, unpacked, variant
 from domain.errors import NotFound
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 
 NAMES = ("confirm", "invitation", "reset")
-FILES = frozenset(path.name for path in ASSETS.glob("account*") if path.suffix in TYPES)
-"""Scripts and styles of the pages."""
-
 HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer", **VARIES}
 
 
 def account_handlers(service: str) -> list[HTTPRouteHandler]:
     """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
-    values = {"service": service, "root": "../"}
-    handlers = [_page_handler(name, _in_each_language(f"account-{name}.html", values)) for name in NAMES]
-    return [*handlers, _asset_handler()]
+    return [*(_page_handler(name, service) for name in NAMES), _asset_handler()]
 
 
-def _in_each_language(name: str, values: Mapping[str, str]) -> dict[str, File]:
-    """The pages by their languages, made once: they are the same for everybody."""
-    return {language: file_of(filled(name, words_of(language), values), HTML, HEADERS) for language in LANGUAGES}
-
-
-def _page_handler(name: str, pages: Mapping[str, File]) -> HTTPRouteHandler:
+def _page_handler(name: str, service: str) -> HTTPRouteHandler:
+    """A page in each language, made once: it is the same for everybody."""
+    page = ShownPage(name=name, service=service)
+    pages = {language: file_of(page_of(page, words_of(language), "../"), HTML, HEADERS) for language in LANGUAGES}
     return file_handler(f"/account/{name}", f"account.{name}", lambda request: pages[language_for(request)])
 
 
 def _asset_handler() -> HTTPRouteHandler:
-    scripts = {script_name(language): script_words(language) for language in LANGUAGES}
+    """Scripts and styles of the pages."""
+    built = {name: content for name, content in unpacked(BUILT).items() if not name.endswith((".html", "SUMS"))}
+    files = dict(compressed(built, NOTHING_MORE))
 
     def found(request: StrictRequest) -> File:
-        name = request.path_params["name"]
-        if name not in scripts and name not in FILES:
+        variants = files.get(request.path_params["name"])
+        if variants is None:
             raise NotFound
-        return scripts[name] if name in scripts else asset(name)
+        return variant(request, variants)
 
     return file_handler("/account/assets/{name:str}", "account.asset", found)

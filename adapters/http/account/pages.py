@@ -1,21 +1,27 @@
 """`/account/login`, `/account/register` and `/account/security`: pages that work with the public API."""
 
-import html
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from litestar import Request, Response, Router, get
 from litestar.types import ExceptionHandlersMap
 
-from adapters.http.account.localized import POLICY, filled, language_for, policy_with
+from adapters.http.account.localized import (
+    POLICY,
+    ShownPage,
+    ShownTarget,
+    language_for,
+    page_of,
+    policy_with,
+    refusal_of,
+)
 from adapters.http.account.page_query import query_of, read_target
 from adapters.http.request.responses import Bytes
 from adapters.http.request.rules import ORDINARY, PUBLIC, rules
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.static_files import HTML, NOTHING_MORE
+from adapters.http.static_files import HTML
 from application.identity.account.registration import Registration
-from application.identity.hosted_login.appearance import Appearance, Appearances, Logo
+from application.identity.hosted_login.appearance import Appearance, Appearances
 from application.identity.hosted_login.targets import Target, Targets
 from application.identity.social.social_redirect import SocialRedirect
 from domain.errors import Error, ValidationError
@@ -28,7 +34,6 @@ HEADERS = {
     "cache-control": "no-store",
 }
 ROOT = "../"
-NO_TARGET = Target(app_id="", redirect="", challenge="")
 SECURITY, INVITATION = "security", "invitation"
 
 _NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "facebook": "Facebook"}
@@ -49,34 +54,26 @@ class SignInPages:
     has_console: bool
 
     async def login(
-        self, request: StrictRequest, target: Target | None, ends_at: str, root: str = ROOT, outcome: str = ""
+        self, request: StrictRequest, target: Target | None, ends_at: str, root: str = ROOT, outcome: object = None
     ) -> Bytes:
-        """The page to sign in on; ``outcome`` is JSON of a login that has begun elsewhere and goes on here."""
-        values, look = await self._values(target, root)
-        words = words_of(language_for(request, look.language))
-        values |= {"ends_at": ends_at, "outcome": outcome, "no_register": "" if self.is_open else "hidden"}
-        links = _links(words, self.social.providers.redirecting, query_of(target), root)
-        return _branded("account-login.html", words, values, look, {"providers": links})
+        """The page to sign in on; ``outcome`` is the answer of a login that has begun elsewhere and goes on here."""
+        providers = self.social.providers.redirecting
+        shown = tuple({"name": name, "title": _NAMES.get(name, name)} for name in providers)
+        return await self._branded(
+            request, target, root, name="login", ends_at=ends_at, outcome=outcome, providers=shown
+        )
 
     async def register(self, request: StrictRequest, target: Target | None) -> Bytes:
-        values, look = await self._values(target, ROOT)
-        words = words_of(language_for(request, look.language))
-        values |= {
-            "ends_at": self.home,
-            "closed": "hidden" if self.is_open else "",
-            "open": "" if self.is_open else "hidden",
-        }
-        return _branded("account-register.html", words, values, look)
+        return await self._branded(request, target, ROOT, name="register", ends_at=self.home)
 
     def security(self, request: StrictRequest) -> Bytes:
-        values = {"service": self.service, "root": ROOT}
-        return _page("account-security.html", words_of(language_for(request)), values)
+        page = ShownPage(name=SECURITY, service=self.service)
+        return _answer(page_of(page, words_of(language_for(request)), ROOT))
 
     def refused(self, request: StrictRequest, error: Error, root: str) -> Bytes:
         """A page that says what is wrong, and leads nowhere."""
         words = words_of(language_for(request))
-        values = {"service": self.service, "root": root, "text": _told(words, error)}
-        return _page("account-refused.html", words, values, status=400)
+        return _answer(refusal_of(self.service, _told(words, error), words, root), status=400)
 
     @property
     def is_open(self) -> bool:
@@ -88,31 +85,37 @@ class SignInPages:
         """Path, from the root, at which a login for no application ends."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
-    async def _values(self, target: Target | None, root: str) -> tuple[dict[str, str], Appearance]:
-        """Values that fill every page, and its appearance.
+    async def _branded(self, request: StrictRequest, target: Target | None, root: str, **more: Any) -> Bytes:
+        """A page in the branding of the application's tenant.
 
         Raises ValidationError for an application or an address that is none.
         """
-        look, application = Appearance(name=self.service), ""
+        look, shown = Appearance(name=self.service), None
         if target is not None:
             registered = await self.targets.ensure(target)
-            application, look = registered.name, await self.appearances.of(registered) or look
-        shown = target or NO_TARGET
-        values = {
-            "service": look.name,
-            "root": root,
-            "application": application,
-            "app": shown.app_id,
-            "redirect": shown.redirect,
-            "challenge": shown.challenge,
-            "has_state": "" if shown.state is None else "yes",
-            "state": shown.state or "",
-            "query": query_of(target),
-            "color": look.color or "",
-            "text_color": look.text_color if look.color else "",
-            "support": look.support_email or "",
-        }
-        return values, look
+            look = await self.appearances.of(registered) or look
+            shown = ShownTarget(
+                app=target.app_id,
+                name=registered.name,
+                redirect=target.redirect,
+                challenge=target.challenge,
+                state=target.state,
+            )
+        page = ShownPage(
+            service=look.name,
+            target=shown,
+            query=query_of(target),
+            is_open=self.is_open,
+            logo=look.logo.address if look.logo else None,
+            color=look.color,
+            text_color=look.text_color if look.color else None,
+            support=look.support_email,
+            **more,
+        )
+        answer = _answer(page_of(page, words_of(language_for(request, look.language)), root))
+        if look.logo is not None:
+            answer.headers["content-security-policy"] = policy_with(look.logo.source)
+        return answer
 
 
 def sign_in_page_router(pages: SignInPages) -> Router:
@@ -150,51 +153,20 @@ def pages_for_errors(pages: SignInPages, root: str) -> ExceptionHandlersMap:
     return {ValidationError: refused}
 
 
-def _branded(
-    name: str, words: Words, values: Mapping[str, str], look: Appearance, markup: Mapping[str, str] = NOTHING_MORE
-) -> Bytes:
-    """A page with the tenant's logo, where it has one."""
-    page = _page(name, words, values, markup={**markup, "logo": _picture(look.logo) if look.logo else ""})
-    if look.logo is not None:
-        page.headers["content-security-policy"] = policy_with(look.logo.source)
-    return page
-
-
-def _picture(logo: Logo) -> str:
-    """The logo as markup."""
-    # Its text is empty: the name stands below it, and would be read out twice.
-    return (
-        f'<img class="logo" src="{html.escape(logo.address)}" alt="" width="192" height="48" '
-        'referrerpolicy="no-referrer" decoding="async">'
-    )
-
-
-def _page(
-    name: str, words: Words, values: Mapping[str, str], status: int = 200, markup: Mapping[str, str] = NOTHING_MORE
-) -> Bytes:
-    return Bytes(filled(name, words, values, markup), HTML, status, HEADERS)
+def _answer(markup: bytes, status: int = 200) -> Bytes:
+    return Bytes(markup, HTML, status, HEADERS)
 
 
 def _told(words: Words, error: Error) -> str:
     """Sentence that says what is wrong, in the language of the page."""
     wrong = [
         words.text(
-            "say.field",
+            "field.is",
             {
                 "field": words.texts.get(f"field.{field.field}", field.field),
-                "message": words.answer(field.message) or words.text("say.invalid"),
+                "message": words.answer(field.message) or words.text("field.invalid"),
             },
         )
         for field in error.fields
     ]
-    return " ".join(wrong) or words.answer(error.message) or words.text("say.failed")
-
-
-def _links(words: Words, providers: Collection[str], query: str, root: str) -> str:
-    """A link to each provider, as markup."""
-    links = (
-        f'<a class="provider" href="{html.escape(f"{root}api/auth/social/{name}/start{query}")}">'
-        f"{html.escape(words.text('login.provider', {'provider': _NAMES.get(name, name)}))}</a>"
-        for name in providers
-    )
-    return "\n".join(links)
+    return " ".join(wrong) or words.answer(error.message) or words.text("failed.title")

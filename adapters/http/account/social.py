@@ -78,8 +78,7 @@ class SocialPages:
 
     async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: object) -> Bytes:
         """Raises ValidationError where the application was closed meanwhile, or its address taken out."""
-        told = msgspec.json.encode(outcome).decode()
-        return await self.pages.login(request, begun.target, self.pages.home, ROOT, told)
+        return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
 
 
 def social_page_router(social: SocialPages) -> Router:

@@ -1,21 +1,18 @@
 """`/console`: the built application for the browser, and `/`, which leads there."""
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
-from adapters.http.request.quality_values import chosen_coding
 from adapters.http.request.responses import NoBody
 from adapters.http.request.rules import unlisted
 from adapters.http.request.strict_request import StrictRequest
-from adapters.http.static_files import HTML, TYPES, File, file_handler, file_of
+from adapters.http.static_files import File, compressed, file_handler, variant
 from domain.errors import NotFound
 
 ROOT = "/console"
@@ -31,14 +28,6 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
 }
-FOR_A_YEAR = {"cache-control": "public, max-age=31536000, immutable"}
-CODINGS = {"br": ".br", "gzip": ".gz"}
-"""Codings that files are compressed with at build, the smaller one first, and the ends of the files' names."""
-
-_TYPES = {**TYPES, ".html": HTML, ".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2"}
-_PLAIN = "text/plain; charset=utf-8"
-# a name with the hash of its content is never the name of another content
-_HASHED = re.compile(r"-[0-9A-Za-z]{8,}\.\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,25 +52,21 @@ class Console:
         return urlsplit(self.base_url).path.rstrip("/")
 
 
-Variants = Mapping[str | None, File]
-"""A file by its coding; None is the file as it is."""
-
-
 def page_handlers(console: Console) -> list[HTTPRouteHandler]:
     """Handlers of the console's page and files.
 
     A path without a file gets the page where a browser asks, and the application explains it; others get 404.
     """
-    found = dict(_served({**console.files, PAGE: _behind(console)}))
+    found = dict(compressed({**console.files, PAGE: _behind(console)}, HEADERS))
 
     def file(request: StrictRequest) -> File:
         variants = found.get(str(request.path_params["name"]).strip("/"))
         if variants is None and not is_browser(request):
             raise NotFound
-        return _variant(request, variants or found[PAGE])
+        return variant(request, variants or found[PAGE])
 
     return [
-        file_handler(ROOT, "console.page", lambda request: _variant(request, found[PAGE])),
+        file_handler(ROOT, "console.page", lambda request: variant(request, found[PAGE])),
         file_handler(f"{ROOT}/{{name:path}}", "console.file", file),
     ]
 
@@ -106,22 +91,3 @@ def is_browser(request: StrictRequest) -> bool:
 def _behind(console: Console) -> bytes:
     """The page with the public addresses of its scripts and styles, which find all others from their own."""
     return console.files[PAGE].replace(f'"{ROOT}/'.encode(), f'"{console.prefix}{ROOT}/'.encode())
-
-
-def _variant(request: StrictRequest, variants: Variants) -> File:
-    offered = [coding for coding in CODINGS if coding in variants]
-    return variants[chosen_coding(request.header(b"accept-encoding"), offered)]
-
-
-def _served(files: Mapping[str, bytes]) -> Iterator[tuple[str, Variants]]:
-    for name, content in files.items():
-        path = PurePosixPath(name)
-        if path.suffix in CODINGS.values():
-            continue
-        cached = FOR_A_YEAR if _HASHED.search(path.name) else {}
-        kind, headers = _TYPES.get(path.suffix, _PLAIN), {**HEADERS, **cached, "vary": "Accept-Encoding"}
-        variants: dict[str | None, File] = {None: file_of(content, kind, headers)}
-        for coding, end in CODINGS.items():
-            if (compressed := files.get(name + end)) is not None:
-                variants[coding] = file_of(compressed, kind, {**headers, "content-encoding": coding})
-        yield name, variants

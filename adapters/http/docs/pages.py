@@ -20,7 +20,7 @@ from adapters.http.static_files import ALONE, ASSETS, HTML, File, asset, file_ha
 from domain.errors import NotFound
 
 LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
-OWN = ("docs.js", "docs-theme.js", "docs.css", "account.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
+OWN = ("docs.js", "docs-theme.js", "docs.css", "page.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
 DOCS_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES})
 COMPRESSED = frozenset({"swagger-ui-bundle.js", "swagger-ui.css"})
 """Large files, which stand compressed beside themselves."""

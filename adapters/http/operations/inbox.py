@@ -22,12 +22,16 @@ POLICY = f"default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; 
 HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no-referrer"}
 
 
-def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
+def inbox_handlers(inbox: Inbox, service: str, docs: str) -> list[HTTPRouteHandler]:
+    """The list of mails and each mail; ``docs`` is the path of the documentation, whose style the pages have."""
+
     @get(PATH, **unlisted("inbox.list"))
     async def newest(request: StrictRequest) -> Response[Any]:
         _ensure_may_read(request)
         mails = await inbox.newest(MOST)
-        return _shown("inbox.html", service=html.escape(service), mails="\n".join(map(_row, mails)) or NOTHING)
+        return _shown(
+            "inbox.html", service=html.escape(service), docs=docs, mails="\n".join(map(_row, mails)) or NOTHING
+        )
 
     @get(f"{PATH}/{{id:str}}", **unlisted("inbox.mail"))
     async def read(request: StrictRequest) -> Response[Any]:
@@ -35,7 +39,7 @@ def inbox_handlers(inbox: Inbox, service: str) -> list[HTTPRouteHandler]:
         mail = await inbox.find(read_id(request.path_params["id"]))
         if mail is None:
             raise NotFound
-        return _shown("inbox-mail.html", **_escaped(mail))
+        return _shown("inbox-mail.html", docs=docs, **_escaped(mail))
 
     return [newest, read]
 

@@ -1,54 +1,90 @@
 """Languages of account pages: the tenant's, else the browser's, else English; no page mixes them."""
 
+import json
 import re
-from html.parser import HTMLParser
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
 
-from adapters.http.account.localized import PageTemplate, filled
-from adapters.http.static_files import ASSETS
+from adapters.http.account.localized import BUILT, ShownPage, page_of, refusal_of
+from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 from tests.http.app import TestApp
 from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop
 
-PAGES = sorted(path.name for path in ASSETS.glob("account-*.html"))
+ROOT = Path(__file__).resolve().parents[3]
+SOURCE = ROOT / "adapters" / "console" / "source" / "src"
 PATHS = ["confirm", "reset", "invitation", "login", "register", "security", "login?app=unknown"]
-SPOKEN = ("alt", "aria-label", "placeholder", "title", "value")
-"""Attributes that somebody reads or hears."""
+BY_SERVER = {"page.script", "refused.help", "refused.title", "field.invalid"}
+"""Texts of markup, which no script says."""
 
 
-class Texts(HTMLParser):
-    """What somebody reads on a page."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if name in SPOKEN and value]
-
-    def handle_data(self, data: str) -> None:
-        self.found += [data.strip()] if data.strip() else []
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_no_template_has_a_text_of_its_own(name: str) -> None:
-    own = [re.sub(r"\$\{[\w.-]+\}|\$\w+|[:\s]", "", text) for text in Texts((ASSETS / name).read_text()).found]
-    assert [text for text in own if text] == []
+def imported(entry: Path) -> set[Path]:
+    """The entry of a build with all sources that it imports."""
+    found, waiting = set[Path](), [entry]
+    while waiting:
+        path = waiting.pop()
+        if path in found:
+            continue
+        found.add(path)
+        for kind, name in re.findall(r'^(?:import|export)\b([^;"]*)"(\.[^"]+)"', path.read_text(), re.MULTILINE):
+            if kind.strip().startswith("type "):
+                continue
+            base = (path.parent / name).resolve()
+            waiting += [file for end in ("", ".ts", ".tsx") if (file := base.with_name(base.name + end)).is_file()]
+    return found
 
 
-def test_a_text_of_its_own_would_be_found() -> None:
-    assert Texts('<p>${login.title} <img alt="A code"> more</p>').found == ["${login.title}", "A code", "more"]
+def texts(language: str, *names: str) -> dict[str, str]:
+    read = (json.loads((ROOT / "domain/words" / language / f"{name}.json").read_text()) for name in names)
+    return {key: text for part in read for key, text in part.items()}
 
 
-def test_every_text_of_the_pages_is_shown_on_one() -> None:
-    asked = {key for name in PAGES for key in PageTemplate((ASSETS / name).read_text()).get_identifiers()}
-    written = {key for key in words_of("en").texts if key.partition(".")[0] not in ("mail", "say", "field")}
-    by_scripts = {"confirm.done", "confirm.sent", "reset.done", "login.provider"}
-    assert {key for key in asked if "." in key} == written - by_scripts
+SOURCES = [path for path in imported(SOURCE / "account" / "start.tsx") if path.suffix in (".ts", ".tsx")]
+
+
+def literals(path: Path) -> set[str]:
+    return set(re.findall(r'"([\w.-]+)"', re.sub(r"//.*|/\*.*?\*/", "", path.read_text())))
+
+
+def test_the_pages_have_every_text_that_their_scripts_ask_for() -> None:
+    """No text that only the console has, and none that nobody shows."""
+    asked = set().union(*map(literals, SOURCES))
+    directly = {key for path in SOURCES for key in re.findall(r'\bt\("([\w.-]+)"', path.read_text())}
+    here, console = texts("en", "common", "pages"), set(words_of_the_console())
+    assert directly <= here.keys()
+    assert {key for key in asked & console if "." in key} == set()
+    plain = {re.sub("_(one|other)$", "", key) for key in here if not key.startswith("field.")}
+    assert plain - asked - BY_SERVER == set()
+
+
+def words_of_the_console() -> dict[str, str]:
+    parts = (SOURCE / "words" / "en" / f"{name}.json" for name in ("rows", "administration", "events"))
+    return {key: text for part in parts for key, text in json.loads(part.read_text()).items()}
+
+
+def test_the_sources_of_the_pages_are_found() -> None:
+    assert {"login.ts", "steps.tsx", "Security.tsx", "factors.tsx"} <= {path.name for path in SOURCES}
+
+
+def test_every_language_is_built() -> None:
+    assert sorted(path.stem for path in BUILT.glob("*.html")) == sorted([*LANGUAGES, "refused"])
+
+
+def test_the_hint_of_a_password_names_the_bounds_that_hold() -> None:
+    found = re.findall(r"shortest: (\d+), longest: (\d+)", (SOURCE / "signin" / "bounds.ts").read_text())
+    assert found == [tuple(map(str, PASSWORD_LENGTH))]
+
+
+def test_scripts_say_nothing_but_words() -> None:
+    """A text of two words between quotes would be one that nobody translates."""
+    for path in SOURCES:
+        code = re.sub(r"^\s*(//|\*|/\*\*).*$", "", path.read_text(), flags=re.MULTILINE)
+        said = re.findall(r"[\"`][A-Z][a-z]+ [a-z]+[^\"`]*[\"`]", code)
+        # the error of a request without an answer is told by its code
+        assert [text for text in said if text != '"The service cannot be reached."'] == [], path.name
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -58,8 +94,11 @@ async def test_a_page_is_of_one_language(app: TestApp, path: str, language: str)
     assert f'<html lang="{language}" dir="ltr">' in answer.text
     foreign = {words_of(other).texts[key] for other in LANGUAGES if other != language for key in words_of(other).texts}
     foreign -= set(words_of(language).texts.values())
-    assert [text for text in Texts(answer.text).found if text in foreign] == []
-    assert "${" not in answer.text
+    read = re.findall(r">([^<]+)<", answer.text)
+    assert [text for text in read if text.partition(":")[0].strip() in foreign] == []
+    assert not re.search(r"\$\w|\{\{", answer.text)
+    if "unknown" not in path:
+        assert re.findall(r'src="[^"]*/(\w+)-\w+\.js"', answer.text) == [language]
 
 
 @pytest.mark.parametrize("path", ["confirm", "reset", "invitation"])
@@ -96,31 +135,10 @@ async def test_what_is_wrong_with_a_link_is_told_in_the_language_of_the_page(app
 
 
 def test_values_are_text_wherever_a_page_has_them() -> None:
-    values = dict.fromkeys(PageTemplate((ASSETS / "account-register.html").read_text()).get_identifiers(), "")
-    values = {key: value for key, value in values.items() if "." not in key}
-    values |= {"support": "<i>@x", "application": "{service}<b>", "shortest": "1", "longest": "9"}
-    page = filled("account-register.html", words_of("de"), values).decode()
-    assert "weiter zu <b>{service}&lt;b&gt;</b>" in page
-    assert '<a href="mailto:&lt;i&gt;@x">&lt;i&gt;@x</a>' in page
-
-
-async def test_the_words_of_the_scripts_are_served(app: TestApp) -> None:
-    for language in LANGUAGES:
-        answer = await app.call("GET", f"/account/assets/words-{language}.js")
-        assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
-        assert words_of(language).texts["say.differ"] in answer.text
-    assert (await app.call("GET", "/account/assets/words-fr.js")).status_code == 404
-
-
-def test_scripts_say_nothing_but_words() -> None:
-    """A text of two words between quotes would be one that nobody translates."""
-    for path in ASSETS.glob("account*.js"):
-        code = re.sub(r"^\s*(//|\*|/\*\*).*$", "", path.read_text(), flags=re.MULTILINE)
-        assert re.findall(r"[\"`][A-Z][a-z]+ [a-z]+[^\"`]*[\"`]", code) == [], path.name
-
-
-def test_scripts_ask_for_words_that_are_there() -> None:
-    used = {key for path in ASSETS.glob("account*.js") for key in re.findall(r'\bt\("([\w.-]+)"', path.read_text())}
-    told = {key for name in PAGES for key in re.findall(r'data-done="([\w.-]+)"', (ASSETS / name).read_text())}
-    said = {key for key in words_of("en").texts if key.startswith("say.")}
-    assert used | told == said | {"confirm.done", "confirm.sent", "reset.done"}
+    page = page_of(ShownPage(name="login", service='"><b>$root', query="'&<i>"), words_of("de"), "../").decode()
+    assert "<title>Anmelden: &quot;&gt;&lt;b&gt;$root</title>" in page
+    assert "<b>" not in page
+    assert "<i>" not in page
+    refusal = refusal_of("<b>", "<i>$text", words_of("en"), "../").decode()
+    assert "&lt;i&gt;$text" in refusal
+    assert "<b>" not in refusal

@@ -1,15 +1,18 @@
 """The pages that links in mails lead to, in a real browser that can reach nothing but the application itself."""
 
+import gzip
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, expect
 
+from adapters.http.account.localized import BUILT
 from adapters.http.docs.pages import About
-from adapters.http.static_files import ASSETS
 from adapters.memory.mail import MemoryMailer
 from tests.http.app import Json, TestApp, open_test_app
 from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
@@ -22,15 +25,19 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine: the pages are not driven")
 
 
-_SENDING = re.compile(r"<button(?![^>]*type=)[^>]*>")
+@pytest.mark.parametrize("path", sorted(BUILT.glob("*.html")), ids=lambda path: path.name)
+def test_no_form_is_there_before_its_script(path: Path) -> None:
+    """A browser that sends a form by itself puts what was typed into the address: scripts make the forms."""
+    markup = path.read_text()
+    assert [tag for tag in ("<form", "<input", "<button") if tag in markup] == []
+    assert ("<noscript>" in markup) is (path.name != "refused.html")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in ASSETS.glob("account-*.html")))
-def test_no_form_is_sent_before_its_script_is_there(name: str) -> None:
-    """A browser that sends a form by itself puts what was typed into the address; scripts enable the buttons."""
-    sending = _SENDING.findall((ASSETS / name).read_text())
-    assert [button for button in sending if "disabled" not in button] == []
-    assert sending or name == "account-refused.html"
+async def told(page: Page, text: str) -> None:
+    """A message for those who look and for those who listen, wherever they were."""
+    message = page.get_by_role("status").or_(page.get_by_role("alert"))
+    await expect(message).to_contain_text(text)
+    await expect(message).to_be_focused()
 
 
 async def read_before_told(page: Page, said: dict[str, str]) -> None:
@@ -74,8 +81,7 @@ class Reader:
         return await self.post("login", {"email": ADA["email"], "password": password, "isPasswordEncrypted": False})
 
     async def told(self, text: str) -> None:
-        await expect(self.page.get_by_role("status")).to_contain_text(text)
-        await expect(self.page.get_by_role("status")).to_be_focused()
+        await told(self.page, text)
 
 
 @pytest_asyncio.fixture
@@ -116,8 +122,8 @@ async def test_whoever_did_not_make_the_account_is_led_to_a_password_of_their_ow
     await reader.open(await reader.link())
     await expect(reader.page.get_by_text("do not confirm it: whoever made it knows its password")).to_be_visible()
     await reader.page.get_by_role("link", name="Set a password of your own instead").click()
-    await reader.page.get_by_label("E-mail address").last.fill(ADA["email"])
-    await reader.page.get_by_role("button", name="Send me a new mail").click()
+    await reader.page.get_by_label("E-mail").fill(ADA["email"])
+    await reader.page.get_by_role("button", name="Send me a mail").click()
     await reader.told("a mail is on its way")
     body = {**said_by(await reader.link()), "newPassword": NEW, "isPasswordEncrypted": False}
     assert await reader.post("reset-password", body) == 200
@@ -130,7 +136,7 @@ async def test_a_password_is_set(reader: Reader) -> None:
     assert await reader.post("request-password-reset", {"email": ADA["email"]}) == 200
     await reader.open(await reader.link())
     page = reader.page
-    await expect(page.get_by_label("E-mail address").first).to_have_value(ADA["email"])
+    await expect(page.get_by_label("E-mail")).to_have_value(ADA["email"])
     submit = page.get_by_role("button", name="Set the password")
     await page.get_by_label("New password").fill(NEW)
     await page.get_by_label("The same again").fill("another one")
@@ -153,8 +159,8 @@ async def test_without_a_link_or_with_a_dead_one_a_new_mail_is_asked_for(reader:
     page = reader.page
     await reader.open(f"{HOME}/account/reset")
     await expect(page.get_by_label("New password")).to_be_hidden()
-    await page.get_by_label("E-mail address").last.fill(ADA["email"])
-    await page.get_by_role("button", name="Send me a new mail").click()
+    await page.get_by_label("E-mail").fill(ADA["email"])
+    await page.get_by_role("button", name="Send me a mail").click()
     await reader.told("a mail is on its way")
     dead = await reader.link()
     assert await reader.post("reset-password", {**said_by(dead), "newPassword": ADA["password"]}) == 200
@@ -163,8 +169,8 @@ async def test_without_a_link_or_with_a_dead_one_a_new_mail_is_asked_for(reader:
         await page.get_by_label(label).fill(NEW)
     await page.get_by_role("button", name="Set the password").click()
     await reader.told("wrong, was used, or has expired")
-    await expect(page.get_by_label("E-mail address").last).to_have_value(ADA["email"])
-    await expect(page.get_by_role("button", name="Send me a new mail")).to_be_visible()
+    await expect(page.get_by_label("E-mail")).to_have_value(ADA["email"])
+    await expect(page.get_by_role("button", name="Send me a mail")).to_be_visible()
 
 
 @in_browser
@@ -226,20 +232,34 @@ async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: T
 
 
 async def test_only_what_the_pages_are_made_of_is_served_beside_them(app: TestApp) -> None:
-    for name, status in (
-        ("account.js", 200),
-        ("account-invitation.js", 200),
-        ("account-login.js", 200),
-        ("account-login.html", 404),
-        ("account.css", 200),
-        ("docs.js", 404),
-        ("..%2Faccounts.py", 404),
-    ):
-        assert (await app.call("GET", f"/account/assets/{name}")).status_code == status
+    page = (await app.call("GET", "/account/login")).text
+    named = re.findall(r'(?:src|href)="../account/assets/([^"]+)"', page)
+    assert sorted(name.rpartition(".")[2] for name in named) == ["css", "js", "js"]
+    for name in named:
+        answer = await app.call("GET", f"/account/assets/{name}", headers={"Accept-Encoding": "br, gzip"})
+        assert (answer.status_code, answer.headers["Content-Encoding"]) == (200, "br")
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert (await app.call("GET", f"/account/assets/{name}", headers={"Accept-Encoding": ""})).status_code == 200
+    for name in ("en.html", "SHA256SUMS", "docs.js", "..%2Faccounts.py", f"{named[0]}.br"):
+        assert (await app.call("GET", f"/account/assets/{name}")).status_code == 404
+
+
+def test_all_files_of_the_pages_together_stay_small() -> None:
+    """Every page in every language, its scripts and its style, as a browser is sent them."""
+    packed = {path.name: path.read_bytes() for path in BUILT.glob("*.gz")}
+    markup = {path.name: gzip.compress(path.read_bytes()) for path in BUILT.glob("*.html")}
+    assert sum(map(len, {**packed, **markup}.values())) <= 40_000
+
+
+def test_every_file_of_the_pages_is_as_it_was_made() -> None:
+    lines = [line.split("  ") for line in (BUILT / "SHA256SUMS").read_text().splitlines()]
+    listed = {name: digest for digest, name in lines}
+    there = {path.name: sha256(path.read_bytes()).hexdigest() for path in BUILT.iterdir() if path.name != "SHA256SUMS"}
+    assert listed == there
 
 
 async def test_the_services_name_is_text_in_them() -> None:
     named = await open_test_app(about=About(title="<b>Acme</b>"))
     text = (await named.call("GET", "/account/confirm")).text
-    assert "&lt;b&gt;Acme&lt;/b&gt;" in text
+    assert "Confirm your e-mail address: &lt;b&gt;Acme&lt;/b&gt;" in text
     assert "<b>" not in text

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Page, async_playwright, expect
 
-from tests.http.docs.test_account_pages import read_before_told
+from tests.http.docs.test_account_pages import read_before_told, told
 from tests.http.docs.test_docs_page import BROWSER, FLAGS, HOME, Visit
 from tests.http.identity.joining.invited import ADA, Invited, open_invited
 
@@ -29,8 +29,7 @@ class Guest:
         await self.page.goto(f"{HOME}/account/invitation#token={token}")
 
     async def told(self, text: str) -> None:
-        await expect(self.page.get_by_role("status")).to_contain_text(text)
-        await expect(self.page.get_by_role("status")).to_be_focused()
+        await told(self.page, text)
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -65,7 +64,7 @@ async def test_a_new_person_joins_on_the_page(guest: Guest) -> None:
     await guest.open(token)
     await expect(page.get_by_text("Somebody Else invites ada@example.com to join Acme.")).to_be_visible()
     assert page.url == f"{HOME}/account/invitation"
-    await expect(page.get_by_role("textbox", name="E-mail address")).to_have_value(ADA)
+    await expect(page.get_by_role("textbox", name="E-mail")).to_have_value(ADA)
     await page.get_by_label("Full name").fill("Ada Byron")
     await page.get_by_role("textbox", name="Password", exact=True).fill("password123")
     await page.get_by_label("The same again").fill("another one")

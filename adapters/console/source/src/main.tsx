@@ -5,7 +5,7 @@ import { Shell } from "./parts/Shell";
 import { listen } from "./session/routes";
 import { resume, state } from "./session/session";
 import { startTheme } from "./session/theme";
-import { startLanguage } from "./words/words";
+import { startLanguage } from "./words/languages";
 
 async function start(): Promise<void> {
   startTheme();

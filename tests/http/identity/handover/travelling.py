@@ -73,10 +73,16 @@ class Browser:
         return await self.come_back(who.provider, code=code, state=taken["state"])
 
 
+def told_by(answer: httpx.Response) -> Json:
+    """What a page is told about itself."""
+    (text,) = re.findall(r'data-page="(.*?)"', answer.text)
+    told: Json = json.loads(html.unescape(text))
+    return told
+
+
 def outcome_of(answer: httpx.Response) -> Json:
     """What the page is told of the login that goes on there."""
-    (text,) = re.findall(r'data-outcome="(.*?)"', answer.text)
-    outcome: Json = json.loads(html.unescape(text)) if text else {}
+    outcome: Json = told_by(answer).get("outcome", {})
     return outcome
 
 

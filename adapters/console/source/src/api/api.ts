@@ -63,8 +63,8 @@ export const hooks = {
   prove: async (): Promise<boolean> => false,
 };
 
-/** The address of the service: one step above the folder that this script came from. */
-const ROOT = new URL("../", import.meta.url);
+/** The address of the service: above the folder that this script came from, which is `console` or `account/assets`. */
+const ROOT = new URL(import.meta.url.includes("/account/assets/") ? "../../" : "../", import.meta.url);
 
 export function address(path: string, query?: Options["query"]): URL {
   const url = new URL(path.replace(/^\//, ""), ROOT);
@@ -105,7 +105,7 @@ export async function send(method: string, path: string, options: Options = {}, 
     throw unreached(error);
   }
   if (response.ok) return response;
-  const error = await errorOf(response);
+  const error = errorOf(parsed(await response.text().catch(() => "")) as never, response);
   const isProofAsked = error.code === "REAUTHENTICATION_REQUIRED";
   const isStale = response.status === 401 && token !== null && !isProofAsked;
   if (isStale && !tried.token && (await hooks.renew())) return send(method, path, options, { ...tried, token: true });
@@ -124,17 +124,17 @@ function unreached(error: unknown): unknown {
 
 export const isStopped = (error: unknown) => error instanceof DOMException && error.name === "AbortError";
 
-async function errorOf(response: Response): Promise<ApiError> {
-  const body = parsed(await response.text().catch(() => "")) as Record<string, unknown> | null;
+/** The error that a body tells of; `response` is what it came in. */
+export function errorOf(body: Record<string, unknown> | null, response?: Response): ApiError {
   const inner = (body?.error ?? body ?? {}) as Record<string, unknown>;
   const code = String(inner.code ?? inner.errorCode ?? "INTERNAL_ERROR");
   return new ApiError(
-    response.status,
+    response?.status ?? 400,
     code,
     answerText(code, String(inner.message ?? inner.errorMessage ?? "")),
     fieldTexts((inner.details ?? inner.errors ?? []) as FieldError[]),
-    Number(response.headers.get("retry-after") ?? 0),
-    String(inner.traceId ?? response.headers.get("x-request-id") ?? ""),
+    Number(response?.headers.get("retry-after") ?? 0),
+    String(inner.traceId ?? response?.headers.get("x-request-id") ?? ""),
     (body?.mfa as Challenge | undefined) ?? null,
   );
 }

@@ -8,7 +8,7 @@ import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { toast } from "../parts/Toast";
 import { go, href } from "../session/routes";
-import { tenantId } from "../session/session";
+import { tenantId } from "../session/tokens";
 import { t } from "../words/words";
 import { pageQuery, type View } from "./view";
 

@@ -3,7 +3,6 @@ import { h } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
-import { Button } from "./Button";
 import { errorText } from "./Toast";
 import { useUnsaved } from "./unsaved";
 
@@ -145,22 +144,3 @@ export function Refusal({ text }: { text: string }) {
     </p>
   ) : null;
 }
-
-interface PagerProps {
-  page: number;
-  pages: number;
-  go: (page: number) => void;
-}
-
-export const Pager = ({ page, pages, go }: PagerProps) =>
-  pages > 1 ? (
-    <div class="row foot">
-      <Button isResting={page <= 1} onClick={() => go(page - 1)}>
-        {t("page.before")}
-      </Button>
-      <span>{t("page.of", { page, pages })}</span>
-      <Button isResting={page >= pages} onClick={() => go(page + 1)}>
-        {t("page.next")}
-      </Button>
-    </div>
-  ) : null;

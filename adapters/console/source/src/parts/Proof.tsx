@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, hooks } from "../api/api";
 import { type BegunPasskey, hasPasskeys, showPasskey } from "../session/passkeys";
-import { reauthenticate } from "../session/session";
+import { reauthenticate } from "../session/tokens";
 import { t } from "../words/words";
 import { Button, Submit } from "./Button";
 import { Dialog } from "./Dialog";

@@ -8,20 +8,10 @@ import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, mayLeave, parts } from "../session/routes";
-import {
-  logout,
-  may,
-  mustChangePassword,
-  newCodes,
-  profile,
-  resume,
-  state,
-  switchTo,
-  tenant,
-  tenantId,
-} from "../session/session";
+import { logout, may, mustChangePassword, profile, resume, state, switchTo, tenant } from "../session/session";
+import { tenantId } from "../session/tokens";
 import { t } from "../words/words";
-import { Dialog, Questions } from "./Dialog";
+import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
@@ -128,12 +118,6 @@ export function Shell() {
       </div>
       <Questions />
       <Proof />
-      {newCodes.value && (
-        <Dialog title={t("mfa.codes")} onClose={() => (newCodes.value = null)} keeps>
-          <p>{t("mfa.codes.text")}</p>
-          <pre dir="ltr">{newCodes.value.join("\n")}</pre>
-        </Dialog>
-      )}
       <Toasts />
     </div>
   );

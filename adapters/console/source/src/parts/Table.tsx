@@ -2,7 +2,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/api";
-import { Pager } from "./Fields";
+import { t } from "../words/words";
+import { Button } from "./Button";
 import { Find } from "./Find";
 import { type Loaded, Ready, useLoaded } from "./States";
 
@@ -158,3 +159,22 @@ export function Pick({ label, value, choose, options, isField }: Choice) {
     </label>
   );
 }
+
+interface PagerProps {
+  page: number;
+  pages: number;
+  go: (page: number) => void;
+}
+
+export const Pager = ({ page, pages, go }: PagerProps) =>
+  pages > 1 ? (
+    <div class="row foot">
+      <Button isResting={page <= 1} onClick={() => go(page - 1)}>
+        {t("page.before")}
+      </Button>
+      <span>{t("page.of", { page, pages })}</span>
+      <Button isResting={page >= pages} onClick={() => go(page + 1)}>
+        {t("page.next")}
+      </Button>
+    </div>
+  ) : null;

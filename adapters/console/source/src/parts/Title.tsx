@@ -1,9 +1,12 @@
 // The heading of a screen. After going to a screen the focus is on its heading, for those who listen as well.
+import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { arrival, href } from "../session/routes";
 import { Icon } from "./Icon";
-import { openName } from "./pageTitle";
+
+/** Name of the row, the person or the like that the open screen shows; null until it is read, and for lists. */
+export const openName = signal<string | null>(null);
 
 interface TitleProps {
   /** What the screen shows, such as a row: the title of the page begins with it. */

@@ -1,13 +1,12 @@
 // The title of the page: the name of what is open, its screen, the tenant, the service.
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { entityOf } from "../api/meta";
 import { entityTitle } from "../grid/cells";
 import { parts } from "../session/routes";
-import { challenge, state, tenant } from "../session/session";
+import { state, tenant } from "../session/session";
+import { challenge, newCodes } from "../signin/login";
 import { type Key, t } from "../words/words";
-
-/** Name of the row, the person or the like that the open screen shows; null until it is read, and for lists. */
-export const openName = signal<string | null>(null);
+import { openName } from "./Title";
 
 const SCREENS = new Map<string, Key>([
   ["people", "members"],
@@ -32,8 +31,10 @@ function screenName(): string {
 /** Name of what stands there before anybody is in a tenant. */
 function entranceName(): string {
   if (state.value === "offline") return t("offline.title");
+  if (newCodes.value) return t("mfa.codes");
   if (state.value === "choosing") return t("login.tenant");
-  return t(challenge.value ? "mfa.title" : "login.title");
+  if (challenge.value) return t(challenge.value.isEnrolment ? "mfa.enrol" : "mfa.title");
+  return t("login.title");
 }
 
 export const pageTitle = computed(() => {

@@ -2,9 +2,8 @@
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { Profile } from "../api/types";
-import { Submit } from "../parts/Button";
 import { ask } from "../parts/Dialog";
-import { Summary, TextField, useSending } from "../parts/Fields";
+import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
 import { Tags } from "../parts/Table";
@@ -12,9 +11,11 @@ import { Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
 import { logout, mustChangePassword, profile, reloadProfile } from "../session/session";
 import { isDense, THEMES, theme } from "../session/theme";
-import { chooseLanguage, date, type Key, LANGUAGES, language, t } from "../words/words";
+import { chooseLanguage, LANGUAGES } from "../words/languages";
+import { date, type Key, language, t } from "../words/words";
 import { Factors } from "./factors";
 import { MyInvitations } from "./invitations";
+import { ChangePassword } from "./password";
 import { Sessions } from "./sessions";
 
 async function everywhere(): Promise<void> {
@@ -23,6 +24,11 @@ async function everywhere(): Promise<void> {
     await call("POST", "/api/auth/logout");
     await logout();
   });
+}
+
+function changed(): void {
+  mustChangePassword.value = false;
+  toast(t("password.changed"));
 }
 
 export function Account() {
@@ -70,7 +76,7 @@ export function Account() {
         <div class="section">
           <Looks />
           <Factors />
-          <Password />
+          <ChangePassword email={mine.email} done={changed} />
         </div>
       </div>
       {isEditing && <EditProfile of={mine} onClose={() => setEditing(false)} />}
@@ -147,47 +153,5 @@ function Looks() {
         {t("dense")}
       </label>
     </section>
-  );
-}
-
-function Password() {
-  const [form, setForm] = useState({ currentPassword: "", newPassword: "" });
-  const sending = useSending();
-  function submit(event: Event): void {
-    event.preventDefault();
-    void sending.run(async () => {
-      await call("POST", "/api/auth/change-password", { json: { ...form, isPasswordEncrypted: false } });
-      setForm({ currentPassword: "", newPassword: "" });
-      mustChangePassword.value = false;
-      toast(t("password.changed"));
-    });
-  }
-  return (
-    <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
-      <h2>{t("password.change")}</h2>
-      <Summary sending={sending} />
-      <TextField
-        label={t("password.current")}
-        name="currentPassword"
-        type="password"
-        autocomplete="current-password"
-        value={form.currentPassword}
-        change={(currentPassword) => setForm({ ...form, currentPassword })}
-        sending={sending}
-      />
-      <TextField
-        label={t("password.new")}
-        name="newPassword"
-        type="password"
-        autocomplete="new-password"
-        value={form.newPassword}
-        change={(newPassword) => setForm({ ...form, newPassword })}
-        sending={sending}
-        hint={t("password.hint")}
-      />
-      <p>
-        <Submit isResting={sending.isBusy || !form.currentPassword || !form.newPassword}>{t("password.change")}</Submit>
-      </p>
-    </form>
   );
 }

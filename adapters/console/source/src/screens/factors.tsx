@@ -59,10 +59,14 @@ export function Factors() {
 
 const ICONS: Record<string, string> = { passkey: "fingerprint", totp: "smartphone" };
 
+/** The service calls a factor by its kind, in English, where nobody named it. */
+const nameOf = ({ kind, name }: FactorItem) =>
+  /^(authenticator app|passkey|)$/i.test(name) ? t(kind === "passkey" ? "passkey" : "mfa.app") : name;
+
 function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Promise<void> }) {
   const [renamed, rename] = useState<FactorItem | null>(null);
   async function remove(factor: FactorItem): Promise<void> {
-    if (!(await ask(t("mfa.remove", { name: factor.name }), t("mfa.remove.text"), t("delete")))) return;
+    if (!(await ask(t("mfa.remove", { name: nameOf(factor) }), t("mfa.remove.text"), t("delete")))) return;
     if (await attempt(() => call("DELETE", `${PATH}/${factor.id}`), "saved")) await reload();
   }
   return (
@@ -73,7 +77,7 @@ function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Prom
           <li class="session" key={factor.id}>
             <Icon name={ICONS[factor.kind] ?? "key-round"} class="muted" />
             <div class="what">
-              <bdi>{factor.name}</bdi>
+              <bdi>{nameOf(factor)}</bdi>
               <p class="muted small">
                 {t(factor.kind === "passkey" ? (factor.isSynced ? "passkey.synced" : "passkey") : "mfa.app")} ·{" "}
                 {factor.lastUsedAt ? ago(factor.lastUsedAt) : t("never")}
@@ -82,7 +86,7 @@ function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Prom
             <button
               type="button"
               class="plain square"
-              aria-label={t("mfa.rename", { name: factor.name })}
+              aria-label={t("mfa.rename", { name: nameOf(factor) })}
               onClick={() => rename(factor)}
             >
               <Icon name="pencil" />
@@ -90,7 +94,7 @@ function Listed({ factors, reload }: { factors: FactorItem[]; reload: () => Prom
             <button
               type="button"
               class="plain square"
-              aria-label={t("mfa.drop", { name: factor.name })}
+              aria-label={t("mfa.drop", { name: nameOf(factor) })}
               onClick={() => void remove(factor)}
             >
               <Icon name="trash-2" />

@@ -9,7 +9,8 @@ import { Ready, useLoaded } from "../parts/States";
 import { Pick, SearchBox, usePaged } from "../parts/Table";
 import { attempt, toast } from "../parts/Toast";
 import { href } from "../session/routes";
-import { logout, may, profile, tenantId, userId } from "../session/session";
+import { logout, may, profile } from "../session/session";
+import { tenantId, userId } from "../session/tokens";
 import { t } from "../words/words";
 
 export async function leave(name: string): Promise<void> {

@@ -1,26 +1,15 @@
-// Texts of the console by key, dates and numbers by Intl. English comes along; another language is fetched when asked.
+// Texts by key in the language of the reader, dates and numbers by Intl. The console and the account pages set the texts.
 import { computed, signal } from "@preact/signals";
-import en from "./en";
+import type pages from "../../../../../domain/words/en/pages.json";
+import type en from "./en";
 
-export type Key = keyof typeof en;
-type Texts = Record<string, string>;
+export type Key = keyof typeof en | keyof typeof pages;
+export type Texts = Record<string, string>;
 
-/** A language beside English: the texts of the console, and the sentences of the API by their English text. */
-interface Translation {
-  default: Texts;
-  answers: Texts;
-}
-
-const LOADERS: Record<string, () => Promise<Translation>> = { de: () => import("./de") };
-export const LANGUAGES: [code: string, name: string][] = [
-  ["en", "English"],
-  ["de", "Deutsch"],
-];
 const RIGHT_TO_LEFT = new Set(["ar", "fa", "he", "ur"]);
-const KEPT = "tenantry.language";
 
 export const language = signal("en");
-const texts = signal<Texts>(en);
+const texts = signal<Texts>({});
 /** Null for English, which the API speaks itself. */
 export const answers = signal<Texts | null>(null);
 /** The browser's own variant where it is of the chosen language: en-GB writes dates as its reader expects. */
@@ -28,23 +17,10 @@ const locale = computed(
   () => navigator.languages.find((name) => name.split("-")[0] === language.value) ?? language.value,
 );
 
-export async function startLanguage(): Promise<void> {
-  const kept = localStorage.getItem(KEPT);
-  const wanted = [kept, ...navigator.languages.map((name) => name.split("-")[0] ?? "")];
-  const code = wanted.find((name) => name && LANGUAGES.some(([known]) => known === name)) ?? "en";
-  // English is part of the page, and better than none
-  await applyLanguage(code).catch(() => applyLanguage("en"));
-}
-
-export async function chooseLanguage(code: string): Promise<void> {
-  localStorage.setItem(KEPT, code);
-  await applyLanguage(code);
-}
-
-async function applyLanguage(code: string): Promise<void> {
-  const loaded = await LOADERS[code]?.();
-  texts.value = loaded ? { ...en, ...loaded.default } : en;
-  answers.value = loaded?.answers ?? null;
+/** Sets the texts of a language, and the sentences of the API in it by their English text. */
+export function speak(code: string, spoken: Texts, translations: Texts | null): void {
+  texts.value = spoken;
+  answers.value = translations;
   language.value = code;
   document.documentElement.lang = code;
   document.documentElement.dir = RIGHT_TO_LEFT.has(code) ? "rtl" : "ltr";
@@ -69,6 +45,7 @@ const formats = computed(() => ({
   date: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeZone: "UTC" }),
   time: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }),
   exact: new Intl.DateTimeFormat(locale.value, { dateStyle: "full", timeStyle: "long" }),
+  long: new Intl.DateTimeFormat(locale.value, { dateStyle: "long" }),
   relative: new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }),
   // by their digits: to make a format takes longer than to draw the cell that it is for
   decimals: new Map<number, Intl.NumberFormat>(),
@@ -89,6 +66,7 @@ export function number(value: number | string, digits?: number): string {
 
 export const date = (value: string) => valid(value, (when) => formats.value.date.format(when));
 export const time = (value: string) => valid(value, (when) => formats.value.time.format(when));
+export const longDate = (value: string) => valid(value, (when) => formats.value.long.format(when));
 export const exactTime = (value: string) => valid(value, (when) => formats.value.exact.format(when));
 
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [

@@ -1,8 +1,10 @@
-import answers from "../../../../../../domain/words/de/answers.json";
+import pageAnswers from "../../../../../../domain/words/de/answers.json";
+import common from "../../../../../../domain/words/de/common.json";
+import consoleAnswers from "../../../../../../domain/words/de/console-answers.json";
 import administration from "./administration.json";
 import errors from "./errors.json";
 import events from "./events.json";
 import rows from "./rows.json";
 
-export { answers };
-export default { ...rows, ...administration, ...errors, ...events };
+export const answers = { ...pageAnswers, ...consoleAnswers };
+export default { ...common, ...rows, ...administration, ...errors, ...events };

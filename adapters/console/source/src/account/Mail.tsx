@@ -1,0 +1,80 @@
+// /account/confirm and /account/reset: what links in mails are for. Opening one does nothing by itself.
+import { useState } from "preact/hooks";
+import { ApiError, call } from "../api/api";
+import { AccountInput, bodyOf, email, NewPassword } from "../signin/fields";
+import { Form, Step, Told, useWork } from "../signin/Step";
+import { AskForMail } from "../signin/steps";
+import { t } from "../words/words";
+import { PageLink, Sentence } from "./Frame";
+import { link } from "./links";
+
+/** Uses the link: true once it is done, and the reason why a new mail is needed. */
+function useLink(path: string) {
+  const [used, setUsed] = useState<URLSearchParams | null>(null);
+  const [dead, setDead] = useState<URLSearchParams | null>(null);
+  const work = useWork();
+  const [whose, token] = [link.value.get("email"), link.value.get("token")];
+  async function send(more: object = {}): Promise<void> {
+    try {
+      await call("POST", path, { json: { email: whose, token, ...more }, isAnonymous: true });
+      setUsed(link.value);
+    } catch (error) {
+      if (!(error instanceof ApiError && error.fields.some(({ field }) => field === "token"))) throw error;
+      email.value = whose ?? "";
+      setDead(link.value);
+    }
+  }
+  const isWhole = whose !== null && token !== null;
+  const isDead = dead === link.value;
+  return { work, send, whose: whose ?? "", isDone: used === link.value, isDead, isUsable: isWhole && !isDead };
+}
+
+const Done = ({ title, text }: { title: string; text: string }) => (
+  <Step title={title} work={useWork()}>
+    <Told text={text} isGood />
+    <p>
+      <PageLink to="login">{t("login.title")}</PageLink>
+    </p>
+  </Step>
+);
+
+export function Confirm() {
+  const { work, send, whose, isDone, isDead, isUsable } = useLink("/api/auth/confirm-email");
+  const title = t("confirm.title");
+  if (isDone) return <Done title={title} text={t("confirm.done")} />;
+  if (!isUsable)
+    return <AskForMail title={title} path="/api/auth/resend-confirmation" told={isDead ? t("mail.dead") : ""} />;
+  return (
+    <Step title={title} work={work}>
+      <p>
+        <Sentence text="confirm.please" places={{ whose: <strong>{whose}</strong> }} />
+      </p>
+      <Form work={work} send={() => send()} submit={t("confirm.button")} />
+      <p>{t("confirm.not-yours")}</p>
+      <p>
+        <PageLink to="reset">{t("confirm.own-password")}</PageLink>
+      </p>
+    </Step>
+  );
+}
+
+export function Reset() {
+  const { work, send, whose, isDone, isDead, isUsable } = useLink("/api/auth/reset-password");
+  const [chosen, choose] = useState({ password: "", repeated: "" });
+  const title = t("reset.title");
+  async function set(): Promise<void> {
+    const { password: newPassword, ...more } = bodyOf(chosen);
+    await send({ newPassword, ...more });
+  }
+  if (isDone) return <Done title={title} text={t("reset.done")} />;
+  if (!isUsable)
+    return <AskForMail title={title} path="/api/auth/request-password-reset" told={isDead ? t("mail.dead") : ""} />;
+  return (
+    <Step title={title} work={work}>
+      <Form work={work} send={set} submit={t("password.set")}>
+        <AccountInput value={whose} />
+        <NewPassword label={t("password.new")} chosen={chosen} change={choose} />
+      </Form>
+    </Step>
+  );
+}
