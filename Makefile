@@ -130,7 +130,7 @@ screenshots: .venv/dev ## make the pictures of the console in docs/console anew,
 admission: .venv/dev ## simulate 1,000,000 requests a second: processes, Redis, databases; ARGS=--measure takes this machine's costs
 	@exec $(BIN)/python -m benchmarks.admission $(ARGS)
 
-console: ## build the application for the browser, after a change of its sources: needs Node 20 and npm
+console: ## build the console and the account pages, after a change of its sources: needs Node 20 and npm
 	@cd adapters/console/source && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions

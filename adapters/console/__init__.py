@@ -1,5 +1,7 @@
 """The console: an application for the browser. ``source/`` is its TypeScript, ``built/`` what a browser is sent.
 
+``source/`` is also what the account pages are built from, into ``adapters/http/assets/account``.
+
 ``built/`` is committed, so that no Python process needs Node; scripts and styles stand there as ``.br`` and ``.gz``
 alone. Handlers that serve it are in ``adapters/http/console``.
 """

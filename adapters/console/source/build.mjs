@@ -153,11 +153,13 @@ async function buildConsole() {
 }
 
 async function buildAccount() {
-  const entries = { de: "src/account/de.ts", en: "src/account/en.ts", style: "src/styles/account.css" };
+  const languages = files(join(here, "src/account")).filter((name) => /^[a-z]{2}\.ts$/.test(name));
+  const scripts = languages.map((name) => [name.slice(0, 2), `src/account/${name}`]);
+  const entries = { ...Object.fromEntries(scripts), style: "src/styles/account.css" };
   const metafile = await bundle(targets.account, entries, icons.account);
   const below = "$assets/";
-  for (const language of ["de", "en"]) {
-    const made = page(metafile, "src/account/page.html", below, `src/account/${language}.ts`);
+  for (const [language, script] of scripts) {
+    const made = page(metafile, "src/account/page.html", below, script);
     writeFileSync(join(targets.account, `${language}.html`), made);
   }
   writeFileSync(join(targets.account, "refused.html"), page(metafile, "src/account/refused.html", below));
