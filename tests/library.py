@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.declaration import entity, guarded, money, ref, unique
+from domain.entities.markers import entity, guarded, money, ref, unique
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import FieldError

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import FieldAccess
+from domain.entities.kinds import Kind
 from domain.entities.sheets import NO_RELATED_COLUMNS, Column, ImportOptions, RelatedColumns, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
 
@@ -42,13 +43,13 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):
-    """Order to write a file; ``kinds`` are names of domain.entities.declaration.Kind, one for each column.
+    """Order to write a file; ``kinds`` has one for each column.
 
     ``digits`` has precision and scale of each decimal by the column's place; an xlsx needs none.
     """
 
     names: tuple[str, ...]
-    kinds: tuple[str, ...]
+    kinds: tuple[Kind, ...]
     digits: dict[int, tuple[int, int]] = {}
 
     @classmethod
@@ -56,7 +57,7 @@ class WriteJob(Struct, frozen=True, kw_only=True):
         decimals = ((place, column.field.money) for place, column in enumerate(columns))
         return cls(
             names=tuple(column.name for column in columns),
-            kinds=tuple(column.field.kind.name for column in columns),
+            kinds=tuple(column.field.kind for column in columns),
             digits={place: (money.precision, money.scale) for place, money in decimals if money is not None},
         )
 

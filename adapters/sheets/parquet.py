@@ -12,8 +12,9 @@ from polars.exceptions import PanicException, PolarsError
 
 from adapters.sheets.table import Table
 from domain.entities.csv_rows import Cells
-from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.file_headers import MOST_COLUMNS, SAMPLE_ROWS, fields_by_title, is_passed_over
+from domain.entities.kinds import BITS, LISTS, Kind
 from domain.entities.sheets import (
     LARGEST_INFLATED,
     ImportOptions,
@@ -33,8 +34,6 @@ _LENGTH = 4  # bytes of the footer's length, which stands before the last magic
 Texts = Callable[[pl.Series], Sequence[str | None]]
 
 _MOMENT, _FINER = "%Y-%m-%dT%H:%M:%S%.6fZ", "%Y-%m-%dT%H:%M:%S%.9fZ"
-_WHOLE = (Kind.INTEGER, Kind.BIG_INTEGER)
-_LISTS = (Kind.UUIDS, Kind.TEXTS)
 _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
@@ -162,10 +161,10 @@ def _texts_of_columns(
 def _texts_of(kind: pl.DataType, field: Kind) -> Texts | None:
     """Converter from a column's type to the texts of a kind of field; None for types that are not taken."""
     if isinstance(kind, pl.List | pl.Array):
-        return _lists if field in _LISTS and isinstance(kind.inner, _PLAIN) else None
+        return _lists if field in LISTS and isinstance(kind.inner, _PLAIN) else None
     if isinstance(kind, pl.Datetime):
         return _days if field is Kind.DATE else _moments
-    if kind.is_float() and field in _WHOLE:
+    if kind.is_float() and field in BITS:
         return _whole_numbers
     if kind == pl.Binary and field is Kind.UUID:
         return _uuids

@@ -4,7 +4,7 @@
 """
 
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
@@ -14,7 +14,7 @@ from polars.io.plugins import register_io_source
 
 from adapters.sheets.frames import WriteJob
 from adapters.sheets.writing_process import run
-from domain.entities.declaration import Kind
+from domain.entities.kinds import Kind
 
 PIECE = 1024 * 1024
 """Bytes of rows that become columns at once."""
@@ -26,17 +26,39 @@ MOST_DIGITS = 38  # of a decimal in Parquet as polars writes it
 
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.6fZ"
 _TEXTS = pl.List(pl.String)
-_TYPES: Mapping[str, pl.DataType] = {
-    Kind.INTEGER.name: pl.Int32(),
-    Kind.BIG_INTEGER.name: pl.Int64(),
-    Kind.FLOAT.name: pl.Float64(),
-    Kind.BOOLEAN.name: pl.Boolean(),
-    Kind.TIMESTAMP.name: pl.Datetime("us", "UTC"),
-    Kind.DATE.name: pl.Date(),
-    Kind.UUIDS.name: _TEXTS,
-    Kind.TEXTS.name: _TEXTS,
+
+
+def _is_true(text: pl.Expr) -> pl.Expr:
+    return text == "true"
+
+
+def _moment(text: pl.Expr) -> pl.Expr:
+    return text.str.to_datetime(_MOMENT, time_unit="us").dt.replace_time_zone("UTC")
+
+
+def _list(text: pl.Expr) -> pl.Expr:
+    return text.str.json_decode(_TEXTS)
+
+
+def _as_it_is(text: pl.Expr) -> pl.Expr:
+    return text
+
+
+_KINDS: Mapping[Kind, tuple[pl.DataType, Callable[[pl.Expr], pl.Expr]]] = {
+    Kind.TEXT: (pl.String(), _as_it_is),
+    Kind.INTEGER: (pl.Int32(), lambda text: text.cast(pl.Int32())),
+    Kind.BIG_INTEGER: (pl.Int64(), lambda text: text.cast(pl.Int64())),
+    Kind.DECIMAL: (pl.String(), _as_it_is),
+    Kind.FLOAT: (pl.Float64(), lambda text: text.cast(pl.Float64())),
+    Kind.BOOLEAN: (pl.Boolean(), _is_true),
+    Kind.TIMESTAMP: (pl.Datetime("us", "UTC"), _moment),
+    Kind.DATE: (pl.Date(), lambda text: text.str.to_date("%Y-%m-%d")),
+    Kind.UUID: (pl.String(), _as_it_is),
+    Kind.CHOICE: (pl.String(), _as_it_is),
+    Kind.UUIDS: (_TEXTS, _list),
+    Kind.TEXTS: (_TEXTS, _list),
 }
-"""Types by kind. Other kinds are text; UUIDs too, since polars has no type for them and spells them as JSON does."""
+"""Type of each kind, and its value from the text of a cell. A UUID is text, since polars has no type for it."""
 
 
 def main() -> None:
@@ -110,24 +132,19 @@ def _frame(job: WriteJob, rows: bytes) -> pl.DataFrame:
     return texts.select(_value(job, place) for place in range(len(job.names)))
 
 
-def _type(job: WriteJob, place: int) -> pl.DataType:
+def _decimal(job: WriteJob, place: int) -> pl.Decimal | None:
+    """The type of a decimal, None for one that Parquet cannot hold, and for other kinds."""
     precision, scale = job.digits.get(place, (MOST_DIGITS + 1, 0))
-    if precision <= MOST_DIGITS:
-        return pl.Decimal(precision, scale)
-    return _TYPES.get(job.kinds[place], pl.String())
+    return pl.Decimal(precision, scale) if precision <= MOST_DIGITS else None
+
+
+def _type(job: WriteJob, place: int) -> pl.DataType:
+    return _decimal(job, place) or _KINDS[job.kinds[place]][0]
 
 
 def _value(job: WriteJob, place: int) -> pl.Expr:
-    text, kind, wanted = pl.col(job.names[place]), job.kinds[place], _type(job, place)
-    if kind == Kind.BOOLEAN.name:
-        return text == "true"
-    if kind == Kind.TIMESTAMP.name:
-        return text.str.to_datetime(_MOMENT, time_unit="us").dt.replace_time_zone("UTC")
-    if kind == Kind.DATE.name:
-        return text.str.to_date("%Y-%m-%d")
-    if wanted == _TEXTS:
-        return text.str.json_decode(_TEXTS)
-    return text.cast(wanted)
+    text, decimal = pl.col(job.names[place]), _decimal(job, place)
+    return _KINDS[job.kinds[place]][1](text) if decimal is None else text.cast(decimal)
 
 
 if __name__ == "__main__":

@@ -11,13 +11,13 @@ from uuid_utils import uuid7
 from adapters.sheets.frames import ReadJob
 from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.csv_rows import Cells, quoted
-from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.forms import read_changes, read_new
-from domain.entities.sheets import READERS, RowError, unescaped
+from domain.entities.kinds import TEXTS, Kind
+from domain.entities.sheets import READERS, RowError, read_integer, unescaped
 from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
 from domain.forms import MOST_WITHIN
 
-_TEXTS = (Kind.TEXT, Kind.CHOICE)
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
 _LARGEST_VERSION = 2**31 - 1
 NO_TEXT = "contains a character that no text can hold"
@@ -44,14 +44,14 @@ class RowText:
         self._model = model
         self._width = len(fields)
         self._taken = [(place, field.wire) for place, field in taken]
-        self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in _TEXTS]
-        self._read = [(place, field.wire, READERS[field.kind]) for place, field in taken if field.kind in READERS]
+        self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in TEXTS]
+        self._read = [(place, field.wire, read) for place, field in taken if (read := READERS[field.kind])]
         self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
         self._closed = [field.wire for _, field in taken if field.wire in job.may.closed]
         self._is_upsert = job.options.mode == "upsert"
         self._version = version if self._is_upsert else None
         self._concealed = job.may.unknown | job.may.closed
-        self._writers = [(field.name, _WRITERS.get(field.kind, str)) for field in model.declared]
+        self._writers = [(field.name, _WRITERS[field.kind]) for field in model.declared]
 
     def line(self, number: int, cells: Cells, *, explains: bool = True) -> str | RowError:
         """Line for the database, or the row's errors. Raises BadRequest for a row of another length than the header.
@@ -154,7 +154,7 @@ def _forbidden(names: Iterable[str]) -> Forbidden:
 def _version(cell: str | None) -> str:
     if cell is None:
         return ""
-    number = READERS[Kind.INTEGER](cell)
+    number = read_integer(cell)
     # a whole number of 32 bits, as it is stored
     if not (isinstance(number, int) and 1 <= number <= _LARGEST_VERSION):
         raise ValidationError(fields=[FieldError("version", f"must be a whole number from 1 to {_LARGEST_VERSION}")])
@@ -199,10 +199,16 @@ def _uuid(value: Any) -> str:
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.TEXT: quoted,
-    Kind.CHOICE: _choice,
+    Kind.INTEGER: str,
+    Kind.BIG_INTEGER: str,
+    Kind.DECIMAL: str,
+    Kind.FLOAT: str,
+    Kind.BOOLEAN: str,
+    Kind.TIMESTAMP: datetime.isoformat,
+    Kind.DATE: str,
     Kind.UUID: _uuid,
+    Kind.CHOICE: _choice,
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
-    Kind.TIMESTAMP: datetime.isoformat,
 }
-"""Writers of values that are not null. Kinds without a writer have the same text in Python and in the database."""
+"""Writers of values that are not null, as the database reads them."""

@@ -17,12 +17,11 @@ from xlsxwriter.worksheet import Worksheet
 from adapters.sheets.frames import WriteJob
 from adapters.sheets.writing_process import run
 from domain.entities.csv_rows import read_rows
-from domain.entities.declaration import Kind
+from domain.entities.kinds import NUMBERS, Kind
 from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 from domain.errors import BadRequest
 
 MOST_DIGITS = 15  # decimal digits that a double keeps
-_NUMBERS = {Kind.INTEGER.name, Kind.BIG_INTEGER.name, Kind.DECIMAL.name, Kind.FLOAT.name}
 # Without the last three a text that begins with `=` would become a formula: users' data must never be code.
 _OPTIONS = {
     "constant_memory": True,
@@ -99,11 +98,11 @@ def _abandon(sheet: Any) -> None:
     sheet.row_data_fh.close()
 
 
-def _put(sheet: Any, kind: str) -> Put:
-    if kind == Kind.BOOLEAN.name:
+def _put(sheet: Any, kind: Kind) -> Put:
+    if kind is Kind.BOOLEAN:
         return lambda row, column, cell: sheet.write_boolean(row, column, cell == "true")
     text: Put = lambda row, column, cell: sheet._write_string(row, column, _fitting(row, cell))  # noqa: E731, SLF001
-    if kind not in _NUMBERS:
+    if kind not in NUMBERS:
         return text
 
     def number(row: int, column: int, cell: str) -> object:

@@ -19,7 +19,7 @@ from application.entities.description_forms import (
 )
 from domain.entities.bodies import MOST_ITEMS
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, leads_an_index
-from domain.entities.query.operators import OPERATORS, is_sortable
+from domain.entities.query.kinds import QUERY_KINDS, is_sortable
 from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.query.vocabulary import Vocabulary
@@ -101,7 +101,7 @@ class _Describer:
             default=None if field.default is UNSET else _plain(field.default),
             writable=self._is_writable(model, field),
             rules=FieldRules(**rules_of(field)),
-            operators=[operator.value for operator in OPERATORS[field.kind]],
+            operators=[operator.value for operator in QUERY_KINDS[field.kind].operators],
             sortable=is_sortable(field),
             indexed=leads_an_index(model, field),
             help=field.help_text,

@@ -2,85 +2,31 @@
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from enum import Enum
+from datetime import datetime
 from functools import cached_property
 from types import new_class
-from typing import Any
+from typing import Annotated, Any, Union
+from uuid import UUID
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
+from domain.entities.kinds import Kind
 from domain.entities.markers import (
     UNGUARDED,
-    Big,
     Declaration,
-    DeclaredIndex,
     Guard,
-    Many,
     Money,
     OnDelete,
     Reference,
     Unique,
     WidgetName,
-    big,
-    entity,
-    guarded,
-    index,
-    many,
-    money,
-    ref,
-    unique,
 )
 from domain.errors import FieldError
 from domain.scope import allows
 
-# The markers are exported here too: one import path for both halves of a declaration.
-__all__ = [
-    "UNGUARDED",
-    "Big",
-    "Declaration",
-    "DeclaredIndex",
-    "EntityModel",
-    "FieldModel",
-    "Guard",
-    "Hidden",
-    "Kind",
-    "Many",
-    "Money",
-    "OnDelete",
-    "Reference",
-    "Registry",
-    "Relation",
-    "Unique",
-    "big",
-    "entity",
-    "guarded",
-    "index",
-    "many",
-    "money",
-    "ref",
-    "unique",
-]
-
 Hidden = frozenset[tuple[str, str]]
 """Fields that do not exist for a caller: (plural of the entity, Python name of the field)."""
-
-
-class Kind(Enum):
-    """Type of a field's value: decides its column, operators, JSON schema and cell in a file."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    BIG_INTEGER = "big integer"
-    DECIMAL = "decimal"
-    FLOAT = "float"
-    BOOLEAN = "boolean"
-    TIMESTAMP = "timestamp"
-    DATE = "date"
-    UUID = "uuid"
-    CHOICE = "choice"
-    UUIDS = "uuids"
-    TEXTS = "texts"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,6 +63,29 @@ class FieldModel:
         parts = kind.types if isinstance(kind, UnionType) else (kind,)
         texts = (part.type if isinstance(part, Metadata) else part for part in parts)
         return next((text.max_length for text in texts if isinstance(text, StrType)), None)
+
+
+def _server_field(name: str, wire: str, kind: Kind, checked: object, nullable: bool = False) -> FieldModel:
+    return FieldModel(name=name, wire=wire, kind=kind, type=checked, nullable=nullable, server_owned=True)
+
+
+_TIME = Annotated[datetime, Meta(tz=True)]
+ID = _server_field("id", "id", Kind.UUID, UUID)
+TENANT = _server_field("tenant_id", "tenantId", Kind.UUID, UUID)
+AUDIT = (
+    _server_field("created_at", "createdAt", Kind.TIMESTAMP, _TIME),
+    _server_field("updated_at", "updatedAt", Kind.TIMESTAMP, _TIME),
+    _server_field("created_by", "createdBy", Kind.UUID, UUID | None, nullable=True),
+    _server_field("updated_by", "updatedBy", Kind.UUID, UUID | None, nullable=True),
+)
+SOFT_DELETE = (
+    _server_field("is_deleted", "isDeleted", Kind.BOOLEAN, bool),
+    _server_field("deleted_at", "deletedAt", Kind.TIMESTAMP, Union[_TIME, None], nullable=True),
+    _server_field("deleted_by", "deletedBy", Kind.UUID, UUID | None, nullable=True),
+)
+VERSION = _server_field("version", "version", Kind.INTEGER, int)
+SERVER_OWNED = (ID, TENANT, *AUDIT, *SOFT_DELETE, VERSION)
+"""Fields that the server fills in; in a body they are ignored, so that a row that was read can be sent back."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -4,29 +4,23 @@ What was stored before the declaration was narrowed is read by the type of its c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from math import isfinite
-from typing import Any
-from uuid import UUID
+from typing import assert_never
 
 import msgspec
 from msgspec import Raw, Struct
 
-from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.kinds import BITS, KINDS, LISTS, Kind
 from domain.errors import FieldError
 from domain.forms import uuid_of
-
-CHECKED_KINDS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER, Kind.FLOAT, Kind.TIMESTAMP, Kind.UUID, Kind.UUIDS})
-
-"""The one spelling of an id; Python also takes braces, ``urn:uuid:`` and missing hyphens."""
 
 MOST_INDEXED = 2_600
 """Bytes of the fields of an index together: PostgreSQL takes entries of 2,704, with the tenant, the id and a header."""
 
-_OPEN_ENDED = frozenset({Kind.TEXT, Kind.TEXTS, Kind.UUIDS})
 _ITEM = 8  # each text of an array has a length of four bytes, and begins at a fourth byte
 _ID_WRITTEN, _ID_STORED = _ITEM + 36, 16  # bytes of an id in a list, as text and in the index
 
@@ -35,30 +29,12 @@ _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
 # 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
 _DIGITS, _BEYOND = 20, 10**20
 
-_INTEGERS = frozenset({Kind.INTEGER, Kind.BIG_INTEGER})
-_COLUMN_TYPES: Mapping[Kind, Any] = {
-    Kind.TEXT: str | None,
-    Kind.CHOICE: str | None,
-    Kind.INTEGER: int | None,
-    Kind.BIG_INTEGER: int | None,
-    Kind.DECIMAL: Decimal | None,
-    Kind.FLOAT: float | None,
-    Kind.BOOLEAN: bool | None,
-    Kind.TIMESTAMP: datetime | None,
-    Kind.DATE: date | None,
-    Kind.UUID: UUID | None,
-    Kind.UUIDS: list[UUID] | None,
-    Kind.TEXTS: list[str] | None,
-}
+Check = Callable[[FieldModel, object], Iterator[FieldError]]
 
 
-def plain_numbers(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Mapping[str, object]:
+def plain_numbers(wires: Sequence[str], body: Mapping[str, object]) -> Mapping[str, object]:
     """The body with whole numbers as ``int``: a long one was read as a decimal, so that no digit was lost."""
-    read = {
-        field.wire: whole_number(value)
-        for field in fields
-        if field.kind in _INTEGERS and isinstance(value := body.get(field.wire), Decimal)
-    }
+    read = {wire: whole_number(value) for wire in wires if isinstance(value := body.get(wire), Decimal)}
     return {**body, **read} if read else body
 
 
@@ -73,30 +49,46 @@ def whole_number(number: Decimal) -> int | Decimal:
     return int(number) if number.adjusted() < _DIGITS else (-_BEYOND if sign else _BEYOND)
 
 
-def value_errors(fields: Sequence[FieldModel], body: Mapping[str, object]) -> Iterator[FieldError]:
-    """Errors of values that their type alone would take."""
-    for field in fields:
-        value = body.get(field.wire)
-        if field.kind is Kind.FLOAT and isinstance(value, Decimal | float):
-            yield from _float_errors(field, value)
-        elif field.kind is Kind.TIMESTAMP and isinstance(value, str) and _TOO_FINE.search(value):
-            yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
-        elif field.kind is Kind.UUID and isinstance(value, str) and uuid_of(value) is None:
-            yield FieldError(field.wire, _NO_ID)
-        elif field.kind is Kind.UUIDS and isinstance(value, list):
-            yield from _list_errors(field, value)
+def check_of(kind: Kind) -> Check | None:
+    """Finds the errors of a value that the type of its field alone would accept; None where there are none."""
+    match kind:
+        case Kind.FLOAT:
+            return _float_errors
+        case Kind.TIMESTAMP:
+            return _fraction_errors
+        case Kind.UUID:
+            return _id_errors
+        case Kind.UUIDS:
+            return _list_errors
+        case Kind.TEXT | Kind.INTEGER | Kind.BIG_INTEGER | Kind.DECIMAL | Kind.BOOLEAN | Kind.DATE:
+            return None
+        case Kind.CHOICE | Kind.TEXTS:
+            return None
+        case _:
+            assert_never(kind)
 
 
-def _float_errors(field: FieldModel, value: Decimal | float) -> Iterator[FieldError]:
-    stored = float(value)
+def _float_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
+    stored = float(value) if isinstance(value, Decimal | float) else 0.0
     if not isfinite(stored):
         yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
-    elif value and not stored:
+    elif not stored and isinstance(value, Decimal) and value:
         yield FieldError(field.wire, "must be 0, or at least 5e-324 away from it")
 
 
-def _list_errors(field: FieldModel, items: list[object]) -> Iterator[FieldError]:
-    for n, item in enumerate(items):
+def _fraction_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
+    if isinstance(value, str) and _TOO_FINE.search(value):
+        yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
+
+
+def _id_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
+    # the one spelling of an id: Python also takes braces, ``urn:uuid:`` and missing hyphens
+    if isinstance(value, str) and uuid_of(value) is None:
+        yield FieldError(field.wire, _NO_ID)
+
+
+def _list_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
+    for n, item in enumerate(value if isinstance(value, list) else ()):
         if isinstance(item, str) and uuid_of(item) is None:
             yield FieldError(f"{field.wire}[{n}]", _NO_ID)
 
@@ -109,14 +101,19 @@ def indexed_room(model: EntityModel) -> Mapping[str, int]:
     room: dict[str, int] = {}
     for names in _indexes(model):
         fields = [model.by_name[name] for name in names]
-        open_ended = sorted((field for field in fields if field.kind in _OPEN_ENDED), key=_most_bytes)
-        left = max(MOST_INDEXED - sum(_indexed_bytes(field) for field in fields if field.kind not in _OPEN_ENDED), 0)
+        open_ended = sorted((field for field in fields if is_open_ended(field)), key=_most_bytes)
+        left = max(MOST_INDEXED - sum(_indexed_bytes(field) for field in fields if not is_open_ended(field)), 0)
         for place, field in enumerate(open_ended):
             share = min(_most_bytes(field), left // (len(open_ended) - place))
             left -= share
             most = share * _ID_WRITTEN // _ID_STORED if field.kind is Kind.UUIDS else share
             room[field.wire] = min(most, room.get(field.wire, most))
     return room
+
+
+def is_open_ended(field: FieldModel) -> bool:
+    """Whether its values are texts or lists, which may be of any length."""
+    return field.kind is Kind.TEXT or field.kind in LISTS
 
 
 def _most_bytes(field: FieldModel) -> int:
@@ -160,9 +157,9 @@ def as_column(field: FieldModel, value: object) -> object:
 
     An unknown member of an enum stays text. Raises msgspec.ValidationError for a value of another type.
     """
-    if field.kind in _INTEGERS and isinstance(value, Decimal):
+    if field.kind in BITS and isinstance(value, Decimal):
         value = whole_number(value)
-    return msgspec.convert(value, _COLUMN_TYPES[field.kind])
+    return msgspec.convert(value, KINDS[field.kind].python | None)
 
 
 def made_of_json(model: EntityModel, row: bytes | Raw) -> Struct:
@@ -205,4 +202,4 @@ def _read(field: FieldModel, value: Raw) -> object:
     try:
         return msgspec.json.decode(value, type=field.type)
     except msgspec.ValidationError:
-        return msgspec.json.decode(value, type=_COLUMN_TYPES[field.kind])
+        return msgspec.json.decode(value, type=KINDS[field.kind].python | None)

@@ -1,22 +1,19 @@
 """Reads a declared field: its annotation into a type, a kind of column and markers, and whatever is wrong in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
-from decimal import Decimal
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
-from uuid import UUID
 
 import msgspec
 from msgspec import UNSET, Meta
 from msgspec.structs import FieldInfo
 
-from domain.entities.declaration import FieldModel, Kind
+from domain.entities.declaration import FieldModel
+from domain.entities.kinds import BITS, KINDS, Kind
 from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Money, Reference, Widget
 from domain.entities.mistakes.arguments import reference_mistakes
 from domain.entities.mistakes.fields import (
-    BITS,
     STORABLE,
     bound_mistakes,
     default_mistake,
@@ -41,16 +38,6 @@ _CONSTRAINTS = (
     "description",
     "examples",
 )
-_KINDS = {
-    str: Kind.TEXT,
-    int: Kind.INTEGER,
-    Decimal: Kind.DECIMAL,
-    float: Kind.FLOAT,
-    bool: Kind.BOOLEAN,
-    datetime: Kind.TIMESTAMP,
-    date: Kind.DATE,
-    UUID: Kind.UUID,
-}
 
 
 class _Unreadable(Exception):
@@ -154,9 +141,8 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
         return _choice(bare, [member.value for member in bare])
     if get_origin(bare) is Literal:
         return _choice(bare, get_args(bare))
-    if (item := _item(bare)) is not None:
-        return (Kind.UUIDS if item is UUID else Kind.TEXTS), list[item], ()  # type: ignore[valid-type]
-    kind = next((kind for stored, kind in _KINDS.items() if bare is stored), None)
+    bare = _as_list(bare)
+    kind = next((kind for kind, record in KINDS.items() if record.python == bare), None)
     if kind is None:
         raise _Unreadable(f"has the type {_type_name(bare)}, which cannot be stored: use {STORABLE}")
     if kind is Kind.DECIMAL and _mark(marks, Money) is None:
@@ -166,11 +152,10 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
     return kind, bare, ()
 
 
-def _item(bare: Any) -> type | None:
-    """Type of the items of a list: ``str`` or UUID; a tuple is a list when its length is open."""
+def _as_list(bare: Any) -> Any:
+    """The type of a list for that of a tuple whose length is open, and any other type as it is."""
     item, *more = get_args(bare) or (None,)
-    is_list = (get_origin(bare) is list and not more) or (get_origin(bare) is tuple and more == [...])
-    return item if is_list and item in (UUID, str) else None
+    return list[item] if get_origin(bare) is tuple and more == [...] else bare  # type: ignore[valid-type]
 
 
 def _type_name(bare: Any) -> str:

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
-from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.server_fields import SERVER_OWNED, VERSION
+from domain.entities.declaration import SERVER_OWNED, VERSION, EntityModel, FieldModel
 from domain.entities.sheets import NO_RELATED_COLUMNS, FileColumn, ImportOptions, RelatedColumns, key_field
 from domain.errors import FieldError, ValidationError, unknown_name
 

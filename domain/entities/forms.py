@@ -10,9 +10,10 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Money
-from domain.entities.exact_values import CHECKED_KINDS, indexed_room, plain_numbers, room_errors, value_errors
-from domain.entities.server_fields import SERVER_OWNED
+from domain.entities.declaration import SERVER_OWNED, EntityModel, FieldModel
+from domain.entities.exact_values import Check, check_of, indexed_room, plain_numbers, room_errors
+from domain.entities.kinds import BITS, Kind
+from domain.entities.markers import Money
 from domain.errors import FieldError, ValidationError, unknown_name
 from domain.forms import read_form
 
@@ -34,8 +35,10 @@ def read_changes(model: EntityModel, body: Mapping[str, object], *, explains: bo
 
 def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *, explains: bool = True) -> Struct:
     checks = _extra_checks(model)
-    own = plain_numbers(checks.values, _own_fields(checks, body))
-    errors = [*_money_errors(checks, own), *value_errors(checks.values, own), *room_errors(checks.room, own)]
+    own = plain_numbers(checks.whole, _own_fields(checks, body))
+    errors = [*_money_errors(checks, own), *room_errors(checks.room, own)]
+    for field, check in checks.exact:
+        errors += check(field, own.get(field.wire))
     try:
         read = read_form(form, own, explains=explains)
     except ValidationError as error:
@@ -54,7 +57,8 @@ class _ExtraChecks(Struct, frozen=True):
     ignored: frozenset[str]
     amounts: tuple["_Amount", ...]
     moments: tuple[FieldModel, ...]
-    values: tuple[FieldModel, ...]
+    whole: tuple[str, ...]
+    exact: tuple[tuple[FieldModel, Check], ...]
     room: Mapping[str, int]
 
 
@@ -73,7 +77,8 @@ def _extra_checks(model: EntityModel) -> _ExtraChecks:
             _Amount(field.wire, field.money, _surely_valid(field.money)) for field in model.declared if field.money
         ),
         moments=tuple(field for field in model.declared if field.kind is Kind.TIMESTAMP),
-        values=tuple(field for field in model.declared if field.kind in CHECKED_KINDS),
+        whole=tuple(field.wire for field in model.declared if field.kind in BITS),
+        exact=tuple((field, check) for field in model.declared if (check := check_of(field.kind)) is not None),
         room=indexed_room(model),
     )
 

@@ -8,8 +8,18 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, defstruct
 from msgspec.structs import FieldInfo, fields
 
-from domain.entities import server_fields
-from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
+from domain.entities.declaration import (
+    AUDIT,
+    ID,
+    SERVER_OWNED,
+    SOFT_DELETE,
+    TENANT,
+    VERSION,
+    EntityModel,
+    FieldModel,
+    Registry,
+    Relation,
+)
 from domain.entities.field_reading import read_field
 from domain.entities.markers import Declaration, Reference
 from domain.entities.mistakes.arguments import right_arguments
@@ -86,7 +96,7 @@ def _read(kind: type[Struct]) -> _Reading:
 
 def _model(kind: type[Struct], declaration: Declaration, declared: Sequence[FieldModel]) -> EntityModel:
     # The order of a response: the id first, the server's own fields last.
-    every = (server_fields.ID, *declared, *_server_owned(declaration))
+    every = (ID, *declared, *_server_owned(declaration))
     return EntityModel(
         name=kind.__name__,
         plural=declaration.plural,
@@ -134,18 +144,18 @@ def _update_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Str
     )
 
 
-_RESERVED_NAMES = frozenset({"deleted_with", *(field.name for field in server_fields.SERVER_OWNED)})
+_RESERVED_NAMES = frozenset({"deleted_with", *(field.name for field in SERVER_OWNED)})
 
 
 def _server_owned(declaration: Declaration) -> list[FieldModel]:
-    tenant = [server_fields.TENANT] if declaration.shows_tenant else []
+    tenant = [TENANT] if declaration.shows_tenant else []
     if not declaration.writable:
         return tenant
     return [
         *tenant,
-        *server_fields.AUDIT,
-        *(server_fields.SOFT_DELETE if declaration.soft_delete else ()),
-        server_fields.VERSION,
+        *AUDIT,
+        *(SOFT_DELETE if declaration.soft_delete else ()),
+        VERSION,
     ]
 
 

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
-from domain.entities.declaration import EntityModel, FieldModel, Hidden, Kind, Registry
+from domain.entities.declaration import TENANT, EntityModel, FieldModel, Hidden, Registry
 from domain.entities.exact_values import whole_number
+from domain.entities.kinds import Kind
 from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
-from domain.entities.server_fields import SERVER_OWNED
 from domain.errors import FieldError, PayloadTooLarge, UnprocessableEntity, ValidationError
 from domain.forms import read_form
 
@@ -93,9 +93,6 @@ def exported_columns(registry: Registry, model: EntityModel, view: View, *, show
         if shows_tenant and target.tenant_owned and "tenant_id" not in names:
             found.insert(len(found) - len(fields) + 1, Column(".".join((*steps, "tenantId")), steps, TENANT))
     return found
-
-
-TENANT = next(field for field in SERVER_OWNED if field.name == "tenant_id")
 
 
 class RelatedColumns(Struct, frozen=True):
@@ -240,11 +237,11 @@ def cell_value(field: FieldModel, text: str) -> object:
 
     Text that is no such value stays text, and is refused by the check of the body with its usual message.
     """
-    read = READERS.get(field.kind)
+    read = READERS[field.kind]
     return text if read is None else read(text)
 
 
-def _integer(text: str) -> object:
+def read_integer(text: str) -> object:
     if _INTEGER.fullmatch(text):
         return int(text)
     number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else text
@@ -265,15 +262,21 @@ def _list(text: str) -> object:
         return text
 
 
-READERS: Mapping[Kind, Callable[[str], object]] = {
-    Kind.INTEGER: _integer,
-    Kind.BIG_INTEGER: _integer,
+READERS: Mapping[Kind, Callable[[str], object] | None] = {
+    Kind.TEXT: None,
+    Kind.INTEGER: read_integer,
+    Kind.BIG_INTEGER: read_integer,
+    Kind.DECIMAL: None,
     Kind.FLOAT: _float,
     Kind.BOOLEAN: lambda text: _BOOLEANS.get(text.lower(), text),
+    Kind.TIMESTAMP: None,
+    Kind.DATE: None,
+    Kind.UUID: None,
+    Kind.CHOICE: None,
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
 }
-"""Readers of cells by kind; cells of other kinds stay text, as in a body."""
+"""Readers of cells by kind; None where a cell stays text, as in a body."""
 
 
 class RowError(Struct, frozen=True):

@@ -6,7 +6,7 @@ import pytest
 from msgspec import Struct
 
 from application.entities.descriptions import Descriptions
-from domain.entities.declaration import entity, guarded
+from domain.entities.markers import entity, guarded
 from domain.entities.registry import build_registry
 from domain.scope import Rights
 

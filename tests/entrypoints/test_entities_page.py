@@ -11,7 +11,8 @@ import pytest
 
 import tenantry
 from domain.entities import markers
-from domain.entities.declaration import Kind, Registry
+from domain.entities.declaration import Registry
+from domain.entities.kinds import Kind
 from entrypoints.assembly.entities import load_registry
 from tests.entrypoints.processes import ROOT
 

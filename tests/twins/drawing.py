@@ -10,8 +10,9 @@ import msgspec
 from hypothesis import strategies as st
 
 from adapters.memory.entities.matching import without_case
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.query.operators import BOUNDS, OPERATORS, is_sortable
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import QUERY_KINDS, is_sortable
 from domain.entities.query.query import Operator
 
 Row = dict[str, object]
@@ -167,10 +168,10 @@ def _condition(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: T
     fields = _end(registry, model, way).fields
     field = draw(st.sampled_from([*fields, *[field for field in fields if field.kind is Kind.TEXT] * 3]))
     prefix = f"{way}." if way else ""
-    bounds = [bound for bound in BOUNDS if field.kind in bound.kinds]
+    bounds = QUERY_KINDS[field.kind].bounds
     if bounds and _perhaps(draw):
         return prefix + draw(st.sampled_from(bounds)).name(field.wire), draw(_text(field, texts))
-    operator = draw(st.sampled_from(OPERATORS[field.kind]))
+    operator = draw(st.sampled_from(QUERY_KINDS[field.kind].operators))
     name = f"{prefix}{field.wire}.{operator.value}"
     if operator is Operator.IS_NULL:
         return name, draw(st.sampled_from(("true", "false")))

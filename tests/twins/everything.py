@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from domain.entities.declaration import big, entity, guarded, index, many, money, ref, unique
+from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
 
 
 class Colour(Enum):

@@ -28,7 +28,9 @@ from adapters.sheets.writer import write
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.declaration import FieldModel, Kind, Money
+from domain.entities.declaration import FieldModel
+from domain.entities.kinds import Kind
+from domain.entities.markers import Money
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry
 from domain.entities.sheets import Form, ImportOptions, exported_columns

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from domain.entities.declaration import Kind, Registry
+from domain.entities.declaration import Registry
 from domain.entities.query import read_query
-from domain.entities.query.operators import BOUNDS, OPERATORS
+from domain.entities.query.kinds import QUERY_KINDS, QueryKind
 from domain.entities.query.parameters import operator_meanings, settings_of
 from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
 from domain.entities.query.vocabulary import Vocabulary
@@ -63,15 +63,15 @@ def _operators() -> str:
 
 def _kinds() -> str:
     rows = (
-        (kind.value, codes(operator.value for operator in OPERATORS[kind]), ", ".join(_bounds(kind))) for kind in Kind
+        (kind.value, codes(operator.value for operator in queried.operators), ", ".join(_bounds(queried)))
+        for kind, queried in QUERY_KINDS.items()
     )
     return table(("Type of the property", "Operators", "Other names"), rows)
 
 
-def _bounds(kind: Kind) -> Iterator[str]:
-    for bound in BOUNDS:
-        if kind in bound.kinds:
-            yield f"{code(bound.name('property'))} for {code(bound.operator.value)}"
+def _bounds(queried: QueryKind) -> Iterator[str]:
+    for bound in queried.bounds:
+        yield f"{code(bound.name('property'))} for {code(bound.operator.value)}"
 
 
 def _limits() -> str:

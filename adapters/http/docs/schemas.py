@@ -26,7 +26,8 @@ from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
 from application.entities.own_rows import RowsPage
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Relation
+from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
+from domain.entities.kinds import Kind
 from domain.entities.query.parameters import filter_schemas
 from domain.entities.query.vocabulary import Vocabulary
 
@@ -42,6 +43,8 @@ _EXAMPLES: dict[Kind, object] = {
     Kind.BOOLEAN: True,
     Kind.TIMESTAMP: "2026-11-20T12:00:00Z",
     Kind.DATE: "2026-11-20",
+    Kind.UUID: "0198c0de-0000-7000-8000-000000000000",
+    Kind.CHOICE: None,  # its first choice, which the declaration has
     Kind.UUIDS: [],
     Kind.TEXTS: [],
 }
@@ -237,7 +240,7 @@ class Schemas:
 
     def _example_of(self, model: EntityModel, field: FieldModel) -> object:
         given = self._properties[model][field.wire].get("examples") or field.choices
-        return given[0] if given else _EXAMPLES.get(field.kind)
+        return given[0] if given else _EXAMPLES[field.kind]
 
     def _add_entity(self, model: EntityModel, registry: Registry) -> None:
         columns, seen = self._properties[model], Vocabulary(registry, model, registry.hidden_from(()))

@@ -20,8 +20,9 @@ from adapters.memory.store import Access, Row
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.query.operators import ignores_case
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import TEXTS, Kind
+from domain.entities.query.kinds import ignores_case
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import (
     MOST_ERRORS,
@@ -37,8 +38,6 @@ from domain.entities.sheets import (
 )
 from domain.errors import BadRequest, FieldError
 from domain.scope import EveryTenant, OneTenant, Scope
-
-_TEXTS = (Kind.TEXT, Kind.CHOICE)
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def _cell(column: Column, value: object, form: Form) -> str:
     if value is None:
         return ""
     text = _text(column.field, value)
-    if form == "csv" and column.field.kind in _TEXTS:
+    if form == "csv" and column.field.kind in TEXTS:
         text = escaped(text)
     return quoted(text) if not text or any(sign in text for sign in ',"\r\n') else text
 

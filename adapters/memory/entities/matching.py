@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from domain.entities.declaration import EntityModel
-from domain.entities.query.operators import PARTS, ignores_case
+from domain.entities.query.kinds import PARTS, ignores_case
 from domain.entities.query.query import Condition, Operator
 
 _HOLDS: Mapping[Operator, Callable[[Any, Any], bool]] = {

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from adapters.memory.entities.matching import plain, without_case
 from adapters.memory.store import Row
-from domain.entities.declaration import EntityModel, Kind, Unique
+from domain.entities.declaration import EntityModel
+from domain.entities.kinds import Kind
+from domain.entities.markers import Unique
 
 TAKEN = "is taken already"
 

@@ -15,7 +15,8 @@ from adapters.postgres.migrations.pending import VERSIONS
 from adapters.postgres.migrations.switches import stored_columns
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.sql import DIALECT
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
 
 Member = tuple[str, str, str]
 SHOWN = 5

@@ -11,8 +11,9 @@ from zlib import crc32
 from sqlalchemy import BigInteger, Column, Computed, Text, literal_column
 
 from adapters.postgres.schema.sql import CODE_POINTS, quoted, without_case
-from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.query.operators import ignores_case
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import ignores_case
 
 MOST_DIGITS = 18
 """Digits of the largest decimals that a ``bigint`` holds whatever they are."""

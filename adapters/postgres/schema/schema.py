@@ -1,5 +1,6 @@
 """Description of all tables: identity's models, and a table per entity, derived from its declaration."""
 
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -7,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 from sqlalchemy import (
     ARRAY,
     BigInteger,
@@ -44,18 +45,45 @@ from adapters.postgres.schema.sql import (
     unique_name,
     without_case,
 )
-from domain.entities.declaration import DeclaredIndex, EntityModel, FieldModel, Kind, Registry, Unique
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.markers import DeclaredIndex, Unique
 from domain.entities.registry import DeclarationError
 
 LIVING = "NOT is_deleted"
 
-_TYPES: dict[Kind, type[TypeEngine[Any]]] = {
-    Kind.INTEGER: Integer,
-    Kind.BIG_INTEGER: BigInteger,
-    Kind.FLOAT: Double,
-    Kind.BOOLEAN: Boolean,
-    Kind.DATE: Date,
-    Kind.UUID: Uuid,
+
+class ColumnKind(Struct, frozen=True):
+    """Types of a kind in PostgreSQL.
+
+    ``column`` makes that of a field's column. ``parameter`` is that of a value that is compared with the column or
+    stored in it: with the column's own type, ``$1::NUMERIC(12, 2)`` would round what the caller asked for, and
+    ``$1::VARCHAR COLLATE "C"`` would contradict the collation of a comparison without case. ``item`` is that of the
+    items of a list.
+    """
+
+    column: Callable[[FieldModel], TypeEngine[Any]]
+    parameter: TypeEngine[Any]
+    item: TypeEngine[Any] | None = None
+
+
+def _numeric(field: FieldModel) -> Numeric[Any]:
+    return Numeric(field.money.precision, field.money.scale) if field.money is not None else Numeric()
+
+
+COLUMN_KINDS: Mapping[Kind, ColumnKind] = {
+    Kind.TEXT: ColumnKind(lambda _: Text(collation=CODE_POINTS), Text()),
+    Kind.INTEGER: ColumnKind(lambda _: Integer(), Integer()),
+    Kind.BIG_INTEGER: ColumnKind(lambda _: BigInteger(), BigInteger()),
+    Kind.DECIMAL: ColumnKind(_numeric, Numeric()),
+    Kind.FLOAT: ColumnKind(lambda _: Double(), Double()),
+    Kind.BOOLEAN: ColumnKind(lambda _: Boolean(), Boolean()),
+    Kind.TIMESTAMP: ColumnKind(lambda _: DateTime(timezone=True), DateTime(timezone=True)),
+    Kind.DATE: ColumnKind(lambda _: Date(), Date()),
+    Kind.UUID: ColumnKind(lambda _: Uuid(), Uuid()),
+    Kind.CHOICE: ColumnKind(lambda _: Text(collation=CODE_POINTS), Text()),
+    Kind.UUIDS: ColumnKind(lambda _: ARRAY(Uuid()), ARRAY(Uuid()), item=Uuid()),
+    Kind.TEXTS: ColumnKind(lambda _: ARRAY(Text(collation=CODE_POINTS)), ARRAY(Text()), item=Text()),
 }
 
 
@@ -102,20 +130,6 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     return made
 
 
-def column_type(field: FieldModel) -> TypeEngine[Any]:
-    if field.kind is Kind.TIMESTAMP:
-        return DateTime(timezone=True)
-    if field.kind is Kind.DECIMAL and field.money is not None:
-        return Numeric(field.money.precision, field.money.scale)
-    if field.kind is Kind.UUIDS:
-        return ARRAY(Uuid())
-    if field.kind is Kind.TEXTS:
-        return ARRAY(Text(collation=CODE_POINTS))
-    if field.kind in (Kind.TEXT, Kind.CHOICE):
-        return Text(collation=CODE_POINTS)
-    return _TYPES[field.kind]()
-
-
 def reference_name(model: EntityModel, field: FieldModel) -> str:
     return short_name("fk", model.table, field.name)
 
@@ -123,7 +137,7 @@ def reference_name(model: EntityModel, field: FieldModel) -> str:
 def _column(field: FieldModel) -> Column[Any]:
     return Column(
         field.name,
-        column_type(field),
+        COLUMN_KINDS[field.kind].column(field),
         primary_key=field.name == "id",
         nullable=field.nullable,
         server_default=_server_default(field),

@@ -9,7 +9,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.engine import Dialect
 
 from application.ports.identity.passwords import FOREIGN
-from domain.entities.declaration import EntityModel, Unique
+from domain.entities.declaration import EntityModel
+from domain.entities.markers import Unique
 
 CODE_POINTS = "C"
 """Collation of text: by code point, whatever the server's locale, as the memory adapter sorts."""

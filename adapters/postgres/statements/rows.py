@@ -7,14 +7,13 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, FromClause
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.schema.copies import is_lowered, lowered_name
-from adapters.postgres.schema.schema import column_type, metadata_for
+from adapters.postgres.schema.schema import COLUMN_KINDS, metadata_for
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import parameter
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
 
 Value = ColumnElement[Any]
 Truth = ColumnElement[bool]
@@ -48,15 +47,7 @@ def living(model: EntityModel, rows: FromClause) -> list[Truth]:
 
 def bind_type(field: FieldModel) -> sa.types.TypeEngine[Any]:
     """The type of a parameter that is compared with the field or stored in it."""
-    # not the column's own types: ``$1::NUMERIC(12, 2)`` would round what the caller asked for, and
-    # ``$1::VARCHAR COLLATE "C"`` would contradict the collation that a comparison without case names
-    if field.kind is Kind.DECIMAL:
-        return sa.Numeric()
-    if field.kind in (Kind.TEXT, Kind.CHOICE):
-        return sa.Text()
-    if field.kind is Kind.TEXTS:
-        return ARRAY(sa.Text())
-    return column_type(field)
+    return COLUMN_KINDS[field.kind].parameter
 
 
 def without_case(text: Value) -> Value:

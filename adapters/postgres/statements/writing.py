@@ -1,6 +1,6 @@
 """Parts that statements writing rows of entities share: parameters, audit columns, locks, lists."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,10 +9,12 @@ from sqlalchemy import CTE, FromClause, Select, SelectBase, func
 from sqlalchemy.dialects.postgresql import ARRAY, JSON
 from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.schema.schema import COLUMN_KINDS
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.json_values import json_columns
 from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, living, owner, rows_of
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import LISTS, Kind
 
 REMEMBERED = 1024
 """Statements kept of each kind, the ones used last: an entity has as many as its callers send different columns."""
@@ -21,31 +23,25 @@ BY = parameter("by", sa.Uuid())
 AT = parameter("at", sa.DateTime(timezone=True))
 IDS = parameter("ids", ARRAY(sa.Uuid()))
 
-_ITEMS: Mapping[Kind, TypeEngine[Any]] = {Kind.UUIDS: sa.Uuid(), Kind.TEXTS: sa.Text()}
-
-
-def is_list(field: FieldModel) -> bool:
-    return field.kind in _ITEMS
-
 
 def transfer_type(field: FieldModel) -> TypeEngine[Any]:
     """The type in which a column of many rows is sent: lists as JSON text, for an array of arrays cannot be ragged."""
-    return sa.Text() if is_list(field) else bind_type(field)
+    return sa.Text() if field.kind in LISTS else bind_type(field)
 
 
 def array_of(field: FieldModel, values: Iterable[Any]) -> list[Any]:
     """Values of the field for a parameter of that type."""
-    if is_list(field):
+    if field.kind in LISTS:
         return [None if value is None else msgspec.json.encode(value).decode() for value in values]
     return [getattr(value, "value", value) for value in values] if field.kind is Kind.CHOICE else list(values)
 
 
 def transferred(field: FieldModel, column: Value) -> Value:
     """The value to store of what came as ``transfer_type``: ``'["a", "b"]'`` becomes an array of two texts."""
-    if not is_list(field):
+    if (item := COLUMN_KINDS[field.kind].item) is None:
         return column
     items = sa.select(func.json_array_elements_text(sa.cast(column, JSON())).column_valued("item")).scalar_subquery()
-    return sa.case((column.is_not(None), sa.cast(func.array(items), ARRAY(_ITEMS[field.kind]))))
+    return sa.case((column.is_not(None), sa.cast(func.array(items), ARRAY(item))))
 
 
 def owner_columns(model: EntityModel) -> dict[str, Value]:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from adapters.sheets.xlsx.sheet import Cell
 from adapters.sheets.xlsx.workbook import SharedTexts
-from domain.entities.declaration import Kind
+from domain.entities.kinds import NUMBERS, TIMES, Kind
 
 DIGITS = 15  # a spreadsheet keeps more of a computed number, and shows these
 _EXPANDED = 40  # the largest exponent whose number is written out
@@ -21,8 +21,6 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _PLAIN = re.compile(r"-?([0-9]{1,15}|[0-9]{1,9}\.[0-9]{1,6})")  # what nearly every number is: it needs no arithmetic
 _BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
-_TEMPORAL = (Kind.DATE, Kind.TIMESTAMP)
-_NUMERIC = (Kind.INTEGER, Kind.BIG_INTEGER, Kind.DECIMAL, Kind.FLOAT, Kind.BOOLEAN)
 _DAY = 86_400_000  # milliseconds, the finest part of a time that a spreadsheet shows
 _LAST_SERIAL = 2_958_466.0
 _EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ001  # the cell has no time zone
@@ -60,7 +58,7 @@ class CellReader(Struct, frozen=True):
     def _number(self, content: str, style: str, kind: Kind) -> str:
         if self.date_styles and style.isdecimal() and int(style[:9]) in self.date_styles:
             return self._moment_text(self._moment(content), kind)
-        if kind in _TEMPORAL:
+        if kind in TIMES:
             raise WrongCell(f"is the number {content[:40]}: format the cell as a date")
         return number_text(content, kind)
 
@@ -94,7 +92,7 @@ class CellReader(Struct, frozen=True):
         return epoch + timedelta(days=days, milliseconds=round((serial - days) * _DAY))
 
     def _moment_text(self, moment: datetime, kind: Kind) -> str:
-        if kind in _NUMERIC:
+        if kind in NUMBERS or kind is Kind.BOOLEAN:
             raise WrongCell(f"is the date {_shown(moment)}, and takes no date")
         return self._utc(moment) if kind is Kind.TIMESTAMP else _shown(moment)
 

@@ -5,8 +5,9 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import get_args
 
-from domain.entities.declaration import EntityModel, Kind, Registry, Relation, Unique
-from domain.entities.markers import OnDelete
+from domain.entities.declaration import EntityModel, Registry, Relation
+from domain.entities.kinds import LISTS, Kind
+from domain.entities.markers import OnDelete, Unique
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
@@ -125,7 +126,7 @@ def _index_mistakes(model: EntityModel) -> Iterable[Mistake]:
         for name in index.fields:
             if name not in model.by_name:
                 yield Mistake(f"index() names {name!r}, which is not a field of it")
-            elif model.by_name[name].kind in (Kind.UUIDS, Kind.TEXTS):
+            elif model.by_name[name].kind in LISTS:
                 yield Mistake(f"index() names {name!r}, which is a list and has no order")
         if len(set(index.fields)) < len(index.fields):
             yield Mistake(f"index({listed}) names a field twice")
@@ -145,7 +146,7 @@ def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mis
     sort = model.by_name.get(declaration.sort.removeprefix("-"))
     if sort is None:
         yield Mistake(f"sort names {declaration.sort!r}, which is not a field of it")
-    elif sort.kind in (Kind.UUIDS, Kind.TEXTS):
+    elif sort.kind in LISTS:
         yield Mistake(f"sort names {declaration.sort!r}, which is a list and has no order")
     yield from (
         Mistake(f"check_reads names {name!r}, which it does not declare")

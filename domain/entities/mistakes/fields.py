@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
 from math import isfinite
-from typing import Any, get_args
-from uuid import UUID
+from typing import Any, get_args, get_origin
 
 import msgspec
 from msgspec import UNSET
 
-from domain.entities.declaration import FieldModel, Kind
+from domain.entities.declaration import FieldModel
 from domain.entities.forms import money_error
+from domain.entities.kinds import BITS, KINDS, Kind
 from domain.entities.markers import (
     Big,
     DeclaredIndex,
@@ -36,8 +36,6 @@ from domain.entities.mistakes.arguments import TEXT, reference_mistakes, type_mi
 from domain.entities.mistakes.places import Mistake
 from domain.scope import is_permission
 
-BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
-
 STORABLE = (
     "str, int, Annotated[int, big], Annotated[Decimal, money(12, 2)], float, bool, datetime, date, UUID, an Enum or "
     "Literal of text, list[str], list[UUID], and each of them with `| None`"
@@ -59,20 +57,6 @@ _OF_ENTITIES = (
     *((kind, "many", 'has_many={"books": many("books", by="author_id")}') for kind in (many, Many)),
 )
 """Markers of whole entities, as functions and as what they return."""
-
-_VALUES: Mapping[Kind, tuple[type, ...]] = {
-    Kind.TEXT: (str,),
-    Kind.INTEGER: (int,),
-    Kind.BIG_INTEGER: (int,),
-    Kind.DECIMAL: (Decimal,),
-    Kind.FLOAT: (float, int),
-    Kind.BOOLEAN: (bool,),
-    Kind.TIMESTAMP: (datetime,),
-    Kind.DATE: (date,),
-    Kind.UUID: (UUID,),
-    Kind.UUIDS: (list,),
-    Kind.TEXTS: (list,),
-}
 
 
 def name_mistakes(field: FieldModel) -> Iterator[Mistake]:
@@ -229,7 +213,13 @@ def _is_of_kind(field: FieldModel, value: object) -> bool:
     is_number = field.kind in BITS or field.kind is Kind.FLOAT
     if (is_number and isinstance(value, bool)) or (field.kind is Kind.DATE and isinstance(value, datetime)):
         return False  # Python counts True as 1, and a datetime as a date
-    return isinstance(value, _VALUES[field.kind])
+    return isinstance(value, _types_of(field.kind))
+
+
+def _types_of(kind: Kind) -> tuple[type, ...]:
+    """Types that a default may have."""
+    python = KINDS[kind].python
+    return (float, int) if python is float else (get_origin(python) or python,)
 
 
 def _choice_type(field: FieldModel) -> type[Enum] | None:
@@ -241,6 +231,5 @@ def _expected(field: FieldModel) -> str:
     if field.kind is Kind.CHOICE:
         choice = _choice_type(field)
         return f"a member of {choice.__name__}" if choice is not None else f"one of {', '.join(field.choices)}"
-    return (
-        f"a value of its type ({field.kind.value}): write {' or '.join(kind.__name__ for kind in _VALUES[field.kind])}"
-    )
+    types = " or ".join(kind.__name__ for kind in _types_of(field.kind))
+    return f"a value of its type ({field.kind.value}): write {types}"

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
-from domain.entities.declaration import EntityModel, Kind
+from domain.entities.declaration import EntityModel
+from domain.entities.kinds import LISTS, Kind
 from domain.entities.markers import HelpText, Label, Widget, WidgetName
 from domain.entities.mistakes.places import Mistake
 
 LONGEST_TITLE = 100
 LONGEST_HELP = 500
-LISTS = (Kind.UUIDS, Kind.TEXTS)
 
 _WIDGETS = ", ".join(map(repr, get_args(WidgetName)))
 

@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.kinds import read_stored
 from domain.entities.query.query import SortKey, field_of
-from domain.entities.query.values import NotAValue, read_stored
+from domain.entities.query.values import NotAValue
 from domain.errors import BadRequest
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, Hidden, Kind, Registry
-from domain.entities.query.operators import BOUNDS, OPERATORS, Bound
+from domain.entities.declaration import EntityModel, Hidden, Registry
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import QUERY_KINDS, Bound, QueryKind, is_sortable
 from domain.entities.query.query import MOST_COUNTED, Count, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
 from domain.entities.query.vocabulary import Vocabulary
@@ -22,20 +23,6 @@ class QueryParameter(Struct, frozen=True):
 
 
 _TEXT: Schema = {"type": "string"}
-_FILTERS: Mapping[Kind, str] = {
-    Kind.TEXT: "TextFilter",
-    Kind.INTEGER: "NumberFilter",
-    Kind.BIG_INTEGER: "NumberFilter",
-    Kind.DECIMAL: "NumberFilter",
-    Kind.FLOAT: "NumberFilter",
-    Kind.BOOLEAN: "BooleanFilter",
-    Kind.TIMESTAMP: "TimestampFilter",
-    Kind.DATE: "DateFilter",
-    Kind.UUID: "IdFilter",
-    Kind.CHOICE: "ChoiceFilter",
-    Kind.UUIDS: "ListFilter",
-    Kind.TEXTS: "ListFilter",
-}
 _MEANINGS: Mapping[Operator, str] = {
     Operator.EQ: "is exactly this value; a comma is part of it",
     Operator.NE: "is another value than this, and not null",
@@ -118,9 +105,9 @@ def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Quer
 
 def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     for field in vocabulary.visible(vocabulary.model):
-        if Operator.EQ in OPERATORS[field.kind]:
+        if is_sortable(field):
             values = f"Of: {', '.join(field.choices)}." if field.choices else ""
-            yield QueryParameter(field.wire, {"$ref": f"#/components/schemas/{_FILTERS[field.kind]}"}, values)
+            yield QueryParameter(field.wire, {"$ref": f"#/components/schemas/{QUERY_KINDS[field.kind].filter}"}, values)
 
 
 def operator_meanings() -> Mapping[str, str]:
@@ -130,16 +117,16 @@ def operator_meanings() -> Mapping[str, str]:
 
 def filter_schemas() -> Mapping[str, Schema]:
     """Schemas of filters by name: each tells the operators and bounds of one kind of property."""
-    kinds = {name: kind for kind, name in _FILTERS.items()}
-    return {name: {"type": "string", "description": _operators_of(kind)} for name, kind in kinds.items()}
+    return {each.filter: {"type": "string", "description": _description(each)} for each in QUERY_KINDS.values()}
 
 
-def _operators_of(kind: Kind) -> str:
-    plain = "The property is this value, or one of several between commas. " if Operator.EQ in OPERATORS[kind] else ""
-    operators = "; ".join(f"`{operator.value}` {_MEANINGS[operator]}" for operator in OPERATORS[kind])
-    bounds = "; ".join(f"`{_bound_name(bound)}` is `{bound.operator.value}`" for bound in BOUNDS if kind in bound.kinds)
-    short = " `createdAfter` is short for `createdAtAfter`." if kind is Kind.TIMESTAMP else ""
-    return f"{plain}Operators, as in `<property>.{OPERATORS[kind][0].value}=`: {operators}." + (
+def _description(queried: QueryKind) -> str:
+    has_values = Operator.EQ in queried.operators
+    plain = "The property is this value, or one of several between commas. " if has_values else ""
+    operators = "; ".join(f"`{operator.value}` {_MEANINGS[operator]}" for operator in queried.operators)
+    bounds = "; ".join(f"`{_bound_name(bound)}` is `{bound.operator.value}`" for bound in queried.bounds)
+    short = " `createdAfter` is short for `createdAtAfter`." if queried is QUERY_KINDS[Kind.TIMESTAMP] else ""
+    return f"{plain}Operators, as in `<property>.{queried.operators[0].value}=`: {operators}." + (
         f" Other names: {bounds}.{short}" if bounds else ""
     )
 

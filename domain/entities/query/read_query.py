@@ -6,9 +6,10 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from domain.entities.declaration import EntityModel, Hidden, Kind, Registry
+from domain.entities.declaration import EntityModel, Hidden, Registry
+from domain.entities.kinds import Kind
 from domain.entities.query.cursors import read_cursor
-from domain.entities.query.operators import PARTS, is_sortable
+from domain.entities.query.kinds import PARTS, is_sortable, read_stored, read_value
 from domain.entities.query.query import (
     Condition,
     Count,
@@ -28,9 +29,7 @@ from domain.entities.query.values import (
     first_day_from,
     read_boolean,
     read_moment,
-    read_stored,
     read_text,
-    read_value,
     split_list,
 )
 from domain.entities.query.vocabulary import Filtered, NotAWord, Vocabulary

@@ -1,14 +1,15 @@
 """Reads a field's value from the text of a query parameter: strictly, and within the range that PostgreSQL can hold."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from math import inf, isfinite
 from uuid import UUID
 
-from domain.entities.declaration import FieldModel, Kind
+from domain.entities.declaration import FieldModel
 from domain.entities.exact_values import whole_number
+from domain.entities.kinds import BITS
 from domain.errors import FieldError, ValidationError, unknown_name
 from domain.forms import uuid_of
 
@@ -25,20 +26,6 @@ _MOMENT = re.compile(
 )
 _BOOLEANS = {"true": True, "false": False}
 _LARGEST_EXPONENT = 200
-_BITS = {Kind.INTEGER: 31, Kind.BIG_INTEGER: 63}
-
-
-def read_value(field: FieldModel, text: str) -> object:
-    """The value in the field's Python type; a choice stays text. Raises NotAValue.
-
-    Examples: ``12.50`` for a decimal is ``Decimal("12.50")``; ``2026-11-20T12:00:00+01:00`` is 11:00 in UTC.
-    """
-    return _READERS[field.kind](field, text)
-
-
-def read_stored(field: FieldModel, text: str) -> object:
-    """A value that a row may hold: also text that was a member of the field's enum once. Raises NotAValue."""
-    return read_text(text) if field.kind is Kind.CHOICE else read_value(field, text)
 
 
 def read_boolean(text: str) -> bool:
@@ -143,8 +130,8 @@ def _take_first(text: str) -> tuple[str, str, bool]:
     return text[1:end].replace('""', '"'), text[end + 2 :], text[end + 1 : end + 2] == ","
 
 
-def _integer(field: FieldModel, text: str) -> int:
-    limit = 2 ** _BITS[field.kind]
+def read_integer(field: FieldModel, text: str) -> int:
+    limit = 2 ** BITS[field.kind]
     number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else None
     if not isinstance(number, int):
         raise NotAValue("takes a whole number")
@@ -153,21 +140,21 @@ def _integer(field: FieldModel, text: str) -> int:
     return number
 
 
-def _decimal(_: FieldModel, text: str) -> Decimal:
+def read_decimal(_: FieldModel, text: str) -> Decimal:
     # A huge exponent would take PostgreSQL, and Python, very long to compare.
     if not _NUMBER.fullmatch(text) or abs(Decimal(text).adjusted()) > _LARGEST_EXPONENT:
         raise NotAValue("takes a number")
     return Decimal(text)
 
 
-def _float(_: FieldModel, text: str) -> float:
+def read_float(_: FieldModel, text: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else inf
     if not isfinite(number) or (not number and Decimal(text)):
         raise NotAValue("takes a number")
     return number
 
 
-def _day(_: FieldModel, text: str) -> date:
+def read_day(_: FieldModel, text: str) -> date:
     try:
         if _DAY.fullmatch(text):
             return date.fromisoformat(text)
@@ -176,33 +163,17 @@ def _day(_: FieldModel, text: str) -> date:
     raise NotAValue("takes a date such as 2026-11-20")
 
 
-def _uuid(_: FieldModel, text: str) -> UUID:
+def read_id(_: FieldModel, text: str) -> UUID:
     if (found := uuid_of(text)) is None:
         raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
     return found
 
 
-def _choice(field: FieldModel, text: str) -> str:
+def read_choice(field: FieldModel, text: str) -> str:
     if text not in field.choices:
         raise NotAValue(f"takes one of: {', '.join(field.choices)}")
     return text
 
 
-def _no_value(_field: FieldModel, _text: str) -> object:
+def no_value(_field: FieldModel, _text: str) -> object:
     raise NotAValue("is a list, which cannot be compared")
-
-
-_READERS: Mapping[Kind, Callable[[FieldModel, str], object]] = {
-    Kind.TEXT: lambda _, text: read_text(text),
-    Kind.INTEGER: _integer,
-    Kind.BIG_INTEGER: _integer,
-    Kind.DECIMAL: _decimal,
-    Kind.FLOAT: _float,
-    Kind.BOOLEAN: lambda _, text: read_boolean(text),
-    Kind.TIMESTAMP: lambda _, text: read_moment(text),
-    Kind.DATE: _day,
-    Kind.UUID: _uuid,
-    Kind.CHOICE: _choice,
-    Kind.UUIDS: _no_value,
-    Kind.TEXTS: _no_value,
-}

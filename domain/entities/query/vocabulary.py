@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, Relation
-from domain.entities.query.operators import BOUNDS, BY_NAME, OPERATORS, Bound
+from domain.entities.query.kinds import BOUNDS, BY_NAME, QUERY_KINDS, Bound
 from domain.entities.query.query import MAX_STEPS, Operator, Path
 from domain.errors import unknown_name
 
@@ -100,7 +100,7 @@ class Vocabulary:
         """Names that a filter may begin with, except for relations; hints are chosen from them."""
         for field in self.visible(model):
             yield field.wire
-            yield from (bound.name(field.wire) for bound in BOUNDS if field.kind in bound.kinds)
+            yield from (bound.name(field.wire) for bound in QUERY_KINDS[field.kind].bounds)
         if self._field(model, "created") is not None:
             yield from ("createdAfter", "createdBefore", "updatedAfter", "updatedBefore")
 
@@ -125,7 +125,7 @@ class Vocabulary:
         for bound in BOUNDS:
             name = bound.property_in(word.lower())
             field = self._field(model, name) if name else None
-            if field is not None and field.kind in bound.kinds:
+            if field is not None and bound in QUERY_KINDS[field.kind].bounds:
                 return field, bound
         return None
 
@@ -164,7 +164,7 @@ class _Position(Struct, frozen=True):
 
 
 def _operator(field: FieldModel, word: str) -> Operator:
-    fitting = OPERATORS[field.kind]
+    fitting = QUERY_KINDS[field.kind].operators
     operator = BY_NAME.get(word.lower())
     if operator not in fitting:
         listed = ", ".join(operator.value for operator in fitting)

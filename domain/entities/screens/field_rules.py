@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec.inspect import FloatType, IntType, ListType, Metadata, StrType, Type, UnionType, type_info
 
-from domain.entities.declaration import FieldModel, Money
+from domain.entities.declaration import FieldModel
+from domain.entities.markers import Money
 
 _NUMBER = {
     "ge": "minimum",

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from domain.entities.declaration import EntityModel, FieldModel, Kind
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.kinds import Kind
 from domain.entities.markers import WidgetName
 
 COLUMNS = 6

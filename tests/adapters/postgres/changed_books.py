@@ -20,7 +20,8 @@ from adapters.postgres.schema.search import opened, search_index
 from adapters.postgres.schema.sql import DIALECT
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Registry, entity, ref, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import entity, ref, unique
 from domain.entities.registry import build_registry
 
 Fields = list[Any]

@@ -12,7 +12,8 @@ from msgspec import NODEFAULT, Meta, Struct, defstruct
 from msgspec import field as default_of
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.declaration import Registry, big, entity, index, money, ref, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import big, entity, index, money, ref, unique
 from domain.entities.registry import build_registry
 
 TENANTS = (UUID(int=1), UUID(int=2))

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.postgres.migrations.migrate import discard, downgrade, pending_sql, upgrade, write_migration
 from adapters.postgres.migrations.pending import MigrationRefused, pending
-from domain.entities.declaration import big, money, unique
+from domain.entities.markers import big, money, unique
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
 from tests.databases import named
 

@@ -14,7 +14,8 @@ from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Registry, entity, ref, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import entity, ref, unique
 from domain.entities.registry import build_registry
 from entrypoints.cli.reports.citus import report
 from entrypoints.terminal.errors import CommandError

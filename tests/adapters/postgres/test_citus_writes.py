@@ -19,7 +19,8 @@ from adapters.postgres.entities.writing import removal_statements as removal
 from adapters.postgres.entities.writing import single_row_statements as single
 from adapters.postgres.entities.writing import unique_swaps, unique_violations
 from adapters.postgres.schema import citus
-from domain.entities.declaration import EntityModel, entity, ref, unique
+from domain.entities.declaration import EntityModel
+from domain.entities.markers import entity, ref, unique
 from domain.entities.registry import build_registry
 
 

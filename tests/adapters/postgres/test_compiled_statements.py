@@ -20,7 +20,9 @@ from adapters.postgres.schema import sql
 from adapters.postgres.statements.compiled import compiled, constant, explained, parameter
 from adapters.postgres.statements.rows import bind_type, without_case
 from application.ports.entities.records import Act, Change, NewRow
-from domain.entities.declaration import FieldModel, Kind, Money, Registry, entity
+from domain.entities.declaration import FieldModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.markers import Money, entity
 from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry

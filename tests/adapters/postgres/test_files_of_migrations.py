@@ -12,7 +12,7 @@ from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, wr
 from adapters.postgres.migrations.pending import VERSIONS, MigrationRefused, heads_of, pending
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import entity, ref
+from domain.entities.markers import entity, ref
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.conftest import NewDatabase

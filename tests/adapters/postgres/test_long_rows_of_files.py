@@ -16,7 +16,8 @@ from application.ports.entities.files import Loading
 from application.ports.entities.records import Act, NewRow
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.csv_rows import written
-from domain.entities.declaration import Registry, entity, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
 from domain.errors import FieldError
 from domain.scope import OneTenant

@@ -7,7 +7,8 @@ import pytest
 from adapters.postgres.migrations.inspection import differences
 from adapters.postgres.migrations.migrate import downgrade, write_migration
 from adapters.postgres.migrations.pending import pending
-from domain.entities.declaration import Registry, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import unique
 from tests.adapters.postgres.changed_books import Books, declared
 
 COPIES = """

@@ -18,7 +18,7 @@ from adapters.postgres.migrations.migrate import discard, downgrade, pending_sql
 from adapters.postgres.migrations.online.operations import by_itself
 from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.schema.schema import metadata_for
-from domain.entities.declaration import index, ref, unique
+from domain.entities.markers import index, ref, unique
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER

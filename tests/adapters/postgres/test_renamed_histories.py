@@ -15,7 +15,8 @@ from msgspec import defstruct, field
 from adapters.postgres.migrations.commands import LockPatience
 from adapters.postgres.migrations.migrate import downgrade, pending_sql, upgrade
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.declaration import Registry, entity
+from domain.entities.declaration import Registry
+from domain.entities.markers import entity
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared
 from tests.databases import SOMEBODY_WAITS

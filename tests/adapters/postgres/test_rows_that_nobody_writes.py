@@ -7,7 +7,7 @@ from uuid import UUID
 from adapters.memory.clock import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from application.ports.entities.records import Act, NewRow
-from domain.entities.declaration import ref
+from domain.entities.markers import ref
 from domain.entities.query.query import WHOLE
 from domain.scope import OneTenant
 from tests.adapters.postgres.changed_books import Books, declared

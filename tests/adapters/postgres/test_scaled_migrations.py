@@ -8,7 +8,8 @@ import pytest
 from adapters.postgres.migrations.inspection import differences
 from adapters.postgres.migrations.migrate import downgrade, write_migration
 from adapters.postgres.migrations.pending import MigrationRefused, pending
-from domain.entities.declaration import Registry, index, money
+from domain.entities.declaration import Registry
+from domain.entities.markers import index, money
 from tests.adapters.postgres.changed_books import Books, declared, fill_in
 
 COPIES = """

@@ -17,8 +17,9 @@ from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.schema.row_security import ROLE
 from adapters.postgres.schema.search import MOST_FOUND
 from application.ports.entities.records import Act, NewRow, RowPage
-from domain.entities.declaration import Kind, Registry
-from domain.entities.query.operators import OPERATORS
+from domain.entities.declaration import Registry
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import QUERY_KINDS
 from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
@@ -211,7 +212,9 @@ async def test_the_index_answers_as_the_rows_in_their_order_do(
     assert by_index.total == plain.total
 
 
-@pytest.mark.parametrize("operator", [held for held in OPERATORS[Kind.TEXT] if held is not Operator.IS_NULL])
+@pytest.mark.parametrize(
+    "operator", [each for each in QUERY_KINDS[Kind.TEXT].operators if each is not Operator.IS_NULL]
+)
 async def test_every_operator_of_texts_answers_the_same_with_the_index(
     postgres: PostgresDatabase, always: PostgresDatabase, registry: Registry, operator: Operator
 ) -> None:

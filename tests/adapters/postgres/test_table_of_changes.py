@@ -15,7 +15,8 @@ from adapters.postgres.migrations.migrate import WrittenMigration, write_migrati
 from adapters.postgres.migrations.pending import MigrationRefused
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Registry, Unique, big, entity, guarded, index, money, ref, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import Unique, big, entity, guarded, index, money, ref, unique
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books
 from tests.conftest import NewDatabase

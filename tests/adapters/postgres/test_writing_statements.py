@@ -20,8 +20,8 @@ from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.entities.records import Act, Change, NewRow
-from domain.entities.declaration import EntityModel, Registry, entity, unique
-from domain.entities.markers import ref
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.markers import entity, ref, unique
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id

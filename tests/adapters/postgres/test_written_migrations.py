@@ -19,7 +19,8 @@ from adapters.postgres.migrations.migrate import discard, downgrade, upgrade, wr
 from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.migrations.stored_values import stored_misfits
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.declaration import Registry, entity, money, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import entity, money, unique
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.changed_books import Books, Fields, declared, fill_in, many_sets
 from tests.entrypoints.processes import ROOT

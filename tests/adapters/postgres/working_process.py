@@ -17,7 +17,8 @@ from application.ports.entities.records import Change
 from application.primary_reads import PrimaryReads
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Registry, big, entity, index, money, unique
+from domain.entities.declaration import Registry
+from domain.entities.markers import big, entity, index, money, unique
 from domain.entities.query.query import Count, Operator, Path, Query, SortKey
 from domain.entities.registry import build_registry
 from domain.entities.rules import OtherRows, where

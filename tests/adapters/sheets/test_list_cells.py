@@ -14,7 +14,7 @@ from adapters.sheets.reader import read
 from adapters.sheets.row_text import NO_TEXT
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
-from domain.entities.declaration import entity, unique
+from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import ImportOptions, Mode
 from tests.adapters.sheets.test_wrong_rows import frames

@@ -19,7 +19,8 @@ from adapters.sheets.xlsx.workbook import is_date_format
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.catalogue import Product
 from domain.entities.csv_rows import read_rows
-from domain.entities.declaration import EntityModel, big, entity, money
+from domain.entities.declaration import EntityModel
+from domain.entities.markers import big, entity, money
 from domain.entities.registry import read_entity
 from domain.entities.sheets import ImportOptions, RowError, read_options
 from domain.errors import BadRequest, FieldError, ValidationError

@@ -18,7 +18,7 @@ from application.ports.entities.records import Act, Change, NewRow
 from application.ports.whole_database import WholeDatabase
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import entity, ref
+from domain.entities.markers import entity, ref
 from domain.entities.query.query import WHOLE, View
 from domain.entities.registry import build_registry
 from domain.errors import Conflict

@@ -11,7 +11,8 @@ from msgspec import Meta, Struct
 from domain.entities.exact_values import all_made_of_json, as_column, made_of_json
 from domain.entities.forms import read_changes, read_new
 from domain.entities.markers import big, entity
-from domain.entities.query.values import NotAValue, read_value
+from domain.entities.query.kinds import read_value
+from domain.entities.query.values import NotAValue
 from domain.entities.registry import build_registry
 from domain.entities.sheets import cell_value
 from domain.errors import ValidationError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.entities.catalogue import ENTITIES, Status
-from domain.entities.declaration import entity, guarded, money
 from domain.entities.forms import money_error, read_changes, read_new
+from domain.entities.markers import entity, guarded, money
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
 from domain.forms import MOST_WITHIN, read_form

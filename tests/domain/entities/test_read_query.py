@@ -11,7 +11,7 @@ from msgspec import defstruct
 
 from domain.entities.declaration import Registry
 from domain.entities.markers import entity, ref
-from domain.entities.query.operators import OPERATORS
+from domain.entities.query.kinds import QUERY_KINDS
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey, entities_read
 from domain.entities.query.read_query import MAX_WORDS, read_export, read_query, read_view
 from domain.entities.registry import build_registry
@@ -354,6 +354,6 @@ def test_a_field_that_may_not_be_read_does_not_exist(text: str) -> None:
 @pytest.mark.promise("entities, details: the operators, by type")
 def test_every_kind_has_its_operators() -> None:
     for field in EVERY_KIND["things"].fields:
-        for operator in set(Operator) - set(OPERATORS[field.kind]):
+        for operator in set(Operator) - set(QUERY_KINDS[field.kind].operators):
             with pytest.raises(ValidationError):
                 of_things(f"{field.wire}.{operator.value}=a")

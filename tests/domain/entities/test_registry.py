@@ -12,7 +12,8 @@ from msgspec import Meta, Struct, defstruct
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import Kind, big, entity, many, money, ref, unique
+from domain.entities.kinds import Kind
+from domain.entities.markers import big, entity, many, money, ref, unique
 from domain.entities.registry import DeclarationError, build_registry
 from domain.errors import FieldError
 

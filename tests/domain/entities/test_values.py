@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from domain.entities.declaration import Kind
-from domain.entities.query.values import NotAValue, read_text, read_value, split_list
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import read_value
+from domain.entities.query.values import NotAValue, read_text, split_list
 from domain.entities.registry import build_registry
 from tests.twins.everything import DECLARED
 

@@ -24,8 +24,8 @@ from adapters.http.request.rules import RULES
 from adapters.http.static_files import ASSETS
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import entity, guarded
-from domain.entities.declaration import ref as reference
+from domain.entities.markers import entity, guarded
+from domain.entities.markers import ref as reference
 from domain.entities.registry import build_registry
 from entrypoints.assembly.use_cases import Services
 from tests.http.app import Json, TestApp

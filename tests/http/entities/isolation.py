@@ -19,7 +19,8 @@ from application.ports.entities.records import Act, NewRow
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
 from domain.entities.query.query import WHOLE
 from domain.entities.registry import build_registry
 from domain.scope import OneTenant

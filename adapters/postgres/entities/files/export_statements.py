@@ -1,6 +1,6 @@
 """Statements that export rows by COPY, built with Core: a statement for the cells of a file, another for JSON."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache, reduce
 
 import msgspec
@@ -10,9 +10,10 @@ from sqlalchemy import FromClause, func
 
 from adapters.postgres.entities.reading.select_rows import SIZE, SelectRows, Shape
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant
-from adapters.postgres.statements.json_values import moment
+from adapters.postgres.statements.json_values import SHOWN_KINDS, json_text
 from adapters.postgres.statements.rows import Value
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
 from domain.entities.sheets import ABOVE, BELOW, FORMULA, Column, exported_columns, may_be_formula
 
 MOST_ARGUMENTS = 80
@@ -26,7 +27,7 @@ REMEMBERED = 256
 
 # constants of these statements hold no $: asyncpg puts the arguments of a COPY into the text itself
 
-_NULL, _QUOTE, _COMMA = constant("null", sa.Text()), constant('"', sa.Text()), constant(",", sa.Text())
+_NULL, _COMMA = constant("null", sa.Text()), constant(",", sa.Text())
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -42,7 +43,7 @@ def cells_statement(registry: Registry, model: EntityModel, shape: Shape, *, is_
     cells = [_cell(rows[column.steps], column, is_escaped).label(f"c{n}") for n, column in enumerate(columns)]
     if len(cells) <= MOST_CELLS:
         return compiled(_ordered(making, sa.select(*cells), joined))
-    parts = [part for cell in cells for part in (_COMMA, func.coalesce(_json_text(_text(cell)), _NULL))]
+    parts = [part for cell in cells for part in (_COMMA, func.coalesce(json_text(sa.cast(cell, sa.Text())), _NULL))]
     line = _concatenated([constant("["), *parts[1:], constant("]")])
     return compiled(_ordered(making, sa.select(line.label("cells")), joined))
 
@@ -97,7 +98,7 @@ def _cell(rows: FromClause, column: Column, is_escaped: bool) -> Value:
         is_near = sa.or_(value < constant(BELOW), value >= constant(ABOVE))
         formula = sa.and_(is_near, value.regexp_match(constant(FORMULA)))
         return sa.case((formula, constant("'").concat(value)), else_=value)
-    return _CELLS.get(column.field.kind, _as_it_is)(value)
+    return SHOWN_KINDS[column.field.kind].cell(value)
 
 
 def may_be_run(field: FieldModel) -> bool:
@@ -105,7 +106,7 @@ def may_be_run(field: FieldModel) -> bool:
 
 
 def _json(field: FieldModel, rows: FromClause) -> Value:
-    value = _JSON.get(field.kind, _json_text)(rows.c[field.name])
+    value = SHOWN_KINDS[field.kind].json(rows.c[field.name])
     return func.coalesce(value, _NULL) if field.nullable else value
 
 
@@ -121,40 +122,3 @@ def _concatenated(parts: list[Value]) -> Value:
     # concat() and not ||, which would be null as soon as a part is
     calls = [func.concat(*parts[n : n + MOST_ARGUMENTS]) for n in range(0, len(parts), MOST_ARGUMENTS)]
     return reduce(lambda before, call: before.concat(call), calls)
-
-
-def _as_it_is(value: Value) -> Value:
-    return value
-
-
-def _json_text(value: Value) -> Value:
-    return sa.cast(func.to_json(value), sa.Text())
-
-
-def _text(value: Value) -> Value:
-    return sa.cast(value, sa.Text())
-
-
-def _in_quotes(value: Value) -> Value:
-    return _QUOTE.concat(value).concat(_QUOTE)
-
-
-def _truth(value: Value) -> Value:
-    return sa.case((value, constant("true")), (sa.not_(value), constant("false")))
-
-
-_CELLS: Mapping[Kind, Callable[[Value], Value]] = {
-    Kind.TIMESTAMP: moment,
-    Kind.DATE: lambda value: func.to_char(value, constant("YYYY-MM-DD")),
-    Kind.BOOLEAN: _truth,
-    Kind.UUIDS: func.array_to_json,
-    Kind.TEXTS: func.array_to_json,
-}
-_JSON: Mapping[Kind, Callable[[Value], Value]] = {
-    Kind.TIMESTAMP: lambda value: _in_quotes(moment(value)),
-    Kind.UUID: _in_quotes,
-    Kind.INTEGER: _text,
-    Kind.BIG_INTEGER: _text,
-    Kind.DECIMAL: _text,
-    Kind.BOOLEAN: _truth,
-}

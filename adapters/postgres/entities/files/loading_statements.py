@@ -31,7 +31,7 @@ from adapters.postgres.statements.writing import (
 )
 from application.ports.entities.history import Action
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.query.operators import ignores_case
+from domain.entities.query.kinds import ignores_case
 
 REMEMBERED = 256
 

@@ -13,7 +13,7 @@ from adapters.postgres.schema.copies import is_lowered, is_scaled, lowered_name,
 from adapters.postgres.statements.compiled import parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.query.operators import PARTS
+from domain.entities.query.kinds import PARTS
 from domain.entities.query.query import Operator, Path
 
 

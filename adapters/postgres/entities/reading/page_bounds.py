@@ -11,15 +11,15 @@ from sqlalchemy import FromClause, func
 
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import Value
-from domain.entities.declaration import EntityModel, FieldModel, Kind
-from domain.entities.exact_values import indexed_room
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.exact_values import indexed_room, is_open_ended
+from domain.entities.kinds import Kind
 from domain.entities.query.query import LARGEST_PAGE_BYTES
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 
 _SIZE = parameter("size", sa.Integer())
 _MOST = constant(LARGEST_PAGE_BYTES)
 _BYTES_OF_A_CHARACTER = 4
-_MEASURED = (Kind.TEXT, Kind.TEXTS, Kind.UUIDS)
 
 
 def sizes_of(model: EntityModel, rows: FromClause, fields: Collection[str]) -> Iterator[Value]:
@@ -37,7 +37,7 @@ def has_long_rows(model: EntityModel) -> bool:
 
 def _long_fields(model: EntityModel, fields: Collection[str]) -> Iterator[FieldModel]:
     """Fields whose texts and lists are measured; most entities have none, and their pages cost nothing more."""
-    measured = [field for field in model.fields if field.name in fields and field.kind in _MEASURED]
+    measured = [field for field in model.fields if field.name in fields and is_open_ended(field)]
     bytes_of = {field.name: _most_bytes(model, field) for field in measured}
     bounded = sum(most for most in bytes_of.values() if most is not None) * MAX_PAGE_SIZE
     for field in measured:

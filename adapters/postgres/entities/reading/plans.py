@@ -18,8 +18,9 @@ from adapters.postgres.schema.copies import equal_name, ordered_name
 from adapters.postgres.schema.row_security import EVERY, ROLE
 from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry
-from domain.entities.query.operators import BOUNDS
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.query.kinds import BOUNDS, QUERY_KINDS
 from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant
@@ -29,12 +30,6 @@ NOBODY = OneTenant(UUID(int=0))
 
 SCANS = "rows in their order until the page is full: no index finds them"
 _NO_ID = str(UUID(int=0))
-_SOME_VALUES = {
-    Kind.UUID: _NO_ID,
-    Kind.BOOLEAN: "true",
-    Kind.TIMESTAMP: "2026-01-01T00:00:00Z",
-    Kind.DATE: "2026-01-01",
-}
 _SHOWN = ("include", "search", "sort")
 _LEAST = next(bound for bound in BOUNDS if bound.operator is Operator.GTE)
 
@@ -121,8 +116,9 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]
     for index in model.declaration.indexes:
         fields = tuple(model.by_name[name] for name in index.fields)
         equal = {field.wire: _some_value(field) for field in fields[:-1]}
-        bounded = {_LEAST.name(fields[-1].wire): _some_value(fields[-1])} if fields[-1].kind in _LEAST.kinds else {}
-        yield {**equal, **bounded, "sort": fields[-1].wire}, tuple(ordered_name(model, field) for field in fields)
+        last, has_bounds = fields[-1], _LEAST in QUERY_KINDS[fields[-1].kind].bounds
+        bounded = {_LEAST.name(last.wire): _some_value(last)} if has_bounds else {}
+        yield {**equal, **bounded, "sort": last.wire}, tuple(ordered_name(model, field) for field in fields)
 
 
 def recommended_indexes(model: EntityModel) -> Iterator[str]:
@@ -137,7 +133,7 @@ def recommended_indexes(model: EntityModel) -> Iterator[str]:
 
 
 def _some_value(field: FieldModel) -> str:
-    return field.choices[0] if field.choices else _SOME_VALUES.get(field.kind, "0")
+    return field.choices[0] if field.choices else QUERY_KINDS[field.kind].example
 
 
 def _name(asked: Mapping[str, str]) -> str:

@@ -7,8 +7,9 @@ booleans or references alone, the rows are deleted and inserted anew in one stat
 the table. No version and no history tells of it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import lru_cache
+from typing import assert_never
 
 import sqlalchemy as sa
 from sqlalchemy import func
@@ -18,7 +19,9 @@ from adapters.postgres.schema.sql import is_soft, quoted
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Value, owner, table_of
 from adapters.postgres.statements.writing import IDS, REMEMBERED, is_among, transfer_type, transferred
-from domain.entities.declaration import EntityModel, FieldModel, Kind, Registry, Unique
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.markers import Unique
 
 # a control character, which no person types, and the id of the row
 _MARK = "\x01"
@@ -74,12 +77,13 @@ def new_name(field: FieldModel) -> str:
 
 def _spared(model: EntityModel, unique: Unique) -> FieldModel | None:
     fields = [model.by_name[name] for name in unique.fields]
-    return next((field for field in fields if field.nullable or field.kind in _OWN), None)
+    return next((field for field in fields if field.nullable or _maker_of(field.kind)), None)
 
 
 def _own_value(model: EntityModel, table: sa.Table, field: FieldModel) -> Value:
     # nulls are never equal
-    return sa.null() if field.nullable else _OWN[field.kind](model, table, field)
+    make = None if field.nullable else _maker_of(field.kind)
+    return sa.null() if make is None else make(model, table, field)
 
 
 def _own_text(_: EntityModel, table: sa.Table, __: FieldModel) -> Value:
@@ -92,11 +96,14 @@ def _below_all(model: EntityModel, table: sa.Table, field: FieldModel) -> Value:
     return lowest - func.array_position(IDS, table.c.id)
 
 
-_OWN: Mapping[Kind, Callable[[EntityModel, sa.Table, FieldModel], Value]] = {
-    Kind.TEXT: _own_text,
-    Kind.CHOICE: _own_text,
-    Kind.INTEGER: _below_all,
-    Kind.BIG_INTEGER: _below_all,
-    Kind.DECIMAL: _below_all,
-}
-"""Values that no row has, by the kind of a required field."""
+def _maker_of(kind: Kind) -> Callable[[EntityModel, sa.Table, FieldModel], Value] | None:
+    """Makes values that no row has for a required field; None where there are no such values."""
+    match kind:
+        case Kind.TEXT | Kind.CHOICE:
+            return _own_text
+        case Kind.INTEGER | Kind.BIG_INTEGER | Kind.DECIMAL:
+            return _below_all
+        case Kind.FLOAT | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.DATE | Kind.UUID | Kind.UUIDS | Kind.TEXTS:
+            return None
+        case _:
+            assert_never(kind)

@@ -26,7 +26,9 @@ from adapters.postgres.statements.writing import (
     transfer_type,
     transferred,
 )
-from domain.entities.declaration import EntityModel, Kind, Registry, Unique
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.kinds import Kind
+from domain.entities.markers import Unique
 from domain.errors import Conflict, FieldError
 
 PLACE = "row number"

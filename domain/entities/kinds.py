@@ -1,0 +1,66 @@
+"""Kinds of fields, and what the values of each are, apart from any technology."""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Literal
+from uuid import UUID
+
+from msgspec import Struct
+
+Family = Literal["text", "number", "time", "list", "other"]
+
+
+class Kind(Enum):
+    """Type of a field's value: decides its column, operators, JSON schema and cell in a file.
+
+    Each technology has a table with a record for every kind; tests/domain/entities/test_kinds.py finds gaps.
+    """
+
+    TEXT = "text"
+    INTEGER = "integer"
+    BIG_INTEGER = "big integer"
+    DECIMAL = "decimal"
+    FLOAT = "float"
+    BOOLEAN = "boolean"
+    TIMESTAMP = "timestamp"
+    DATE = "date"
+    UUID = "uuid"
+    CHOICE = "choice"
+    UUIDS = "uuids"
+    TEXTS = "texts"
+
+
+class ValueKind(Struct, frozen=True):
+    """A kind by its values: ``python`` is their type; ``bits`` are those of a whole number, without its sign."""
+
+    python: Any
+    family: Family
+    bits: int | None = None
+
+
+KINDS: Mapping[Kind, ValueKind] = {
+    Kind.TEXT: ValueKind(str, "text"),
+    Kind.INTEGER: ValueKind(int, "number", bits=31),
+    Kind.BIG_INTEGER: ValueKind(int, "number", bits=63),
+    Kind.DECIMAL: ValueKind(Decimal, "number"),
+    Kind.FLOAT: ValueKind(float, "number"),
+    Kind.BOOLEAN: ValueKind(bool, "other"),
+    Kind.TIMESTAMP: ValueKind(datetime, "time"),
+    Kind.DATE: ValueKind(date, "time"),
+    Kind.UUID: ValueKind(UUID, "other"),
+    Kind.CHOICE: ValueKind(str, "text"),
+    Kind.UUIDS: ValueKind(list[UUID], "list"),
+    Kind.TEXTS: ValueKind(list[str], "list"),
+}
+"""A declared type that several kinds have is of the first; a marker, such as ``big``, makes it another one."""
+
+
+def _of(family: Family) -> frozenset[Kind]:
+    return frozenset(kind for kind, record in KINDS.items() if record.family == family)
+
+
+TEXTS, NUMBERS, TIMES, LISTS = _of("text"), _of("number"), _of("time"), _of("list")
+BITS: Mapping[Kind, int] = {kind: record.bits for kind, record in KINDS.items() if record.bits is not None}
+"""Bits of the kinds of whole numbers."""

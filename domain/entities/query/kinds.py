@@ -1,0 +1,117 @@
+"""How fields of each kind are queried: operators, bounds such as ``minPrice``, and values in parameters.
+
+The one table for validation, SQL, the memory adapter and OpenAPI.
+"""
+
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct
+
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.kinds import Kind
+from domain.entities.query.query import Operator
+from domain.entities.query.values import (
+    no_value,
+    read_boolean,
+    read_choice,
+    read_day,
+    read_decimal,
+    read_float,
+    read_id,
+    read_integer,
+    read_moment,
+    read_text,
+)
+
+_SAME = (Operator.EQ, Operator.NE, Operator.IN, Operator.IS_NULL)
+_ORDERED = (*_SAME, Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
+_TEXT = (*_ORDERED, Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH)
+_NULL = (Operator.IS_NULL,)
+
+BY_NAME: Mapping[str, Operator] = {operator.value.lower(): operator for operator in Operator}
+PARTS = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
+"""Operators that look for a part of a text, always without regard to case."""
+
+
+class Bound(Struct, frozen=True):
+    """Another spelling of an operator.
+
+    Examples: ``minPrice=10`` is ``price.gte=10``; ``createdBefore=2026-11-20`` is ``createdAt.lt=2026-11-20``.
+    """
+
+    prefix: str
+    suffix: str
+    operator: Operator
+
+    def name(self, wire: str) -> str:
+        """The parameter for the property ``wire``: ``minPrice`` for ``price``."""
+        return f"{self.prefix}{wire[:1].upper()}{wire[1:]}" if self.prefix else f"{wire}{self.suffix}"
+
+    def property_in(self, word: str) -> str | None:
+        """The property in a lower-case parameter name (``price`` for ``minprice``), None for another form of name."""
+        prefix, suffix = self.prefix, self.suffix.lower()
+        if not (word.startswith(prefix) and word.endswith(suffix)):
+            return None
+        return word[len(prefix) : len(word) - len(suffix)]
+
+
+_RANGE = (Bound("min", "", Operator.GTE), Bound("max", "", Operator.LTE))
+_PERIOD = (*_RANGE, Bound("", "After", Operator.GTE), Bound("", "Before", Operator.LT))
+BOUNDS = _PERIOD
+
+
+class QueryKind(Struct, frozen=True):
+    """How fields of a kind are queried.
+
+    ``filter`` is the name of the schema of a filter. ``read`` makes a value of the text of a parameter, and raises
+    NotAValue; a choice stays text. ``example`` is such a text.
+    """
+
+    filter: str
+    operators: tuple[Operator, ...]
+    bounds: tuple[Bound, ...]
+    read: Callable[[FieldModel, str], object]
+    example: str = "0"
+
+
+QUERY_KINDS: Mapping[Kind, QueryKind] = {
+    Kind.TEXT: QueryKind("TextFilter", _TEXT, (), lambda _, text: read_text(text)),
+    Kind.INTEGER: QueryKind("NumberFilter", _ORDERED, _RANGE, read_integer),
+    Kind.BIG_INTEGER: QueryKind("NumberFilter", _ORDERED, _RANGE, read_integer),
+    Kind.DECIMAL: QueryKind("NumberFilter", _ORDERED, _RANGE, read_decimal),
+    Kind.FLOAT: QueryKind("NumberFilter", _ORDERED, _RANGE, read_float),
+    Kind.BOOLEAN: QueryKind("BooleanFilter", _SAME, (), lambda _, text: read_boolean(text), "true"),
+    Kind.TIMESTAMP: QueryKind(
+        "TimestampFilter", _ORDERED, _PERIOD, lambda _, text: read_moment(text), "2026-01-01T00:00:00Z"
+    ),
+    Kind.DATE: QueryKind("DateFilter", _ORDERED, _PERIOD, read_day, "2026-01-01"),
+    Kind.UUID: QueryKind("IdFilter", _SAME, (), read_id, "00000000-0000-0000-0000-000000000000"),
+    Kind.CHOICE: QueryKind("ChoiceFilter", _SAME, (), read_choice),
+    Kind.UUIDS: QueryKind("ListFilter", _NULL, (), no_value),
+    Kind.TEXTS: QueryKind("ListFilter", _NULL, (), no_value),
+}
+
+
+def read_value(field: FieldModel, text: str) -> object:
+    """The value in the field's Python type; a choice stays text. Raises NotAValue.
+
+    Examples: ``12.50`` for a decimal is ``Decimal("12.50")``; ``2026-11-20T12:00:00+01:00`` is 11:00 in UTC.
+    """
+    return QUERY_KINDS[field.kind].read(field, text)
+
+
+def read_stored(field: FieldModel, text: str) -> object:
+    """A value that a row may hold: also text that was a member of the field's enum once. Raises NotAValue."""
+    return read_text(text) if field.kind is Kind.CHOICE else read_value(field, text)
+
+
+def is_sortable(field: FieldModel) -> bool:
+    """Whether rows can be sorted by the field; lists cannot be compared."""
+    return Operator.EQ in QUERY_KINDS[field.kind].operators
+
+
+def ignores_case(model: EntityModel, field: FieldModel) -> bool:
+    """Whether the field is compared without case: text with a unique constraint that ignores it."""
+    if field.kind is not Kind.TEXT:
+        return False
+    return any(unique.ignore_case and unique.fields == (field.name,) for unique in model.unique)
