@@ -6,7 +6,7 @@ _HEAD = """from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from domain.entities.declaration import entity, unique
+from domain.entities.markers import entity, unique
 
 """
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
-from domain.entities.declaration import entity
+from domain.entities.markers import entity
 
 
 @dataclass

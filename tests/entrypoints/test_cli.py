@@ -12,7 +12,7 @@ from tests.entrypoints.processes import Tenantry, free_port
 BOOKS = """
 from typing import Annotated
 from msgspec import Meta, Struct
-from domain.entities.declaration import entity, unique
+from domain.entities.markers import entity, unique
 
 @entity("books", search=["title"], unique=[unique("isbn")])
 class Book(Struct, rename="camel", kw_only=True):
