@@ -1,13 +1,10 @@
-"""Writes of rows: any number of them, all or none.
-
-Deletions and restorations, and writes with an idempotency key, conditions or a rule on other rows, run in a
-transaction. Other writes are one statement, unless a rule refuses or a version differs.
-"""
+"""Writes of rows: any number of them, all or none."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -41,7 +38,9 @@ MOST_ASKED = 1_000
 _RESTORED_AT_ONCE = 1_000
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
 
+P = ParamSpec("P")
 R = TypeVar("R")
+S = TypeVar("S")
 
 
 class IdempotencyKey(Struct, frozen=True):
@@ -77,38 +76,51 @@ class RuleInput(Struct, frozen=True):
     before: Values | None
 
 
+def stores_rows(
+    method: Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]]:
+    """Makes a method check that the caller may write rows of the entity, and repeats it after conflicts.
+
+    Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin, and Conflict when concurrent
+    transactions win every time.
+    """
+    repeated = retry_on_conflict(method)
+
+    @wraps(method)
+    async def write_rows(of: S, write: Write, model: EntityModel, /, *args: P.args, **named: P.kwargs) -> R:
+        if not model.tenant_owned and not write.caller.is_super_admin:
+            raise Forbidden
+        try:
+            return await repeated(of, write, model, *args, **named)
+        except SerializationConflict:
+            raise Conflict("Other requests keep changing the same rows: try again.") from None
+
+    return write_rows
+
+
 @dataclass(frozen=True)
 class RowWriter:
-    """Writes rows. The caller's permission has been checked before."""
+    """Writes rows: all that are given, or none. The caller's permission has been checked before.
+
+    | Write | Way |
+    |---|---|
+    | Add rows whose rule holds | one statement |
+    | Change one row whose rule holds, of the wanted version | one read if there is a rule, one statement |
+    | Change rows without a rule | one statement |
+    | Change several rows with a rule | one transaction |
+    | Add or change with an idempotency key, a rule on other rows, or conditions | one transaction |
+    | Add or change where a rule refuses or a version differs | one transaction, which finds the error to report |
+    | Remove, restore or purge | one transaction |
+
+    The statement that writes rows also writes their history.
+    """
 
     database: Database[WriteTransaction]
     registry: Registry
     clock: Clock
 
+    @stores_rows
     async def add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
-        ensure_may_write(write.caller, model)
-        return await ensure_stored(lambda: self._add(write, model, rows))
-
-    async def change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
-        ensure_may_write(write.caller, model)
-        return await ensure_stored(lambda: self._change(write, model, changes))
-
-    async def remove(
-        self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
-    ) -> WriteOutcome[list[UUID]]:
-        """Deletes all of the rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
-        ensure_may_write(write.caller, model)
-        return await ensure_stored(lambda: self._remove(write, model, ids, version))
-
-    async def restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
-        ensure_may_write(write.caller, model)
-        return await ensure_stored(lambda: self._restore(write, model, row_id, version))
-
-    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
-        ensure_may_write(write.caller, model)
-        await ensure_stored(lambda: self._purge(write, model, row_id, version))
-
-    async def _add(self, write: Write, model: EntityModel, rows: Sequence[NewRow]) -> WriteOutcome[list[Stored]]:
         if _is_one_statement(write, model) and not any(model.broken_rules(row.values, None) for row in rows):
             async with self.database.autocommit(write.scope) as tx:
                 return WriteOutcome(await tx.records.add(model, rows, write.act(self.clock.now())))
@@ -120,7 +132,8 @@ class RowWriter:
             await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
             return await store_response(tx, write, stored, self.clock.now())
 
-    async def _change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
+    @stores_rows
+    async def change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
         has_rule = model.rules_look_at(name for change in changes for name in change.values)
         has_conditions = is_conditional(changes)
         if _is_one_statement(write, model) and not has_conditions:
@@ -159,9 +172,11 @@ class RowWriter:
                 return None
         return stored
 
-    async def _remove(
+    @stores_rows
+    async def remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
+        """Deletes all of the rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await replayed_response(tx, write, list[UUID], self.clock.now())) is not None:
                 return replayed
@@ -176,7 +191,8 @@ class RowWriter:
             ensure_found(ids, removed)
             return await store_response(tx, write, removed, self.clock.now())
 
-    async def _restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
+    @stores_rows
+    async def restore(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> WriteOutcome[Stored]:
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await replayed_response(tx, write, Stored, self.clock.now())) is not None:
                 return replayed
@@ -185,7 +201,8 @@ class RowWriter:
             answer = Stored(restored.id, restored.version, restored.body)
             return await store_response(tx, write, answer, self.clock.now())
 
-    async def _purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
+    @stores_rows
+    async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
         async with self.database.transaction(write.scope) as tx:
             cleared = await self._cleared_by(tx, model, [row_id])
             try:
@@ -287,23 +304,6 @@ class TransactionRows:
 def _is_one_statement(write: Write, model: EntityModel) -> bool:
     # One statement writes any number of rows or none, and costs two round trips fewer than a transaction.
     return write.idempotency_key is None and not model.asks_other_rows
-
-
-def ensure_may_write(caller: Caller, model: EntityModel) -> None:
-    """Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin."""
-    if not model.tenant_owned and not caller.is_super_admin:
-        raise Forbidden
-
-
-async def ensure_stored(attempt: Callable[[], Coroutine[Any, Any, R]]) -> R:
-    """The outcome of ``attempt``, retried on conflicts.
-
-    Raises Conflict when concurrent transactions win every time.
-    """
-    try:
-        return await retry_on_conflict(attempt)()
-    except SerializationConflict:
-        raise Conflict("Other requests keep changing the same rows: try again.") from None
 
 
 async def replayed_response(tx: WriteTransaction, write: Write, kind: type[R], now: datetime) -> WriteOutcome[R] | None:

@@ -15,10 +15,9 @@ from application.entities.writing import (
     TransactionRows,
     Write,
     WriteOutcome,
-    ensure_may_write,
-    ensure_stored,
     replayed_response,
     store_response,
+    stores_rows,
 )
 from application.ports.database import Database
 from application.ports.entities.files import (
@@ -98,14 +97,14 @@ class FileImport:
 
         Raises ValidationError with the rows' errors when ``atomic`` was asked for.
         """
-        ensure_may_write(write.caller, model)
         related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.permissions))
         reading = ImportRequest(options, may, related)
-        written = await ensure_stored(lambda: self._import(write, model, upload, reading))
+        written = await self._import(write, model, upload, reading)
         if written.answer.imported >= ANALYZED_FROM and not written.is_replayed and not options.dry_run:
             await self._renew_statistics(model, written.answer)
         return written
 
+    @stores_rows
     async def _import(
         self, write: Write, model: EntityModel, upload: BinaryIO, reading: ImportRequest
     ) -> WriteOutcome[Report]:
