@@ -12,16 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
 from domain.entities.kinds import Kind
-from domain.entities.markers import (
-    UNGUARDED,
-    Declaration,
-    Guard,
-    Money,
-    OnDelete,
-    Reference,
-    Unique,
-    WidgetName,
-)
+from domain.entities.markers import UNGUARDED, Declaration, Guard, Money, OnDelete, Reference, Unique, WidgetName
 from domain.errors import FieldError
 from domain.scope import allows
 

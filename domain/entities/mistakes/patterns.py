@@ -39,7 +39,7 @@ _SILENT = re.compile(r"\(\?(?:#|[aiLmsux-]+\)).*", re.DOTALL)
 """Comments, and flags."""
 
 
-class Part(Struct, frozen=True):
+class Piece(Struct, frozen=True):
     """A part of a pattern, which repeats: an element that reads one of ``chars``, or a group of alternatives.
 
     An anchor is a group that reads nothing.
@@ -47,12 +47,12 @@ class Part(Struct, frozen=True):
 
     text: str
     chars: frozenset[str] = frozenset()
-    ways: tuple[tuple["Part", ...], ...] = ()
+    ways: tuple[tuple["Piece", ...], ...] = ()
     least: int = 1
     most: float = 1
 
 
-Way = Sequence[Part]
+Way = Sequence[Piece]
 
 
 def pattern_mistakes(pattern: str, longest: int | None) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _is_ambiguous(way: Way, after: frozenset[str]) -> bool:
     return any(_is_open(part, following) for part, following in _with_following(way, after))
 
 
-def _is_open(part: Part, following: frozenset[str]) -> bool:
+def _is_open(part: Piece, following: frozenset[str]) -> bool:
     if part.text in _ANCHORS:
         return False
     empty = sum(map(_may_be_empty, part.ways))
@@ -140,19 +140,20 @@ def _is_open(part: Part, following: frozenset[str]) -> bool:
     if empty > (part.least == part.most == 1):
         return True
     again = following | _firsts([part]) if part.most > 1 else following
-    is_told = all(_differ(one, other) for one, other in combinations(part.ways, 2))
+    is_told = all(_differ(*pair) for pair in combinations(part.ways, 2))
     return not is_told or any(_is_ambiguous(way, again) for way in part.ways)
 
 
-def _differ(one: Way, other: Way) -> bool:
+def _differ(first: Way, second: Way) -> bool:
     """Whether no text can begin both alternatives."""
-    single = [[*takewhile(lambda part: part.chars and part.least == part.most == 1, way)] for way in (one, other)]
-    if any(first.chars.isdisjoint(second.chars) for first, second in zip(*single, strict=False)):
+    # texts of a list of words differ at some letter, not at their first one alone
+    single = [[*takewhile(lambda part: part.chars and part.least == part.most == 1, way)] for way in (first, second)]
+    if any(here.chars.isdisjoint(there.chars) for here, there in zip(*single, strict=False)):
         return True
-    return _firsts(one).isdisjoint(_firsts(other))
+    return _firsts(first).isdisjoint(_firsts(second))
 
 
-def _with_following(way: Way, after: frozenset[str]) -> Iterator[tuple[Part, frozenset[str]]]:
+def _with_following(way: Way, after: frozenset[str]) -> Iterator[tuple[Piece, frozenset[str]]]:
     """The parts, each with the characters that may follow it."""
     for place, part in enumerate(way):
         rest = way[place + 1 :]
@@ -187,13 +188,14 @@ class _Reader:
         text = re.sub(r"\s|(?<!\\)#.*", "", pattern) if self._flags & re.VERBOSE else pattern
         self._tokens = (token for token in _TOKEN.findall(text) if not _SILENT.fullmatch(token))
         self._chars = cache(self._chars_of)
-        self.looks: list[tuple[tuple[Part, ...], ...]] = []
+        self.looks: list[tuple[tuple[Piece, ...], ...]] = []
         self.ways = self._alternatives()
 
-    def _alternatives(self) -> tuple[tuple[Part, ...], ...]:
+    def _alternatives(self) -> tuple[tuple[Piece, ...], ...]:
         """The alternatives up to the end of their group."""
-        ways: list[list[Part]] = [[]]
+        ways: list[list[Piece]] = [[]]
         for token in self._tokens:
+            # a quantifier changes the piece before it
             if token == ")":  # noqa: S105  # of a pattern
                 break
             if token == "|":  # noqa: S105  # of a pattern
@@ -206,25 +208,25 @@ class _Reader:
                 ways[-1].append(self._part(token))
         return tuple(map(tuple, ways))
 
-    def _part(self, token: str) -> Part:
+    def _part(self, token: str) -> Piece:
         if _ANYTHING.fullmatch(token):
-            return Part(token, self._sample, least=0, most=math.inf)
+            return Piece(token, self._sample, least=0, most=math.inf)
         if token.startswith("("):
-            return Part(token, ways=self._alternatives())
-        return Part(token, ways=((),)) if token in _ANCHORS else Part(token, self._chars(token))
+            return Piece(token, ways=self._alternatives())
+        return Piece(token, ways=((),)) if token in _ANCHORS else Piece(token, self._chars(token))
 
     def _chars_of(self, token: str) -> frozenset[str]:
         element = re.compile(token, self._flags & (re.IGNORECASE | re.ASCII | re.DOTALL))
         return frozenset(char for char in self._sample if element.fullmatch(char))
 
 
-def _repeated(part: Part, bounds: re.Match[str]) -> Part:
+def _repeated(part: Piece, bounds: re.Match[str]) -> Piece:
     sign, least, comma, most = bounds.groups()
     if sign:
         low, high = {"*": (0, math.inf), "+": (1, math.inf), "?": (0, 1)}[sign]
     else:
         low, high = int(least or 0), int(most) if most else math.inf if comma else int(least)
-    return Part(part.text, part.chars, part.ways, low, high)
+    return Piece(part.text, part.chars, part.ways, low, high)
 
 
 def _longest(power: int) -> int:
@@ -249,7 +251,7 @@ def _anchors(ways: Iterable[Way], place: int, at: Sequence[str]) -> set[bool]:
     """Whether the alternatives of a pattern begin (or end) with an anchor: both values for a mixture."""
     found = set[bool]()
     for way in ways:
-        part = way[place] if way else Part("")
+        part = way[place] if way else Piece("")
         is_group = part.text.startswith("(") and part.least == part.most == 1
         found |= _anchors(part.ways, place, at) if is_group else {part.text in at}
     return found
