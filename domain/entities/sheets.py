@@ -178,8 +178,7 @@ def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAcces
     except ValidationError as error:
         named = [FieldError(f"options.{wrong.field}", wrong.message) for wrong in error.fields]
         raise ValidationError(fields=named) from None
-    wrong = list(_wrong_options(model, options, may))
-    if wrong:
+    if wrong := list(_wrong_options(model, options, may)):
         raise ValidationError(fields=wrong)
     if options.mode == "upsert" and options.key is None:
         # The only one that the caller sees: another one may stand before it.
@@ -237,8 +236,7 @@ def cell_value(field: FieldModel, text: str) -> object:
 
     Text that is no such value stays text, and is refused by the check of the body with its usual message.
     """
-    read = READERS[field.kind]
-    return text if read is None else read(text)
+    return text if (read := READERS[field.kind]) is None else read(text)
 
 
 def read_integer(text: str) -> object:

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 
+from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords, changed_row
@@ -145,7 +146,7 @@ class _Load:
             # A row that lacks a required field may still change a stored row.
             if row.refused is not None and before is None:
                 yield msgspec.json.decode(row.refused, type=RowError)
-            elif before is not None and row.version is not None and row.version < (stored := _version(before)):
+            elif before is not None and row.version is not None and row.version < (stored := version_of(before)):
                 yield stale(row.number, row.version, stored)
             elif before is not None and (changed := self._changed(row, before)):
                 yield not_writable(row.number, self.model, changed)
@@ -226,12 +227,6 @@ def _id(row: Row) -> UUID:
     row_id = row["id"]
     assert isinstance(row_id, UUID)
     return row_id
-
-
-def _version(row: Row) -> int:
-    version = row["version"]
-    assert isinstance(version, int)
-    return version
 
 
 def _value(field: FieldModel, cell: str | None) -> object:

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import Raw
 
+from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import has_words, holds, is_after_cursor, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
 from adapters.memory.entities.rows import VisibleRows
@@ -47,10 +48,10 @@ class RowReader:
         row = self.rows.get(model, row_id, include_deleted=view.include_deleted)
         if row is None:
             return None
-        return Stored(row_id, _version(row), encoded(self._bounded([self._row_json(model, row, view, ())], view)[0]))
+        return Stored(row_id, version_of(row), encoded(self._bounded([self._row_json(model, row, view, ())], view)[0]))
 
     def page(self, model: EntityModel, query: Query) -> RowPage:
-        found = self._ordered(model, self._matching(model, query), query.sort)
+        found = self.all(model, query)
         rest = found[query.offset :]
         if query.cursor is not None:
             rest = [row for row in found if self._is_after_cursor(model, row, query)]
@@ -76,10 +77,6 @@ class RowReader:
     def item(self, model: EntityModel, row: Row, view: View) -> Raw:
         return encoded(self._row_json(model, row, view, ()))
 
-    def value(self, model: EntityModel, row: Row, path: Path) -> object:
-        """The value at the path; None where a relation on the way is missing."""
-        return self._value(model, row, path)
-
     def _matching(self, model: EntityModel, query: Query) -> list[Row]:
         fields = searched(model, query.view.hidden)
         rows = self.rows.of(model, include_deleted=query.view.include_deleted)
@@ -104,7 +101,7 @@ class RowReader:
         ordered = list(rows)
         # Sorting is stable, so sorting by the last key first gives the order by all keys.
         for key in reversed(sort):
-            ordered.sort(key=lambda row: sort_value(self._value(model, row, key.path)), reverse=key.descending)
+            ordered.sort(key=lambda row: sort_value(self.value(model, row, key.path)), reverse=key.descending)
         return ordered
 
     def _is_after_cursor(self, model: EntityModel, row: Row, query: Query) -> bool:
@@ -114,9 +111,10 @@ class RowReader:
         )
 
     def _values(self, model: EntityModel, row: Row, sort: Sequence[SortKey]) -> tuple[object, ...]:
-        return tuple(self._value(model, row, key.path) for key in sort)
+        return tuple(self.value(model, row, key.path) for key in sort)
 
-    def _value(self, model: EntityModel, row: Row, path: Path) -> object:
+    def value(self, model: EntityModel, row: Row, path: Path) -> object:
+        """The value at the path; None where a relation on the way is missing."""
         for step in path.steps:
             related = self._related(model, row, step)
             if not related:
@@ -164,9 +162,3 @@ def _size_of_lists(body: Object) -> int:
     lists = (encoded(value) for value in body.values() if isinstance(value, list))
     inner = (_size_of_lists(value) for value in body.values() if isinstance(value, dict))
     return sum(map(len, map(bytes, lists))) + sum(inner)
-
-
-def _version(row: Row) -> int:
-    version = row.get("version", 0)
-    assert isinstance(version, int)
-    return version

@@ -8,9 +8,8 @@ from msgspec import Struct
 from sqlalchemy import FromClause, func
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from adapters.postgres.entities.reading.scaled_values import scaled_condition, scaled_key
-from adapters.postgres.schema.copies import is_lowered, is_scaled, lowered_name, ordered_name, scaled_name
-from adapters.postgres.statements.compiled import parameter
+from adapters.postgres.schema.copies import MOST_DIGITS, is_lowered, is_scaled, lowered_name, ordered_name, scaled_name
+from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.kinds import PARTS
@@ -48,7 +47,7 @@ def condition(model: EntityModel, rows: FromClause, given: Filter) -> Truth:
     column, value = rows.c[field.name], parameter(given.parameter, _value_type(given.operator, field))
     # a difference is nothing that an index finds
     if is_scaled(model, field) and given.operator is not Operator.NE:
-        return scaled_condition(field, rows.c[scaled_name(field)], given.operator, value)
+        return _scaled_condition(field, rows.c[scaled_name(field)], given.operator, value)
     if is_lowered(model, field) and given.operator in _SAME:
         return _EXPRESSIONS[given.operator](rows.c[lowered_name(field)], _lowered(given.operator, value))
     if given.operator in PARTS:
@@ -110,7 +109,7 @@ class Ordered(Struct, frozen=True):
     def held(self, name: str) -> Value:
         """The parameter with a cursor's value, as it is compared with the expression."""
         value = parameter(name, bind_type(self.field))
-        return scaled_key(self.field, value) if self.is_copy else value
+        return _scaled_key(self.field, value) if self.is_copy else value
 
     @property
     def order(self) -> Value:
@@ -152,3 +151,62 @@ def _behind(key: Ordered, value: Value | None) -> Truth:
         return sa.false()
     larger = key.expression > value
     return sa.or_(larger, key.expression.is_(None)) if key.is_nullable else larger
+
+
+# comparisons of scaled copies with decimals of any digits: each holds for the same rows as that of the decimals
+
+# larger than every copy, and not too large for its type
+_LIMIT = 10**MOST_DIGITS
+
+# no whole number lies between a value and the next one below or above it: ``price >= 1.005`` is ``price$e2 >= 101``
+_RANGES: Mapping[Operator, tuple[Callable[[Value, Value], Truth], Callable[..., Value]]] = {
+    Operator.GT: (lambda column, value: column > value, func.floor),
+    Operator.GTE: (lambda column, value: column >= value, func.ceil),
+    Operator.LT: (lambda column, value: column < value, func.ceil),
+    Operator.LTE: (lambda column, value: column <= value, func.floor),
+}
+
+
+def _scaled_condition(field: FieldModel, column: Value, operator: Operator, value: Value) -> Truth:
+    """The condition on a scaled copy: every operator of decimals but NE."""
+    if operator in _RANGES:
+        compare, rounded = _RANGES[operator]
+        return compare(column, _whole(rounded(_bounded(_scaled(field, value)))))
+    if operator is Operator.EQ:
+        return column == _exact(field, value)
+    if operator is Operator.IN:
+        item = func.unnest(value).column_valued("item")
+        return column == sa.any_(
+            func.array(sa.select(_exact(field, item)).scalar_subquery(), type_=ARRAY(sa.BigInteger()))
+        )
+    assert operator is Operator.IS_NULL, operator
+    return column.is_(None) == value
+
+
+def _scaled_key(field: FieldModel, value: Value) -> Value:
+    """A cursor's value, whose digits the field can hold, as it is compared with the copy."""
+    return _whole(_bounded(_scaled(field, value)))
+
+
+def _exact(field: FieldModel, value: Value) -> Value:
+    """The copy of a value; null, which equals none, for one that no copy can have."""
+    scaled = _scaled(field, value)
+    can_be = sa.and_(scaled == func.trunc(scaled), func.abs(scaled) < _number(_LIMIT))
+    return sa.case((can_be, _whole(scaled)))
+
+
+def _scaled(field: FieldModel, value: Value) -> Value:
+    assert field.money is not None, field.name
+    return sa.type_coerce(value, sa.Numeric()) * _number(10**field.money.scale)
+
+
+def _bounded(scaled: Value) -> Value:
+    return func.least(func.greatest(scaled, _number(-_LIMIT)), _number(_LIMIT))
+
+
+def _whole(scaled: Value) -> Value:
+    return sa.cast(scaled, sa.BigInteger())
+
+
+def _number(value: int) -> sa.BindParameter[Any]:
+    return constant(value, sa.Integer())
