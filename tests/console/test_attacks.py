@@ -98,15 +98,16 @@ async def test_what_the_service_answers_is_never_markup(visitor: Visitor) -> Non
 
     await visitor.enter("rows/categories")
     await visitor.page.route("**/api/products?**", refuse)
-    await visitor.page.route("**/api/products/import", refuse)
     await visitor.open("rows/products")
     await expect(visitor.page.get_by_role("alert")).to_contain_text(hostile)
     await visitor.open("rows/products/import")
     file = FilePayload(name=f"{hostile}.csv", mimeType="text/csv", buffer=f"{hostile},sku\n1,2\n".encode())
     await visitor.page.locator("input[type=file]").set_input_files([file])
     await expect(visitor.page.get_by_role("rowheader", name=hostile)).to_be_visible()
+    await expect(visitor.page.get_by_role("alert")).to_contain_text(f"{hostile}: is not known")
+    await visitor.page.route("**/api/products/import", refuse)
     await visitor.page.get_by_role("button", name="Check without saving").click()
-    await expect(visitor.page.get_by_role("alert")).to_contain_text(hostile)
+    await expect(visitor.page.get_by_role("alert")).to_have_text(hostile)
     assert await visitor.page.locator("main img").count() == 0
 
 

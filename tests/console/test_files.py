@@ -1,8 +1,7 @@
-"""Files of every kind in the import: their columns are shown before anything is sent, and mapped to fields."""
+"""Files of every kind in the import: the service shows their columns, which are mapped to fields."""
 
 import asyncio
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
 
 import polars as pl
@@ -61,7 +60,6 @@ async def test_a_column_of_no_field_is_left_out(visitor: Visitor, tmp_path: Path
     file.write_text("name,sku,price,Remarks\nTray,REMARKS-1,1.00,by hand\n")
     await visitor.enter("rows/products/import")
     await page.locator("input[type=file]").set_input_files(file)
-    await page.get_by_role("button", name="Check without saving").click()
     await expect(page.get_by_role("alert")).to_contain_text("Remarks")
     await page.get_by_label("Field for the column Remarks").select_option("Leave the column out")
     await page.get_by_role("button", name="Check without saving").click()
@@ -93,41 +91,6 @@ async def test_times_of_a_workbook_are_read_in_the_zone_that_is_chosen(visitor: 
     assert row["releasedAt"].startswith("2026-07-01T10:00:00")
 
 
-async def test_what_columns_of_a_parquet_file_reach_from_and_to_is_shown(visitor: Visitor, tmp_path: Path) -> None:
-    page, file = visitor.page, tmp_path / "kinds.parquet"
-    moments = [datetime(2026, 7, 1, 12, 0, tzinfo=UTC), datetime(2026, 8, 1, tzinfo=UTC)]
-    frame = pl.DataFrame(
-        {
-            "text": ["Tray", "Jug & <lid>"],
-            "whole": [7, -12],
-            "float": [0.5, 1.25],
-            "decimal": [Decimal("7.90"), Decimal("-12.50")],
-            "day": [date(2026, 7, 1), date(2025, 12, 31)],
-            "moment": moments,
-            "flag": [True, False],
-            "empty": [None, None],
-            "bytes": [b"a", b"b"],
-        },
-        schema_overrides={"empty": pl.String},
-    )
-    frame.write_parquet(file)
-    await visitor.enter("rows/products/import")
-    await page.locator("input[type=file]").set_input_files(file)
-    await expect(page.get_by_role("columnheader", name="Smallest and largest")).to_be_visible()
-    shown = await page.locator(".import-mapping tbody td.muted").all_text_contents()
-    assert dict(zip(frame.columns, shown, strict=True)) == {
-        "text": "Jug & <lid> · Tray",
-        "whole": "-12 · 7",
-        "float": "0.5 · 1.25",
-        "decimal": "-12.50 · 7.90",
-        "day": "2025-12-31 · 2026-07-01",
-        "moment": "2026-07-01T12:00:00Z · 2026-08-01T00:00:00Z",
-        "flag": "false · true",
-        "empty": "",
-        "bytes": "",
-    }
-
-
 @pytest.mark.promise("console, journeys: Import with mapping and check, export")
 async def test_columns_of_a_parquet_file_are_mapped(visitor: Visitor, tmp_path: Path) -> None:
     page, file = visitor.page, tmp_path / "trays.parquet"
@@ -135,10 +98,40 @@ async def test_columns_of_a_parquet_file_are_mapped(visitor: Visitor, tmp_path: 
     await visitor.enter("rows/products/import")
     await page.locator("input[type=file]").set_input_files(file)
     await expect(page.get_by_role("rowheader")).to_have_text(["Bezeichnung", "SKU", "Price"])
+    await expect(page.get_by_role("row", name="Bezeichnung")).to_contain_text("Tray · Jug & <lid>")
     await page.get_by_label("Field for the column Bezeichnung").select_option("name")
     await page.get_by_role("button", name="Check without saving").click()
     await page.get_by_role("button", name="Import 2 rows").click()
     await expect(page.get_by_role("heading", name="2 rows imported")).to_be_visible()
+
+
+async def test_a_file_with_the_names_of_fields_is_checked_when_it_is_chosen(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products/import")
+    lines = b"SKU;Name;Price;id\nFIRST-1;Tray;1.50;7\nbad;Jug;1.50;8\n"
+    await page.locator("input[type=file]").set_input_files([FilePayload(name="a.csv", mimeType="", buffer=lines)])
+    await expect(page.get_by_role("heading", name="1 row would be imported")).to_be_visible()
+    await expect(page.get_by_role("region", name="What is wrong")).to_contain_text("sku")
+    await page.get_by_label("All rows or none").check()
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(page.get_by_role("heading", name="0 rows would be imported")).to_be_visible()
+    await expect(page.get_by_role("button", name="Import", exact=False).last).to_be_disabled()
+    await page.get_by_label("All rows or none").uncheck()
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 1 row").click()
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+
+
+async def test_columns_with_the_titles_of_fields_are_mapped_to_them(visitor: Visitor) -> None:
+    page = visitor.page
+    await visitor.enter("rows/products/import")
+    lines = b"SKU,Name,Price,Released at\nTITLE-1,Tray,1.50,2026-07-01T10:00:00Z\n"
+    await page.locator("input[type=file]").set_input_files([FilePayload(name="a.csv", mimeType="", buffer=lines)])
+    await expect(page.get_by_label("Field for the column Released at")).to_have_value("releasedAt")
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await page.get_by_role("button", name="Check without saving").click()
+    await page.get_by_role("button", name="Import 1 row").click()
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
 
 
 async def test_groups_count_as_one_column_and_a_broken_file_goes_by_its_names(visitor: Visitor, tmp_path: Path) -> None:
@@ -152,9 +145,8 @@ async def test_groups_count_as_one_column_and_a_broken_file_goes_by_its_names(vi
         broken = tmp_path / name
         broken.write_bytes(file.read_bytes()[:-300] + b"PAR1" * 4)
         await chooser.set_input_files(broken)
-        await expect(page.get_by_text("The first row of the file names its columns")).to_be_visible()
-        await page.get_by_role("button", name="Check without saving").click()
         await expect(page.get_by_role("alert")).to_be_visible()
+        await expect(page.get_by_text("The first row of the file names its columns")).to_be_visible()
 
 
 @pytest.mark.promise("console, journeys: an import stores what was checked; files without rows say so")
@@ -172,15 +164,19 @@ async def test_nothing_of_an_import_changes_while_it_runs(visitor: Visitor) -> N
     lines = ["name,sku,price", *(f"Bulk {number},BULK-{number},1.50" for number in range(10_000))]
     rows = FilePayload(name="rows.csv", mimeType="text/csv", buffer="\n".join(lines).encode())
     await chooser.set_input_files([rows])
-    await page.get_by_role("button", name="Check without saving").click()
     await expect(chooser).to_be_disabled()
-    await expect(page.get_by_label("Field for the column sku")).to_be_disabled()
     await expect(page.get_by_label("All rows or none")).to_be_disabled()
     assert await violations(visitor) == []
     may_go_on.set()
     await expect(page.get_by_role("button", name="Import 10,000 rows")).to_be_enabled()
     await expect(chooser).to_be_enabled()
-    assert len(asked) == 1
+    may_go_on.clear()
+    await page.get_by_role("button", name="Check without saving").click()
+    await expect(chooser).to_be_disabled()
+    await expect(page.get_by_label("Field for the column sku")).to_be_disabled()
+    may_go_on.set()
+    await expect(page.get_by_role("button", name="Import 10,000 rows")).to_be_enabled()
+    assert len(asked) == 2
 
 
 @pytest.mark.promise("console, journeys: an import stores what was checked; files without rows say so")
@@ -197,6 +193,5 @@ async def test_a_file_without_rows_says_so(visitor: Visitor, name: str, content:
     page = visitor.page
     await visitor.enter("rows/products/import")
     await page.locator("input[type=file]").set_input_files([FilePayload(name=name, mimeType="", buffer=content)])
-    await page.get_by_role("button", name="Check without saving").click()
     await expect(page.get_by_role("alert")).to_contain_text(reason)
     await expect(page.get_by_role("button", name="Import", exact=True)).to_be_disabled()

@@ -120,8 +120,6 @@ async def test_rows_of_a_file_that_are_refused_say_why_in_german(visitor: Visito
     content = b"name,sku,price,status\nLampe,GERMAN-1,teuer,live\n"
     file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
     await page.locator("input[type=file]").set_input_files([file])
-    await page.get_by_label("Feld für die Spalte").last.wait_for()
-    await page.get_by_role("button", name="Prüfen").click()
     await expect(page.locator(".import-errors td bdi")).to_have_text(["price: ist keine Dezimalzahl"])
 
 
@@ -171,8 +169,7 @@ async def test_a_column_that_no_field_has_is_named(visitor: Visitor) -> None:
     content = b"name,sku,price,colour\nLampe,GERMAN-2,1.50,red\n"
     file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
     await page.locator("input[type=file]").set_input_files([file])
-    await page.get_by_role("button", name="Prüfen").click()
-    await expect(page.get_by_role("alert")).to_have_text("Die Anfrage ist ungültig. colour: ist unbekannt")
+    await expect(page.get_by_role("alert")).to_have_text("colour: ist unbekannt")
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,6 @@ BELOW = re.compile(r"\][!?]?\.?\[[^\]]+\]\s*=(?![=>])|\][!?]?\.\w+\s*=(?![=>])")
 DEEP = re.compile(r"__proto__|setPrototypeOf|\.prototype\b|defineProperty|\b(?:deep)?[mM]erge\w*\(|\bfor\s*\([^)]* in ")
 
 ASSIGNED = {
-    'src/files/Import.tsx: found[name] = field?.name ?? "";': "a text, which is no prototype",
-    'src/files/xlsx.ts: if (attributes.t === "s") row[place] = shared[Number(value)] ?? "";': "a number in an array",
-    'src/files/xlsx.ts: else row[place] = attributes.t === "inlineStr" ? wordsOf(inner) : value;': "as above",
     "src/forms/reference.tsx: else if (target.display) query[`${target.display}.contains`] = typed;": "has a dot in it",
     'src/forms/Form.tsx: if (known.has(field)) found[field] = [found[field], message].filter(Boolean).join("; ");': (
         "a text, under the name of a declared field"

@@ -29,7 +29,6 @@ async def checked(visitor: Visitor, sku: str) -> None:
     """Two rows that are checked, and can be imported."""
     await visitor.enter("rows/products/import")
     await choose(visitor.page, rows_of(sku))
-    await visitor.page.get_by_role("button", name=CHECK).click()
     await expect(visitor.page.get_by_role("button", name="Import 2 rows")).to_be_enabled()
 
 
@@ -99,9 +98,8 @@ async def test_a_check_by_keys_gives_the_focus_back(visitor: Visitor) -> None:
     async def never(route: Route) -> None:
         began.set()
 
+    await checked(visitor, "KEYS")
     await page.route("**/api/products/import", never)
-    await visitor.enter("rows/products/import")
-    await choose(page, rows_of("KEYS"))
     check = page.get_by_role("button", name=CHECK)
     await check.focus()
     await page.keyboard.press("Enter")

@@ -1,20 +1,19 @@
-// Import of a file: its columns mapped, a dry run that names every wrong row, then the import itself.
-import { useEffect, useRef, useState } from "preact/hooks";
+// Import of a file: a dry run shows its columns and every wrong row, then the import itself.
+import { useRef, useState } from "preact/hooks";
 import { ApiError, call, isPassing, isStopped } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
 import { Once } from "../api/once";
-import type { Imported } from "../api/types";
+import type { FileHeader, Imported } from "../api/types";
 import { entityTitle, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Forbidden } from "../parts/States";
 import { Title } from "../parts/Title";
-import { errorText } from "../parts/Toast";
+import { errorText, reasonText } from "../parts/Toast";
 import { useRunning } from "../parts/unsaved";
 import { href } from "../session/routes";
 import { fieldTexts } from "../words/answers";
 import { t } from "../words/words";
-import { type Head, headOf } from "./head";
-import { FilePicker, Report } from "./report";
+import { FilePicker, LEFT_OUT, type Mapped, Mapping, Report, writable } from "./importParts";
 
 interface Options {
   mode: "create" | "upsert";
@@ -32,58 +31,79 @@ export function ImportScreen({ plural }: { plural: string }) {
 
 function Import({ entity }: { entity: Entity }) {
   const [file, setFile] = useState<File | null>(null);
-  const [head, setHead] = useState<Head | null>(null);
-  const [mapped, setMapped] = useState<Record<string, string>>({});
+  const [header, setHeader] = useState<FileHeader | null>(null);
+  const [mapped, setMapped] = useState<Mapped>({});
   const keys = entity.unique.filter((names) => names.length === 1).map(([name]) => name!);
   const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false, timeZone: "" });
   const [outcome, setOutcome] = useState<{ result: Imported; isDry: boolean } | null>(null);
   const [problem, setProblem] = useState("");
   const once = useRef(new Once());
   const { isBusy, begin, end, stop } = useRunning("import.leave.title", "import.leave");
-  const looked = useRef<File | null>(null);
 
-  useEffect(() => {
-    setHead(null);
-    setOutcome(null);
-    setProblem("");
-    if (file) void look(file);
-  }, [file]);
-  useEffect(() => setOutcome(null), [mapped, options]);
-
-  async function look(at: File, sheet?: string): Promise<void> {
-    looked.current = at;
-    const read = await headOf(at, sheet);
-    if (looked.current !== at) return; // another file was chosen meanwhile
-    setHead(read);
-    setMapped(read ? guessed(entity, read.names) : {});
+  function choose(chosen: File): void {
+    const kept = { ...options, timeZone: "" };
+    setFile(chosen);
+    setHeader(null);
+    setMapped({});
+    setOptions(kept);
+    void run(chosen, sentOptions(kept, null, {}), { isDry: true, isNew: true });
   }
 
-  async function run(isDry: boolean): Promise<void> {
-    if (!file || isBusy) return;
+  /** What was checked is what is imported: after a change there is no check any more. */
+  function change(how: { mapped?: Mapped; options?: Options }): void {
+    if (how.mapped) setMapped(how.mapped);
+    if (how.options) setOptions(how.options);
+    setOutcome(null);
+  }
+
+  /** `isNew` says that the file or its sheet is looked at for the first time, so that its columns are not mapped. */
+  async function run(from: File, sent: Sent, { isDry = false, isNew = false }): Promise<void> {
+    if (isBusy) return;
     const signal = begin();
     setProblem("");
+    if (isNew) setOutcome(null);
     try {
       const form = new FormData();
-      form.set("file", file);
-      const how = JSON.stringify(sentOptions(options, head, mapped, isDry));
+      form.set("file", from);
+      // a check lists the rows with errors; the import itself may then be of all rows or none
+      const how = JSON.stringify({ ...sent, atomic: sent.atomic && !isDry, dryRun: isDry });
       form.set("options", how);
-      const headers = isDry ? {} : once.current.headers(`${file.name} ${file.size} ${file.lastModified} ${how}`);
+      const headers = isDry ? {} : once.current.headers(`${from.name} ${from.size} ${from.lastModified} ${how}`);
       const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form, headers, signal });
       once.current.answered();
-      setOutcome({ result: { ...data, errors: fieldTexts(data.errors) }, isDry });
+      told(data, sent.atomic, { isDry, isNew });
     } catch (error) {
       if (isStopped(error)) setProblem(isDry ? "" : t("import.stopped"));
-      else told(error);
+      else failed(error);
     }
     end();
   }
 
-  function told(error: unknown): void {
+  function told(data: Imported, isAtomic: boolean, { isDry = false, isNew = false }): void {
+    const wrong = data.errors.find((error) => error.row === data.header?.row);
+    let chosen = mapped;
+    if (data.header) {
+      setHeader(data.header);
+      if (isNew) {
+        chosen = guessed(entity, data.header, !!wrong);
+        setMapped(chosen);
+      }
+    }
+    if (wrong) {
+      // columns with a guess are asked about by the next check
+      const details = wrong.details.filter(({ field }) => !isNew || !chosen[field]);
+      setProblem(details.length || !isNew ? fieldTexts([{ ...wrong, details }])[0]!.message : "");
+      setOutcome(null);
+      return;
+    }
+    const imported = isDry && isAtomic && data.errors.length ? 0 : data.imported;
+    setOutcome({ result: { ...data, imported, errors: fieldTexts(data.errors) }, isDry });
+  }
+
+  function failed(error: unknown): void {
     if (!isPassing(error)) once.current.answered();
-    const fields = error instanceof ApiError ? error.fields : [];
-    if (fields.some((wrong) => wrong.row)) setOutcome({ result: ofFields(fields), isDry: true });
-    const ofFile = fields.filter((wrong) => !wrong.row).map(({ field, message }) => `${field}: ${message}`);
-    setProblem([errorText(error), ofFile.join("; ")].filter(Boolean).join(" "));
+    const isOfRows = error instanceof ApiError && error.fields.some((wrong) => wrong.row);
+    setProblem(isOfRows ? errorText(error) : reasonText(error));
   }
 
   return (
@@ -95,23 +115,29 @@ function Import({ entity }: { entity: Entity }) {
       <div class="head">
         <Title name={t("import")}>{t("import.title", { name: entityTitle(entity) })}</Title>
       </div>
-      <FilePicker file={file} choose={setFile} isFixed={isBusy} />
+      <FilePicker file={file} choose={choose} isFixed={isBusy} />
       {file && (
         <>
           {/* what is checked is what the import then does: nothing of it is changed meanwhile */}
           <fieldset class="whole" disabled={isBusy}>
-            {head?.sheets && head.sheets.length > 1 && (
+            {header && header.sheets.length > 1 && (
               <label class="field pick">
                 <span>{t("import.sheet")}</span>
-                <select value={head.sheet} onChange={(event) => void look(file, event.currentTarget.value)}>
-                  {head.sheets.map((name) => (
+                <select
+                  value={header.sheet ?? ""}
+                  onChange={(event) => {
+                    const sheet = event.currentTarget.value;
+                    void run(file, sentOptions(options, { ...header, sheet }, {}), { isDry: true, isNew: true });
+                  }}
+                >
+                  {header.sheets.map((name) => (
                     <option key={name}>{name}</option>
                   ))}
                 </select>
               </label>
             )}
-            {head ? (
-              <Mapping entity={entity} head={head} mapped={mapped} change={setMapped} />
+            {header ? (
+              <Mapping entity={entity} header={header} mapped={mapped} change={(next) => change({ mapped: next })} />
             ) : (
               <p class="muted">
                 {t("import.names", {
@@ -121,17 +147,24 @@ function Import({ entity }: { entity: Entity }) {
                 })}
               </p>
             )}
-            {head?.sheets && writable(entity).some((field) => field.kind === "timestamp") && (
-              <TimeZone zone={options.timeZone} change={(timeZone) => setOptions({ ...options, timeZone })} />
+            {header?.sheet && writable(entity).some((field) => field.kind === "timestamp") && (
+              <TimeZone zone={options.timeZone} change={(timeZone) => change({ options: { ...options, timeZone } })} />
             )}
-            <ImportOptions keys={keys} options={options} change={setOptions} />
+            <ImportOptions keys={keys} options={options} change={(next) => change({ options: next })} />
             {problem && (
               <p class="summary" role="alert">
                 {problem}
               </p>
             )}
             <div class="row">
-              <button type="button" disabled={isBusy} class={outcome ? "" : "primary"} onClick={() => void run(true)}>
+              <button
+                type="button"
+                disabled={isBusy}
+                class={outcome ? "" : "primary"}
+                onClick={() =>
+                  void run(file, sentOptions(options, header, mapped), { isDry: true, isNew: header === null })
+                }
+              >
                 <Icon name="eye" />
                 {t("import.dry")}
               </button>
@@ -139,7 +172,7 @@ function Import({ entity }: { entity: Entity }) {
                 type="button"
                 class={outcome?.isDry ? "primary" : ""}
                 disabled={isBusy || !outcome?.isDry || outcome.result.imported === 0}
-                onClick={() => void run(false)}
+                onClick={() => void run(file, sentOptions(options, header, mapped), {})}
               >
                 <Icon name="upload" />
                 {outcome?.isDry ? t("import.run", { count: outcome.result.imported }) : t("import")}
@@ -164,113 +197,32 @@ const Running = ({ stop }: { stop: () => void }) => (
   </div>
 );
 
-/** What stands for a column that is left out; no field has such a name. */
-const LEFT_OUT = "-";
-
-const writable = (entity: Entity) => entity.fields.filter((field) => field.writable);
 const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** Columns that are called like a field, by its name or its title, in any spelling. */
-function guessed(entity: Entity, names: string[]): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name of names) {
-    const field = entity.fields.find((candidate) =>
-      [candidate.name, titleOf(candidate)].some((own) => plain(own) === plain(name)),
-    );
-    found[name] = field?.name ?? "";
-  }
-  return found;
+/** The field of each column: the one that the service has found, or one with such a title, in any spelling. */
+function guessed(entity: Entity, header: FileHeader, byTitle: boolean): Mapped {
+  const titled = (name: string) =>
+    entity.fields.find((field) => [field.name, titleOf(field)].some((own) => plain(own) === plain(name)));
+  return Object.fromEntries(
+    header.columns.map(({ name, field }) => [name, field ?? ((byTitle && titled(name)?.name) || "")]),
+  );
 }
 
-function sentOptions(options: Options, head: Head | null, mapped: Record<string, string>, dryRun: boolean) {
+function sentOptions(options: Options, header: FileHeader | null, mapped: Mapped) {
   const renamed = Object.entries(mapped)
     .filter(([name, field]) => field && field !== name)
     .map(([name, field]) => [name, field === LEFT_OUT ? null : field]);
   return {
     mode: options.mode,
+    atomic: options.atomic,
     ...(options.mode === "upsert" && options.key ? { key: options.key } : {}),
-    ...(options.atomic ? { atomic: true } : {}),
     ...(renamed.length ? { columns: Object.fromEntries(renamed) } : {}),
-    ...(head?.delimiter ? { delimiter: head.delimiter } : {}),
-    ...(head?.sheet ? { sheet: head.sheet } : {}),
-    ...(head?.sheets && options.timeZone ? { timeZone: options.timeZone } : {}),
-    dryRun,
+    ...(header?.sheet ? { sheet: header.sheet } : {}),
+    ...(header?.sheet && options.timeZone ? { timeZone: options.timeZone } : {}),
   };
 }
 
-/** An atomic import answers 400 with the errors of its rows. */
-function ofFields(fields: { field: string; message: string; row?: number }[]): Imported {
-  const errors = fields
-    .filter((wrong) => wrong.row)
-    .map((wrong) => ({ row: wrong.row!, message: `${wrong.field}: ${wrong.message}`, details: [wrong] }));
-  return { imported: 0, skipped: errors.length, errors };
-}
-
-interface MappingProps {
-  entity: Entity;
-  head: Head;
-  mapped: Record<string, string>;
-  change: (mapped: Record<string, string>) => void;
-}
-
-function Mapping({ entity, head, mapped, change }: MappingProps) {
-  const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
-  return (
-    <section class="section import-mapping">
-      <h2>{t("import.columns")}</h2>
-      <div class="table-box">
-        <table class="plain">
-          <thead>
-            <tr>
-              <th scope="col">{t("import.column")}</th>
-              {head.rows.length > 0 && <th scope="col">{t(head.isRange ? "import.range" : "import.sample")}</th>}
-              <th scope="col">{t("field")}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {head.names.map((name, index) => (
-              <tr key={name}>
-                <th scope="row">
-                  <bdi>{name}</bdi>
-                </th>
-                {head.rows.length > 0 && (
-                  <td class="muted">
-                    <bdi>
-                      {head.rows
-                        .map((row) => row[index])
-                        .filter(Boolean)
-                        .slice(0, 2)
-                        .join(" · ")
-                        .slice(0, 60)}
-                    </bdi>
-                  </td>
-                )}
-                <td>
-                  <select
-                    aria-label={t("import.field", { name })}
-                    value={mapped[name] ?? ""}
-                    onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
-                  >
-                    <option value="">{t("import.unknown")}</option>
-                    <option value={LEFT_OUT}>{t("import.left-out")}</option>
-                    {entity.fields.map((field) => (
-                      <option key={field.name} value={field.name}>
-                        {titleOf(field)}
-                      </option>
-                    ))}
-                  </select>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {unmapped.length > 0 && (
-        <p class="badge warn">{t("import.lacks", { names: unmapped.map(titleOf).join(", ") })}</p>
-      )}
-    </section>
-  );
-}
+type Sent = ReturnType<typeof sentOptions>;
 
 function TimeZone({ zone, change }: { zone: string; change: (zone: string) => void }) {
   return (

@@ -1,12 +1,20 @@
-// Parts of the import: the choice of a file, and what became of its rows.
-
+// Parts of the import: the choice of a file, its columns, and what became of its rows.
 import { useState } from "preact/hooks";
 import type { Entity } from "../api/meta";
-import type { Imported } from "../api/types";
+import type { FileHeader, Imported } from "../api/types";
+import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { href } from "../session/routes";
 import { t } from "../words/words";
 import { download } from "./Export";
+
+/** Names of fields by those of columns: empty where a column goes by its own name. */
+export type Mapped = Record<string, string>;
+
+/** What stands for a column that is left out; no field has such a name. */
+export const LEFT_OUT = "-";
+
+export const writable = (entity: Entity) => entity.fields.filter((field) => field.writable);
 
 interface PickerProps {
   file: File | null;
@@ -51,6 +59,66 @@ export function FilePicker({ file, choose, isFixed }: PickerProps) {
         />
       </label>
     </div>
+  );
+}
+
+interface MappingProps {
+  entity: Entity;
+  header: FileHeader;
+  mapped: Mapped;
+  change: (mapped: Mapped) => void;
+}
+
+export function Mapping({ entity, header, mapped, change }: MappingProps) {
+  const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
+  const hasSamples = header.columns.some(({ samples }) => samples.length > 0);
+  return (
+    <section class="section import-mapping">
+      <h2>{t("import.columns")}</h2>
+      <div class="table-box">
+        <table class="plain">
+          <thead>
+            <tr>
+              <th scope="col">{t("import.column")}</th>
+              {hasSamples && <th scope="col">{t("import.sample")}</th>}
+              <th scope="col">{t("field")}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {header.columns.map(({ name, samples }, index) => (
+              <tr key={index}>
+                <th scope="row">
+                  <bdi>{name || "–"}</bdi>
+                </th>
+                {hasSamples && (
+                  <td class="muted">
+                    <bdi>{samples.slice(0, 2).join(" · ").slice(0, 60)}</bdi>
+                  </td>
+                )}
+                <td>
+                  <select
+                    aria-label={t("import.field", { name })}
+                    value={mapped[name] ?? ""}
+                    onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
+                  >
+                    <option value="">{t("import.unknown")}</option>
+                    <option value={LEFT_OUT}>{t("import.left-out")}</option>
+                    {entity.fields.map((field) => (
+                      <option key={field.name} value={field.name}>
+                        {titleOf(field)}
+                      </option>
+                    ))}
+                  </select>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {unmapped.length > 0 && (
+        <p class="badge warn">{t("import.lacks", { names: unmapped.map(titleOf).join(", ") })}</p>
+      )}
+    </section>
   );
 }
 
