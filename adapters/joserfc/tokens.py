@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from adapters.joserfc.sealing import NOT_OPENED, Sealing, decoded, encoded, public_text
 from domain.bounded_cache import BoundedCache
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.signing_keys import LEEWAY, SIGNS, SigningKey, living_keys, signing_key
-from domain.identity.tokens import SELECTOR_SCOPE, Claims
+from domain.identity.signing_keys import SIGNS, SigningKey, living_keys, signing_key
+from domain.identity.tokens import LEEWAY, SELECTOR_SCOPE, Claims
 
 LONGEST_TOKEN = 16 * 1024
 MOST_REMEMBERED = 16 * 1024 * 1024

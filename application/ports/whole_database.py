@@ -7,6 +7,7 @@ from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.accounts import AccountTransaction
+from application.ports.identity.applications import ApplicationTransaction
 from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.factors import FactorTransaction
 from application.ports.identity.passwords import ImportedHashTransaction
@@ -20,6 +21,7 @@ from application.ports.retention import RetentionTransaction
 
 class Transaction(
     AccountTransaction,
+    ApplicationTransaction,
     FactorTransaction,
     ServiceAccountTransaction,
     TenantTransaction,

@@ -7,8 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-LEEWAY = timedelta(seconds=5)
-"""Tolerated difference between clocks when a token's times are checked."""
+from domain.identity.tokens import LEEWAY
 
 # Every process reloads the keys within this time, and so does every client that caches the JWK Set.
 NOTICE = timedelta(seconds=60)

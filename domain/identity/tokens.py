@@ -25,6 +25,9 @@ from domain.scope import (
     user_subject,
 )
 
+LEEWAY = timedelta(seconds=5)
+"""Tolerated difference between clocks when the times of a token, or of an encrypted password, are checked."""
+
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
     """Lifetimes of tokens and sessions.

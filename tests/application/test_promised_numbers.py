@@ -88,7 +88,7 @@ PROMISED = {
     "minutes that two keys overlap at most": (forms.LONGEST_OVERLAP, 7 * 24 * 60),
     "time for which a good key is remembered": (key_authentication.REMEMBERED_FOR, 10 * MINUTE),
     "time for which an unknown key is remembered": (key_authentication.ABSENT_FOR, 10 * SECOND),
-    "seconds that clocks may differ": (signing_keys.LEEWAY, 5 * SECOND),
+    "seconds that clocks may differ": (tokens.LEEWAY, 5 * SECOND),
     "time from the notice of a new key to its use": (signing_keys.NOTICE, MINUTE),
     "time in which an old key still opens passwords": (signing_keys.OVERLAP, DAY),
     "pause between two readings of the keys": (key_reading.RELOADED_EVERY, 15 * SECOND),

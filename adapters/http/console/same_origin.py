@@ -7,7 +7,7 @@ from litestar.connection import ASGIConnection
 from litestar.handlers import BaseRouteHandler
 from litestar.types import Guard
 
-from adapters.http.request.body import ensure_json
+from adapters.http.strict_reading import ensure_json
 from domain.errors import Forbidden, UnsupportedMediaType
 
 

@@ -10,8 +10,8 @@ from typing import BinaryIO
 from litestar.exceptions.http_exceptions import RequestEntityTooLarge
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
-from adapters.http.request.body import ensure_plain, read_json
 from adapters.http.request.strict_request import StrictRequest
+from adapters.http.strict_reading import ensure_plain, read_json
 from domain.entities.sheets import LARGEST_FILE
 from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType, ValidationError
 

@@ -1,154 +1,20 @@
-"""The body of a request: received at a bearable pace, and read as JSON that all readers understand alike."""
+"""The body of a request, received at a bearable pace."""
 
 import asyncio
-import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from decimal import Decimal
-from typing import Any, NoReturn, TypeVar, cast
-from urllib.parse import parse_qsl
+from typing import Any, TypeVar, cast
 
-import msgspec
 from litestar.types import HTTPReceiveMessage, HTTPScope, Receive
 
-from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType
+from domain.errors import PayloadTooLarge
 
 T = TypeVar("T")
-
-DEPTH = 32
-LONGEST_INTEGER = 19  # digits that always fit 64 bits; longer ones become decimals, which no integer field takes
-
-
-def read_object(body: bytes, decimals: bool) -> dict[str, object]:
-    value = read_json(body, decimals)
-    if not isinstance(value, dict):
-        raise BadRequest("The body must be a JSON object.")
-    return value
-
-
-def read_json(body: bytes, decimals: bool) -> object:
-    """JSON that all readers understand alike; raises BadRequest for anything else."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadRequest("The body is not valid UTF-8.") from None
-    if decimals and (quick := read_quickly(body, text)) is not None:
-        return quick
-    return read_strictly(text, decimals)
-
-
-def read_quickly(body: bytes, text: str) -> object:
-    """The value by a reader three times as fast, where that surely reads what the strict one does; else None.
-
-    It takes a name that stands twice; but every member has a colon, so with as many colons as members, none does.
-    """
-    if "\\" in text:
-        return None
-    try:
-        value = _QUICK.decode(body)
-    except (msgspec.DecodeError, ArithmeticError, RecursionError):
-        return None
-    return value if _members(value) == text.count(":") else None
-
-
-def _members(value: object) -> int | None:
-    """Number of members of all objects in ``value``; None where depth or a whole number is for the strict reader."""
-    members, level = 0, list[Any]([[value]])
-    for _ in range(DEPTH + 1):
-        items = [item for container in level for item in _items(container)]
-        if any(type(item) is int and not -_LONG < item < _LONG for item in items):
-            return None
-        members += sum(len(container) for container in level if type(container) is dict)
-        level = [item for item in items if type(item) in _CONTAINERS]
-        if not level:
-            return members
-    return None
-
-
-def read_strictly(text: str, decimals: bool) -> object:
-    try:
-        value: object = (_EXACT if decimals else _PLAIN).decode(text)
-    except (json.JSONDecodeError, ArithmeticError, RecursionError):
-        raise BadRequest("The body is not valid JSON.") from None
-    if text.count("[") + text.count("{") > DEPTH:
-        _ensure_shallow(value)
-    if "\\u" in text:
-        _ensure_text(value)
-    return value
-
-
-def _ensure_shallow(value: object) -> None:
-    level = [value]
-    for _ in range(DEPTH + 1):
-        if not level:
-            return
-        level = [item for container in level for item in _items(container) if isinstance(item, (dict, list))]
-    raise BadRequest(f"The body is nested deeper than {DEPTH} levels.")
-
-
-def _items(value: object) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
-
-
-def _ensure_text(value: object) -> None:
-    """Escapes can spell what is no text: NUL, and halves of characters."""
-    if isinstance(value, str):
-        ensure_storable(value)
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            _ensure_text(name)
-            _ensure_text(item)
-    elif isinstance(value, list):
-        for item in value:
-            _ensure_text(item)
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise BadRequest("A name stands twice in one JSON object.")
-    return members
-
-
-def _no_number(_: str) -> NoReturn:
-    raise BadRequest("NaN and Infinity are not JSON.")
-
-
-def _integer(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= LONGEST_INTEGER else Decimal(digits)
-
-
-def _fraction(digits: str) -> float:
-    number = float(digits)
-    if number in (float("inf"), float("-inf")):
-        raise BadRequest("A number is out of range.")
-    return number
-
-
-def _plain_integer(digits: str) -> int:
-    """The integer, refused beyond 64 bits: a larger one would be rounded silently."""
-    number = int(digits) if len(digits) <= LONGEST_INTEGER + 1 else 2**63
-    if not -(2**63) <= number < 2**63:
-        raise BadRequest("A whole number does not fit 64 bits.")
-    return number
-
-
-_CONTAINERS = (dict, list)
-_QUICK = msgspec.json.Decoder(float_hook=Decimal)
-_LONG = 10 ** (LONGEST_INTEGER - 1)
-_EXACT = json.JSONDecoder(object_pairs_hook=_unique, parse_float=Decimal, parse_int=_integer, parse_constant=_no_number)
-_PLAIN = json.JSONDecoder(
-    object_pairs_hook=_unique, parse_float=_fraction, parse_int=_plain_integer, parse_constant=_no_number
-)
-
 
 KILOBYTE = 1024
 IDENTITY_BODY = 16 * KILOBYTE
 ENTITY_BODY = 1024 * KILOBYTE
 BATCH_BODY = 8 * 1024 * KILOBYTE
-PARAMETERS = 200
 PATIENCE = 10.0  # seconds for a body to come, and one more for every SLOWEST bytes of it
 SLOWEST = 16 * KILOBYTE
 STALLED = 30.0  # seconds for its next piece, however much has come
@@ -273,46 +139,5 @@ class BodyReader:
         return UNKNOWN_SIZE if self._is_shared and scope["method"] not in BODILESS else 0
 
 
-def ensure_json(content_type: bytes | None) -> None:
-    """``application/json``, in UTF-8 where a charset is named; what only ends in ``+json`` is something else."""
-    if content_type == b"application/json":
-        return
-    kind, *parameters = (content_type or b"").decode("latin-1").lower().split(";")
-    if kind.strip() != "application/json":
-        raise UnsupportedMediaType("Send the body as application/json.")
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "charset" and value.strip().strip('"') not in ("utf-8", "utf8"):
-            raise UnsupportedMediaType("Send the body in UTF-8.")
-
-
-def ensure_plain(content_encoding: str | None) -> None:
-    """No coding such as gzip: nothing here takes one off, and a coded body would be refused as bad JSON."""
-    if content_encoding and content_encoding.strip().lower() != "identity":
-        raise UnsupportedMediaType("Send the body without a Content-Encoding.")
-
-
 def too_large(largest: int) -> PayloadTooLarge:
     return PayloadTooLarge(f"The body may have {largest // KILOBYTE} kB at most.")
-
-
-def ensure_storable(text: str) -> None:
-    if "\x00" in text:
-        raise BadRequest("NUL is not taken in text.")
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
-        raise BadRequest("Half of a surrogate pair is not taken in text.")
-
-
-def read_parameters(query_string: bytes) -> tuple[tuple[str, str], ...]:
-    """The decoded pairs, in order; what is no UTF-8 is refused, not replaced."""
-    try:
-        pairs = parse_qsl(
-            query_string.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS
-        )
-    except UnicodeDecodeError:
-        raise BadRequest("The query string is not valid UTF-8.") from None
-    except ValueError:
-        raise BadRequest(f"The query string may hold {PARAMETERS} parameters at most.") from None
-    if "%00" in (text := query_string.decode("utf-8")) or "\x00" in text:
-        raise BadRequest("NUL is not taken in text.")
-    return tuple(pairs)

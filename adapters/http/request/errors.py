@@ -13,9 +13,10 @@ from litestar.connection import Request
 from litestar.exceptions import HTTPException, LitestarException
 from msgspec import UNSET, Struct, UnsetType
 
-from adapters.http.request.body import ClientGone, TooSlow, ensure_json, too_large
+from adapters.http.request.body import ClientGone, TooSlow, too_large
 from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
+from adapters.http.strict_reading import ensure_json
 from domain.errors import (
     BadRequest,
     Challenge,

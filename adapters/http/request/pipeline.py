@@ -14,13 +14,14 @@ from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, HTTPScope, Receive, Scope, Send
 
 from adapters.http.request.bearer import bearer_key, bearer_token, repeated_header
-from adapters.http.request.body import BodyReader, ClientGone, TooSlow, read_json, read_parameters
+from adapters.http.request.body import BodyReader, ClientGone, TooSlow
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, log_late, timed_out
 from adapters.http.request.hosts import AllowedHosts
 from adapters.http.request.outgoing import LargeAnswers, Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
+from adapters.http.strict_reading import read_json, read_parameters
 from application.denied_operations import DeniedOperations
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.identity.login.token_authentication import TokenAuthentication

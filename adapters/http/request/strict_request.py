@@ -9,8 +9,8 @@ from litestar.connection import Request
 from litestar.params import PathParameter
 from msgspec import Struct
 
-from adapters.http.request.body import ensure_json, ensure_plain, read_object, read_parameters
 from adapters.http.request.rules import LONGEST_APP_ID
+from adapters.http.strict_reading import ensure_json, ensure_plain, read_object, read_parameters
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized, ValidationError
 from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope

@@ -1,4 +1,4 @@
-"""Tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
+"""Tokens of links in mails, the credentials that they change, used nonces, and the imported hashes that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -136,3 +136,16 @@ class MemoryImportedHashes:
 
     async def any_left(self) -> bool:
         return any((user.password_hash or "").startswith(FOREIGN) for user in self.access.read().users.values())
+
+
+@dataclass(frozen=True)
+class MemoryUsedNonces:
+    access: Access
+
+    async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
+        async with self.access.write() as store:
+            end = store.used_nonces.get(nonce)
+            if end is not None and end > now:
+                return False
+            store.used_nonces[nonce] = until
+            return True

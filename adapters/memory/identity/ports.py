@@ -5,7 +5,9 @@ from adapters.memory.identity.accounts import (
     MemoryEmailChanges,
     MemoryImportedHashes,
     MemoryOneTimeTokens,
+    MemoryUsedNonces,
 )
+from adapters.memory.identity.applications import MemoryApplications
 from adapters.memory.identity.attempts import MemoryAttempts
 from adapters.memory.identity.memberships import MemoryMemberships
 from adapters.memory.identity.roles import MemoryPermissions, MemoryRoles
@@ -13,12 +15,15 @@ from adapters.memory.identity.sessions import MemorySessions
 from adapters.memory.identity.signing_keys import MemorySigningKeys, MemoryStoredSecrets
 from adapters.memory.identity.social import MemorySocialIdentities
 from adapters.memory.identity.tenants import MemoryTenants
-from adapters.memory.identity.used_nonces import MemoryUsedNonces
 from adapters.memory.identity.users import MemoryUsers
 from adapters.memory.store import MemoryContext
 
 
 class MemoryIdentityPorts(MemoryContext):
+    @property
+    def applications(self) -> MemoryApplications:
+        return MemoryApplications(self.access)
+
     @property
     def users(self) -> MemoryUsers:
         return MemoryUsers(self.access)

@@ -1,4 +1,4 @@
-"""Tokens of links in mails, the credentials that they change, and the imported hashes that are left."""
+"""Tokens of links in mails, the credentials that they change, used nonces, and the imported hashes that are left."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,3 +130,18 @@ class PostgresImportedHashes:
 
     async def any_left(self) -> bool:
         return bool(await self.connection.fetchval(_ANY_IMPORTED))
+
+
+# An expired nonce may be used again: what it protected against replay has ended with it.
+_CONSUME_NONCE = """
+INSERT INTO spent_ids AS s (id, expires_at) VALUES ($1, $2)
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE s.expires_at <= $3
+RETURNING true"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresUsedNonces:
+    connection: ServiceConnection
+
+    async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
+        return bool(await self.connection.fetchval(_CONSUME_NONCE, nonce, until, now))

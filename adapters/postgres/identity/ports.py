@@ -6,7 +6,9 @@ from adapters.postgres.identity.accounts import (
     PostgresEmailChanges,
     PostgresImportedHashes,
     PostgresOneTimeTokens,
+    PostgresUsedNonces,
 )
+from adapters.postgres.identity.applications import PostgresApplications
 from adapters.postgres.identity.attempts import PostgresAttempts
 from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.roles import PostgresPermissions, PostgresRoles
@@ -14,12 +16,15 @@ from adapters.postgres.identity.sessions import PostgresSessions
 from adapters.postgres.identity.signing_keys import PostgresSigningKeys, PostgresStoredSecrets
 from adapters.postgres.identity.social import PostgresSocialIdentities
 from adapters.postgres.identity.tenants import PostgresTenants
-from adapters.postgres.identity.used_nonces import PostgresUsedNonces
 from adapters.postgres.identity.users import PostgresUsers
 
 
 class PostgresIdentityPorts(PostgresContext):
     __slots__ = ()
+
+    @property
+    def applications(self) -> PostgresApplications:
+        return PostgresApplications(self.connection)
 
     @property
     def users(self) -> PostgresUsers:

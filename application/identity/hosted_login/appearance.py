@@ -7,8 +7,8 @@ from urllib.parse import quote, urlsplit
 from msgspec import UNSET, Struct
 
 from application.ports.database import Database
+from application.ports.identity.applications import ClientApplication
 from application.ports.identity.tenants import TenantTransaction
-from domain.entities.builtin_entities import Application
 from domain.scope import EveryTenant
 
 LONGEST_LOGO = 2_000
@@ -46,7 +46,7 @@ class Appearance(Struct, frozen=True, kw_only=True):
 class Appearances:
     database: Database[TenantTransaction]
 
-    async def of(self, application: Application) -> Appearance | None:
+    async def of(self, application: ClientApplication) -> Appearance | None:
         """The branding of the one tenant that the application is for; None for one that is open to several."""
         tenants = application.allowed_tenant_ids
         if tenants is None or len(tenants) != 1:

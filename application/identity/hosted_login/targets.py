@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from application.identity.login.applications import RegisteredApplications
-from domain.entities.builtin_entities import Application
+from application.ports.identity.applications import ClientApplication
 from domain.errors import ValidationError
 from domain.identity.redirects import LONGEST_STATE, is_challenge, redirect_mistake
 
@@ -26,7 +26,7 @@ class Target(Struct, frozen=True, kw_only=True):
 class Targets:
     applications: RegisteredApplications
 
-    async def ensure(self, target: Target) -> Application:
+    async def ensure(self, target: Target) -> ClientApplication:
         """The application.
 
         Raises ValidationError on ``app``, ``redirect``, ``codeChallenge`` or ``state``. Nothing may be sent to the

@@ -1,16 +1,11 @@
-"""Restriction of logins to client applications, which are rows of the entity ``applications``."""
+"""Restriction of logins to client applications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-import msgspec
-
 from application.ports.database import Database
-from application.ports.entities.records import RecordTransaction
-from domain.entities.builtin_entities import Application
-from domain.entities.declaration import EntityModel
-from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
+from application.ports.identity.applications import ApplicationTransaction, ClientApplication
 from domain.errors import Forbidden
 from domain.scope import EveryTenant, allows
 
@@ -19,8 +14,7 @@ from domain.scope import EveryTenant, allows
 class RegisteredApplications:
     """Checks the application of a login; with ``registration_required`` an unregistered one is refused."""
 
-    database: Database[RecordTransaction]
-    model: EntityModel
+    database: Database[ApplicationTransaction]
     registration_required: bool
 
     async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
@@ -33,21 +27,12 @@ class RegisteredApplications:
         elif self.registration_required:
             raise Forbidden("This application is not registered.")
 
-    async def by_id(self, app_id: str) -> Application | None:
-        # Application ids are unique, so the first row is the only one.
-        query = Query(
-            where=(Condition(Path((), "app_id"), Operator.EQ, app_id),),
-            sort=(SortKey(Path((), "id"), descending=False),),
-            page_size=1,
-            count=Count.NONE,
-        )
+    async def by_id(self, app_id: str) -> ClientApplication | None:
         async with self.database.read_only(EveryTenant()) as read:
-            page = await read.records.page(self.model, query)
-        found = msgspec.json.decode(page.items, type=list[Application])
-        return found[0] if found else None
+            return await read.applications.by_id(app_id)
 
 
-def ensure_open(application: Application, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
+def ensure_open(application: ClientApplication, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
     """Raises Forbidden. Before a tenant is chosen (None) only a closed application refuses."""
     if not application.is_active:
         raise Forbidden("This application is closed.")

@@ -10,7 +10,7 @@ from application.ports.database import Database
 from application.ports.identity.passwords import EncryptedPasswords, NonceTransaction, OpenedPassword
 from application.ports.runtime import Clock
 from domain.errors import ValidationError
-from domain.identity.signing_keys import LEEWAY
+from domain.identity.tokens import LEEWAY
 from domain.scope import EveryTenant
 
 OLDEST = timedelta(seconds=120)

@@ -10,7 +10,7 @@ from application.identity.service_accounts.key_authentication import KeyAuthenti
 from application.identity.service_accounts.key_expiry import KeyExpiry
 from application.identity.service_accounts.keys import KeyAdministration, KeyPolicy
 from application.identity.service_accounts.last_uses import LastUses
-from domain.identity.signing_keys import LEEWAY
+from domain.identity.tokens import LEEWAY
 from entrypoints.assembly.adapters import Adapters
 from entrypoints.settings.settings import Settings
 

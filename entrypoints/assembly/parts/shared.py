@@ -46,7 +46,7 @@ class SharedObjects:
 def share(adapters: Adapters, settings: Settings) -> SharedObjects:
     database, clock, ids = adapters.database, adapters.clock, adapters.ids
     departures, counts = _departures(settings), InvitationCounts()
-    applications = RegisteredApplications(database, adapters.registry["applications"], settings.require_registered_app)
+    applications = RegisteredApplications(database, settings.require_registered_app)
     authentication, issuing = _authentication(adapters, settings), _issuing(adapters, settings, applications)
     sign_in = SignIn(
         database=database,

@@ -24,14 +24,21 @@ ROWS: tuple[dict[str, object], ...] = (
 )
 
 
+COMMON: dict[str, object] = {
+    "name": "An application",
+    "is_active": True,
+    "allowed_tenant_ids": None,
+    "required_permission": None,
+    "redirect_urls": None,
+}
+
+
 @pytest.fixture
 async def registered(database: WholeDatabase, registry: Registry) -> RegisteredApplications:
-    common = {"name": "An application", "is_active": True, "allowed_tenant_ids": None, "required_permission": None}
-    common |= {"redirect_urls": None}
     async with database.transaction(EveryTenant()) as tx:
-        rows = [NewRow(new_id(), {**common, **row}) for row in ROWS]
+        rows = [NewRow(new_id(), {**COMMON, **row}) for row in ROWS]
         await tx.records.add(registry["applications"], rows, Act(by=None, at=NOW))
-    return RegisteredApplications(database, registry["applications"], registration_required=False)
+    return RegisteredApplications(database, registration_required=False)
 
 
 TAKEN: list[tuple[str | None, UUID | None, Sequence[str]]] = [
@@ -65,9 +72,9 @@ async def test_an_application_accepts_the_users_it_is_open_to(registered: Regist
 
 
 async def test_where_registration_is_required_an_unregistered_application_is_refused(
-    registered: RegisteredApplications, database: WholeDatabase, registry: Registry
+    registered: RegisteredApplications, database: WholeDatabase
 ) -> None:
-    strict = RegisteredApplications(database, registry["applications"], registration_required=True)
+    strict = RegisteredApplications(database, registration_required=True)
     await strict.ensure_takes(None, HERE, ())
     await strict.ensure_takes("open", HERE, ())
     for unknown in ("unknown", "OPEN", " open", ""):
@@ -76,13 +83,26 @@ async def test_where_registration_is_required_an_unregistered_application_is_ref
 
 
 async def test_an_application_is_found_by_its_id_with_its_addresses_in_order(
-    registered: RegisteredApplications,
+    registered: RegisteredApplications, database: WholeDatabase
 ) -> None:
-    shop = await registered.by_id("shop")
+    async with database.read_only(EveryTenant()) as read:
+        found = {app_id: await read.applications.by_id(app_id) for app_id in ("shop", "closed", "here")}
+        for unknown in ("unknown", "SHOP", "shop ", ""):
+            assert await read.applications.by_id(unknown) is None
+    shop, closed, here = found["shop"], found["closed"], found["here"]
     assert shop is not None
-    assert shop.redirect_urls == ["https://shop.example/in", "http://localhost:3000/?from=here"]
-    closed = await registered.by_id("closed")
     assert closed is not None
+    assert here is not None
+    assert shop.redirect_urls == ["https://shop.example/in", "http://localhost:3000/?from=here"]
     assert (closed.is_active, closed.redirect_urls) == (False, None)
-    for unknown in ("unknown", "SHOP", "shop ", ""):
-        assert await registered.by_id(unknown) is None
+    assert here.allowed_tenant_ids == [HERE]
+
+
+async def test_a_deleted_application_is_unknown(
+    registered: RegisteredApplications, database: WholeDatabase, registry: Registry
+) -> None:
+    model = registry["applications"]
+    async with database.transaction(EveryTenant()) as tx:
+        (row,) = await tx.records.add(model, [NewRow(new_id(), {**COMMON, "app_id": "gone"})], Act(by=None, at=NOW))
+        await tx.records.remove(model, [row.id], Act(by=None, at=NOW), None)
+        assert await tx.applications.by_id("gone") is None

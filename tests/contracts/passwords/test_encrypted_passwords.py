@@ -13,7 +13,8 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from adapters.joserfc import Issuance, JoserfcEncryptedPasswords, JoserfcKeyring, JoserfcTokens, WrongSecretKey
 from application.ports.identity.passwords import EncryptedPasswords, OpenedPassword
-from domain.identity.signing_keys import LEEWAY, NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
+from domain.identity.signing_keys import NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
+from domain.identity.tokens import LEEWAY
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

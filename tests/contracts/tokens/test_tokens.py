@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from adapters.joserfc import LONGEST_TOKEN, Issuance, JoserfcTokens, WrongSecretKey
 from domain.errors import TokenExpired, TokenInvalid
-from domain.identity.signing_keys import LEEWAY, NOTICE
-from domain.identity.tokens import SELECTOR_SCOPE, Claims
+from domain.identity.signing_keys import NOTICE
+from domain.identity.tokens import LEEWAY, SELECTOR_SCOPE, Claims
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)

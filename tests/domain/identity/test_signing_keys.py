@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from domain.identity.signing_keys import LEEWAY, SigningKey, living_keys, signing_key
+from domain.identity.signing_keys import SigningKey, living_keys, signing_key
+from domain.identity.tokens import LEEWAY
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)

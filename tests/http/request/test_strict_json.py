@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from adapters.http.request import body
-from adapters.http.request.body import DEPTH, read_json, read_strictly
+from adapters.http import strict_reading
+from adapters.http.strict_reading import DEPTH, read_json, read_strictly
 from domain.errors import BadRequest
 
 LEAVES = (
@@ -86,7 +86,7 @@ def test_a_name_that_stands_twice_is_refused(text: str) -> None:
 
 
 def test_the_quick_one_takes_the_usual() -> None:
-    assert body.read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
+    assert strict_reading.read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
 
 
 def test_numbers_stay_what_they_are() -> None:
