@@ -117,7 +117,7 @@ if not TYPE_CHECKING:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if name in _OF_PLUGIN:
-            from tenantry import plugin as module  # noqa: PLC0415
+            from tenantry import plugin as module  # noqa: PLC0415  # loads only what is asked for
         else:
-            from tenantry import endpoints as module  # noqa: PLC0415
+            from tenantry import endpoints as module  # noqa: PLC0415  # loads only what is asked for
         return getattr(module, name)

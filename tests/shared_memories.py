@@ -77,7 +77,7 @@ class SharedRedis:
         self.second: Process = self._process(self.pipelines[1])
 
     def _process(self, pipeline: SharedPipeline) -> RedisAdmissions:
-        now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731
+        now = lambda: int(self.clock.now().timestamp() * 1_000_000)  # noqa: E731  # a one-line function
         lease = Lease(pipeline, NothingDue(), Times(lifetime=3_600), commands=Commands(now=now, spread=self._spread))
         return RedisAdmissions(lease, MemoryAdmissions(self.clock))
 

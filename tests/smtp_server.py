@@ -43,7 +43,7 @@ class SmtpServerInTests:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
+    async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802  # aiosmtpd calls it by this name
         if self.answers:
             return self.answers.pop(0)
         self.envelopes.append(envelope)

@@ -30,10 +30,10 @@ class DnspythonRecords:
 
     async def texts(self, name: str) -> Sequence[str]:
         # Imported with the first look-up: most processes never make one.
-        import dns.asyncresolver  # noqa: PLC0415
-        import dns.exception  # noqa: PLC0415
-        import dns.name  # noqa: PLC0415
-        import dns.resolver  # noqa: PLC0415
+        import dns.asyncresolver
+        import dns.exception
+        import dns.name
+        import dns.resolver
 
         try:
             # Absolute, or a search list of the machine could answer with a name below another domain.
@@ -52,7 +52,7 @@ class DnspythonRecords:
         return [b"".join(record.strings).decode("ascii", "replace") for record in list(answer)[:MOST_RECORDS]]
 
     def _resolver(self) -> "Resolver":
-        import dns.asyncresolver  # noqa: PLC0415
+        import dns.asyncresolver
 
         resolver = dns.asyncresolver.Resolver(configure=self.servers is None)
         if self.servers is not None:

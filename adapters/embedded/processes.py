@@ -95,7 +95,7 @@ def start(
             group=user,
             extra_groups=None if user is None else [],
             umask=0o077,
-            preexec_fn=_die_with_parent(death),  # noqa: PLW1509  two system calls, nothing that locks
+            preexec_fn=_die_with_parent(death),  # noqa: PLW1509  # two system calls, nothing that locks
         )
     _tell(process, stdin)
     return process

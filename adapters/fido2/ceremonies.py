@@ -47,6 +47,6 @@ class Fido2Ceremonies:
 
     @cached_property
     def _server(self) -> "CheckedServer":
-        from adapters.fido2.checks import CheckedServer  # noqa: PLC0415  # see above
+        from adapters.fido2.checks import CheckedServer  # see above
 
         return CheckedServer(self.rp_id, self.name, self.origins)

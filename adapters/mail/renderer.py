@@ -28,7 +28,7 @@ class JinjaMailRenderer:
     @cached_property
     def _environment(self) -> "Environment":
         # Imported with the first mail: most processes never render one.
-        from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape  # noqa: PLC0415
+        from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
         return Environment(
             loader=FileSystemLoader(TEMPLATES),

@@ -21,7 +21,7 @@ class ProcessGauges:
     """Load of this process; where several serve, the registry adds up what each has told last."""
 
     def __init__(self, registry: "CollectorRegistry") -> None:
-        from prometheus_client import Counter, Gauge  # noqa: PLC0415  # see above
+        from prometheus_client import Counter, Gauge  # see above
 
         together: dict[str, Any] = {"registry": registry, "multiprocess_mode": "livesum"}
         slowest = {**together, "multiprocess_mode": "livemax"}
@@ -100,7 +100,7 @@ class Families:
 
 def shared_families(state: SharedState, version: str) -> "Iterator[Metric]":
     """State of what all processes share; what is not known is left out."""
-    from prometheus_client.core import GaugeMetricFamily  # noqa: PLC0415
+    from prometheus_client.core import GaugeMetricFamily
 
     yield GaugeMetricFamily(
         "tenantry_postgres_up", "1 when PostgreSQL answers a query within two seconds.", state.database
@@ -130,7 +130,7 @@ def shared_families(state: SharedState, version: str) -> "Iterator[Metric]":
 
 def process_families(pids: Sequence[int]) -> "list[Metric]":
     """Figures of all serving processes together, under the names that Prometheus clients give them; Linux alone."""
-    from prometheus_client import ProcessCollector  # noqa: PLC0415
+    from prometheus_client import ProcessCollector
 
     found = [metric for pid in pids for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect()]
     families = {metric.name: metric for metric in found}

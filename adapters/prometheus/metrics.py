@@ -15,7 +15,7 @@ class PrometheusMetrics:
     """Counters of one process, made after it has started: where it counts is decided then."""
 
     def __init__(self) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Histogram  # noqa: PLC0415  # see the class
+        from prometheus_client import CollectorRegistry, Counter, Histogram  # see the class
 
         self._own = CollectorRegistry()
         self._answers = Counter(
@@ -69,8 +69,8 @@ class PrometheusMetrics:
         return answers.inc, self._seconds.labels(line.operation).observe
 
     def text(self, state: SharedState) -> bytes:
-        from prometheus_client import CollectorRegistry, generate_latest  # noqa: PLC0415
-        from prometheus_client.multiprocess import MultiProcessCollector  # noqa: PLC0415
+        from prometheus_client import CollectorRegistry, generate_latest
+        from prometheus_client.multiprocess import MultiProcessCollector
 
         alive, every = self._workers.alive(), self._own
         if SHARED_FOLDER in os.environ:

@@ -19,7 +19,7 @@ class Workers:
 
     def alive(self) -> list[int]:
         """Ids of the processes; what one that has ended told of its load is forgotten, what it counted is not."""
-        from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415  # see PrometheusMetrics
+        from prometheus_client.multiprocess import mark_process_dead  # see PrometheusMetrics
 
         if self._folder is None:
             return [os.getpid()]

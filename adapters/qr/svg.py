@@ -3,7 +3,7 @@
 
 def qr_svg(text: str) -> str:
     """An SVG element without XML declaration, scaled by its container: ``<svg viewBox="0 0 49 49" …>``."""
-    import segno  # noqa: PLC0415  # few requests draw one
+    import segno  # few requests draw one
 
     # Error correction M: a phone reads it from a screen, and the address of an app fits a small code.
     made = segno.make(text, error="m", micro=False)

@@ -167,13 +167,13 @@ def _table(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
     if start.startswith(_OLD):
         raise BadRequest("The file is encrypted, or of a format before xlsx: save it as xlsx, without a password.")
     if start.startswith(_ZIP):
-        from adapters.sheets.xlsx.rows import read_xlsx  # noqa: PLC0415  # the service itself never reads one
+        from adapters.sheets.xlsx.rows import read_xlsx  # the service itself never reads one
 
         return read_xlsx(file, model, options)
     if options.time_zone is not None:
         raise ValidationError.on("options.timeZone", "is for xlsx; a time in this file names its zone itself")
     if _is_parquet(file):
-        from adapters.sheets.parquet import read_parquet  # noqa: PLC0415  # takes a third of a second
+        from adapters.sheets.parquet import read_parquet  # takes a third of a second
 
         return read_parquet(file, model, options)
     if options.sheet is not None:

@@ -101,7 +101,11 @@ def _abandon(sheet: Any) -> None:
 def _put(sheet: Any, kind: Kind) -> Put:
     if kind is Kind.BOOLEAN:
         return lambda row, column, cell: sheet.write_boolean(row, column, cell == "true")
-    text: Put = lambda row, column, cell: sheet._write_string(row, column, _fitting(row, cell))  # noqa: E731, SLF001
+
+    def text(row: int, column: int, cell: str) -> Any:
+        # The public method checks each text for what is checked here already.
+        return sheet._write_string(row, column, _fitting(row, cell))  # noqa: SLF001  # as said
+
     if kind not in NUMBERS:
         return text
 

@@ -49,7 +49,7 @@ class Question(Struct, frozen=True, kw_only=True):
 @cache
 def _trusted() -> "SSLContext":
     """Certificate authorities that this process trusts: to read their file takes 60 ms, so that clients share them."""
-    import httpx2  # noqa: PLC0415
+    import httpx2
 
     return httpx2.create_ssl_context()
 
@@ -60,7 +60,7 @@ class ProviderClient:
     @cached_property
     def _client(self) -> "httpx2.AsyncClient":
         # Imported with the first login by a provider: most services turn none on.
-        import httpx2  # noqa: PLC0415
+        import httpx2
 
         # `identity`: a compressed answer could inflate past the limit. No timeout here: the caller limits the login.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "tenantry"}
@@ -71,7 +71,7 @@ class ProviderClient:
 
         Raises ServiceUnavailable for an outage, a time limit or an answer of another shape.
         """
-        import httpx2  # noqa: PLC0415
+        import httpx2
 
         try:
             status, body = await self._answer(question)

@@ -91,7 +91,7 @@ class OutboxRelay:
         except ServiceUnavailable:
             log.warning("The database does not answer: a mail that was taken waits.")
         # One broken mail must not keep the others from being sent.
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001  # whatever it raises
             await self._try_again(due, error)
         else:
             async with self.database.autocommit(EveryTenant()) as tx:

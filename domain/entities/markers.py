@@ -178,7 +178,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] | None = None
 
 
-def entity(  # noqa: PLR0913  # each argument is a sentence of the declaration
+def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most state three
     plural: str,
     *,
     search: Sequence[str] = (),

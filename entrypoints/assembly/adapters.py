@@ -181,13 +181,13 @@ def _database_url(settings: Settings) -> str:
 
 def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     """Everything in this process, with a clock that stands until it is moved; passwords cost next to nothing."""
-    from adapters.memory.cache import MemoryCache  # noqa: PLC0415  # the service itself has no use for these
-    from adapters.memory.clock import CountingIds, MovableClock  # noqa: PLC0415
-    from adapters.memory.database import MemoryDatabase  # noqa: PLC0415
-    from adapters.memory.dns import MemoryDnsRecords  # noqa: PLC0415
-    from adapters.memory.identity.social import MemorySocialProviders  # noqa: PLC0415
-    from adapters.memory.mail import MemoryMailer  # noqa: PLC0415
-    from adapters.memory.upkeep import MemoryUpkeep  # noqa: PLC0415
+    from adapters.memory.cache import MemoryCache  # the service itself has no use for these
+    from adapters.memory.clock import CountingIds, MovableClock
+    from adapters.memory.database import MemoryDatabase
+    from adapters.memory.dns import MemoryDnsRecords
+    from adapters.memory.identity.social import MemorySocialProviders
+    from adapters.memory.mail import MemoryMailer
+    from adapters.memory.upkeep import MemoryUpkeep
 
     clock, ids = MovableClock(), CountingIds()
     database = MemoryDatabase(registry, ids)
@@ -269,7 +269,7 @@ def _admissions(settings: Settings, lease: Lease, clock: SystemClock) -> RedisAd
 def _pipeline() -> type[SharedPipeline]:
     if not traces_are_on(os.environ):
         return SharedPipeline
-    from adapters.redis.traced_pipeline import TracedPipeline  # noqa: PLC0415  # needs packages that few have
+    from adapters.redis.traced_pipeline import TracedPipeline  # needs packages that few have
 
     return TracedPipeline
 

@@ -83,8 +83,8 @@ def _routes_in(module: ModuleType, name: str) -> "Iterator[ControllerRouterHandl
 def ensure_routes(given: Sequence[Any], name: str) -> "Sequence[ControllerRouterHandler]":
     """``given``, whose ``name`` is told where something in it cannot be served. Raises EntitiesError."""
     if given:
-        from litestar import Controller, Router  # noqa: PLC0415  # files without routes do without it
-        from litestar.handlers import BaseRouteHandler  # noqa: PLC0415
+        from litestar import Controller, Router  # files without routes do without it
+        from litestar.handlers import BaseRouteHandler
 
         strangers = [
             route

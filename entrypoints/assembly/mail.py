@@ -21,8 +21,8 @@ def mailer_of(settings: Settings) -> Mailer:
     """Sends by SMTP where a server is named, else writes files."""
     if settings.smtp_url is None:
         return FileMailer(settings.data_dir / MAIL_FOLDER, settings.mail_from)
-    from adapters.mail.smtp import SmtpMailer  # noqa: PLC0415  # who sends none needs none of it
-    from adapters.mail.smtp_url import read_smtp_url  # noqa: PLC0415
+    from adapters.mail.smtp import SmtpMailer  # who sends none needs none of it
+    from adapters.mail.smtp_url import read_smtp_url
 
     return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
 

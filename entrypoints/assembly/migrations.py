@@ -95,7 +95,7 @@ async def migrate(settings: Settings) -> str:
 
 async def _grant_rights(settings: Settings) -> list[str]:
     """Makes again what a copy of a database leaves behind on its old server: roles, and their rights."""
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     return await inspection.grant_rights(*_declared(settings))
 
@@ -130,14 +130,14 @@ async def _way_out(settings: Settings) -> str:
 
 async def check_stored_values(settings: Settings) -> list[str]:
     """Sentences about stored values that the declarations do not know any more."""
-    from adapters.postgres.migrations.stored_values import stored_misfits  # noqa: PLC0415
+    from adapters.postgres.migrations.stored_values import stored_misfits
 
     return await stored_misfits(*_declared(settings))
 
 
 async def print_sql(settings: Settings) -> str:
     """SQL of the pending migrations, which is printed and not run."""
-    from adapters.postgres.migrations.migrate import pending_sql  # noqa: PLC0415
+    from adapters.postgres.migrations.migrate import pending_sql
 
     await _ensure_known(settings)
     statements = await pending_sql(*_declared(settings))
@@ -146,7 +146,7 @@ async def print_sql(settings: Settings) -> str:
 
 async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -> str:
     """Writes a migration beside the last module of ENTITIES that is not our own, and applies nothing."""
-    from adapters.postgres.migrations.migrate import write_migration  # noqa: PLC0415
+    from adapters.postgres.migrations.migrate import write_migration
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_known(settings)
@@ -168,7 +168,7 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
 
 async def _nothing_of_ones_own(settings: Settings) -> str:
     """Raises CommandError where the tables that Tenantry brings differ: their migrations are not written here."""
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     found = await inspection.differences(*_declared(settings))
     if found:
@@ -179,7 +179,7 @@ async def _nothing_of_ones_own(settings: Settings) -> str:
 
 
 async def discard(settings: Settings) -> str:
-    from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
+    from adapters.postgres.migrations import migrate as migrations
 
     paths = await migrations.discard(settings.owner_url, _folders(settings))
     verb = "was" if len(paths) == 1 else "were"
@@ -187,7 +187,7 @@ async def discard(settings: Settings) -> str:
 
 
 async def downgrade(settings: Settings) -> str:
-    from adapters.postgres.migrations import migrate as migrations  # noqa: PLC0415
+    from adapters.postgres.migrations import migrate as migrations
 
     paths = await migrations.downgrade(*_declared(settings))
     again = "The file is pending again: change it" if len(paths) == 1 else "The files are pending again: change them"
@@ -251,7 +251,7 @@ def _named_again(settings: Settings) -> str:
 
 
 async def current(settings: Settings) -> str:
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     lines = await inspection.current(*_declared(settings))
     known = await inspection.revisions(*_declared(settings))
@@ -260,7 +260,7 @@ async def current(settings: Settings) -> str:
 
 
 async def history(settings: Settings) -> str:
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     lines = await inspection.history(*_declared(settings))
     return Answer("\n".join(lines), await inspection.revisions(*_declared(settings)))
@@ -268,7 +268,7 @@ async def history(settings: Settings) -> str:
 
 async def check_schema(settings: Settings) -> str:
     """Compares the whole schema with the declarations. Raises CommandError when they differ."""
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     await check_migrations(settings)
     examined = await inspection.examined(*_declared(settings))
@@ -282,14 +282,14 @@ async def check_schema(settings: Settings) -> str:
 
 async def schema_findings(settings: Settings) -> list[str]:
     """Sentences about tables that differ from what is declared, and about roles, rights and row-level security."""
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     examined = await inspection.examined(*_declared(settings))
     return [*examined.differences, *map(str, examined.gaps)]
 
 
 async def stamp(settings: Settings, revision: str) -> str:
-    from adapters.postgres.migrations import inspection  # noqa: PLC0415
+    from adapters.postgres.migrations import inspection
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_own(settings)
@@ -300,7 +300,7 @@ async def stamp(settings: Settings, revision: str) -> str:
 
 
 async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> None:
-    from adapters.postgres.migrations.migrate import upgrade  # noqa: PLC0415
+    from adapters.postgres.migrations.migrate import upgrade
 
     with step_bar("Migrating") as tell:
         missing = await upgrade(url, registry, folders, tell=tell)

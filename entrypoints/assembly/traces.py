@@ -39,7 +39,7 @@ def start_traces() -> "Traces | None":
     """Traces of this process; None, and nothing is loaded, where they are off."""
     if not traces_are_on(os.environ):
         return None
-    from adapters.opentelemetry.traces import Traces  # noqa: PLC0415  # see above
+    from adapters.opentelemetry.traces import Traces  # see above
 
     # in each worker: the thread that sends does not survive a fork
     return Traces(version("tenantry"))

@@ -22,7 +22,7 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
 
         TENANTRY_SECRET_KEY, which opens the stored keys, is not in it: keep it elsewhere.
         """
-        from entrypoints.cli.backup import make_backup  # noqa: PLC0415  # each command imports what it needs
+        from entrypoints.cli.backup import make_backup  # each command imports what it needs
 
         run(lambda settings: make_backup(settings, folder))
 
@@ -38,7 +38,7 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
         Where a restore with --replace was killed, `tenantry check` says so, and which way is open: --undo, --finish, or
         to restore again.
         """
-        from entrypoints.cli.backup import end_restore, restore_backup  # noqa: PLC0415
+        from entrypoints.cli.backup import end_restore, restore_backup
 
         if undo or finish:
             if folder is not None or replace or (undo and finish):

@@ -28,7 +28,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def export_command(entity: str, tenant: str, form: str | None, out: Path, where: tuple[str, ...]) -> None:
         """Write all rows of ENTITY (a plural, such as products) to a file."""
-        from entrypoints.cli.file_transfer import ExportJob, export_file  # noqa: PLC0415
+        from entrypoints.cli.file_transfer import ExportJob, export_file
 
         ending = out.suffix.removeprefix(".").lower()
         chosen = form or (ending if ending in _FORMS else "csv")
@@ -57,7 +57,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def import_command(entity: str, file: Path, tenant: str, columns: tuple[str, ...], **given: Any) -> None:
         """Read rows of ENTITY (a plural, such as products) from a CSV, xlsx or Parquet FILE."""
-        from entrypoints.cli.file_transfer import ImportJob, import_file  # noqa: PLC0415
+        from entrypoints.cli.file_transfer import ImportJob, import_file
 
         renamed = {column: field or None for column, field in map(_pair, columns)}
         options = {"dryRun": given["dry_run"], "atomic": given["atomic"], "columns": renamed}

@@ -25,7 +25,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def list_command() -> None:
         """Print mails that were given up, the last first: id, time, kind, recipient and reason."""
-        from entrypoints.cli.mail import list_given_up  # noqa: PLC0415
+        from entrypoints.cli.mail import list_given_up
 
         run(list_given_up)
 
@@ -33,7 +33,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def open_command() -> None:
         """Print the newest mail that was written as a file, where no mail server is set."""
-        from entrypoints.cli.mail import open_newest  # noqa: PLC0415
+        from entrypoints.cli.mail import open_newest
 
         run(open_newest)
 
@@ -43,7 +43,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def retry_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
         """Put mails back, for the running service to try for another three days."""
-        from entrypoints.cli.mail import retry  # noqa: PLC0415
+        from entrypoints.cli.mail import retry
 
         _ensure_named(ids, takes_all)
         run(lambda settings: retry(settings, ids))
@@ -54,7 +54,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def drop_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
         """Delete mails for good."""
-        from entrypoints.cli.mail import drop  # noqa: PLC0415
+        from entrypoints.cli.mail import drop
 
         _ensure_named(ids, takes_all)
         run(lambda settings: drop(settings, ids))

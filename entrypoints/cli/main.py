@@ -77,7 +77,7 @@ def tenantry() -> None:
 def serve_command(allows_superuser: bool) -> None:
     """Serve until stopped, with embedded PostgreSQL and Valkey where no URL is set."""
     # Here and below: a command imports what it needs when it runs, so that `--help` answers at once.
-    from entrypoints.server.serve import serve  # noqa: PLC0415
+    from entrypoints.server.serve import serve
 
     serve(_settings(), allows_superuser=allows_superuser)
 
@@ -86,7 +86,7 @@ def serve_command(allows_superuser: bool) -> None:
 @click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 def init_command(folder: Path) -> None:
     """Make a project in FOLDER, the current one unless it is named: an entity, a route, a test, settings, images."""
-    from entrypoints.cli.new_project import make_project  # noqa: PLC0415
+    from entrypoints.cli.new_project import make_project
 
     click.echo(make_project(folder))
 
@@ -101,7 +101,7 @@ def create_admin(email: str, generate: bool) -> None:
     The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate. Without a terminal
     it is a line of standard input.
     """
-    from entrypoints.cli.identity.accounts import add_admin  # noqa: PLC0415
+    from entrypoints.cli.identity.accounts import add_admin
 
     password = None if generate else _password(_settings())
     _run(lambda settings: add_admin(settings, email, password))
@@ -122,7 +122,7 @@ def clean() -> None:
     and the like, and events of the audit trail and lines of histories where TENANTRY_AUDIT_RETENTION_DAYS and
     TENANTRY_HISTORY_RETENTION_DAYS say so. Where autovacuum is late, tables are vacuumed and analysed.
     """
-    from entrypoints.cli.cleaning import clean_now  # noqa: PLC0415
+    from entrypoints.cli.cleaning import clean_now
 
     _run(clean_now)
 
@@ -136,7 +136,7 @@ def keys() -> None:
 @JSON
 def rotate() -> None:
     """Make new keys: they are used from the next minute on, and log nobody out."""
-    from entrypoints.cli.identity.accounts import rotate_keys  # noqa: PLC0415
+    from entrypoints.cli.identity.accounts import rotate_keys
 
     _run(rotate_keys)
 
@@ -148,7 +148,7 @@ def reseal() -> None:
 
     The secret before it stands in TENANTRY_OTHER_SECRET_KEY, and can be taken out afterwards.
     """
-    from entrypoints.cli.identity.accounts import reseal_keys  # noqa: PLC0415
+    from entrypoints.cli.identity.accounts import reseal_keys
 
     _run(reseal_keys)
 
@@ -159,11 +159,11 @@ def reseal() -> None:
 def entities(shows_plans: bool) -> None:
     """Print what is served: paths, fields, relations, permissions and limits."""
     if shows_plans:
-        from entrypoints.cli.reports.plans import plans  # noqa: PLC0415
+        from entrypoints.cli.reports.plans import plans
 
         _run(plans)
         return
-    from entrypoints.cli.reports.entity_report import describe  # noqa: PLC0415
+    from entrypoints.cli.reports.entity_report import describe
 
     show(describe(load_registry(_settings().entities)))
 
@@ -180,7 +180,7 @@ def citus_command() -> None:
 
     Nothing is run. The exit code is 5 where something declared cannot be distributed.
     """
-    from entrypoints.cli.reports.citus import report  # noqa: PLC0415
+    from entrypoints.cli.reports.citus import report
 
     _show(lambda: report(load_registry(_settings().entities)))
 
@@ -189,7 +189,7 @@ def citus_command() -> None:
 @JSON
 def settings_command() -> None:
     """Print every setting, its value and where the value comes from; secrets are hidden."""
-    from entrypoints.cli.reports.settings_report import report  # noqa: PLC0415
+    from entrypoints.cli.reports.settings_report import report
 
     show(report(os.environ, Path.cwd()))
 
@@ -198,7 +198,7 @@ def settings_command() -> None:
 @JSON
 def demo() -> None:
     """Fill two tenants with example people, categories, products and reviews, and print three logins."""
-    from entrypoints.cli.identity.demo import fill  # noqa: PLC0415
+    from entrypoints.cli.identity.demo import fill
 
     _run(fill)
 
@@ -207,8 +207,8 @@ def demo() -> None:
 @JSON
 def check() -> None:
     """Check settings, entities, database and Redis, and print everything that is wrong."""
-    from entrypoints.cli.reports.checks import report  # noqa: PLC0415
-    from entrypoints.cli.reports.findings import Findings  # noqa: PLC0415
+    from entrypoints.cli.reports.checks import report
+    from entrypoints.cli.reports.findings import Findings
 
     findings = Findings()
     is_right = report(os.environ, findings)
@@ -220,14 +220,14 @@ def check() -> None:
 @JSON
 def doctor() -> None:
     """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
-    from entrypoints.cli.reports.checks import report  # noqa: PLC0415
-    from entrypoints.cli.reports.findings import Findings  # noqa: PLC0415
+    from entrypoints.cli.reports.checks import report
+    from entrypoints.cli.reports.findings import Findings
 
     findings = Findings()
     try:
         is_right = report(os.environ, findings)
         if is_right:
-            from entrypoints.cli.reports.doctor import examine  # noqa: PLC0415  # takes a second, and settings may be wrong
+            from entrypoints.cli.reports.doctor import examine  # takes a second, and settings may be wrong
 
             is_right = examine(_settings(), findings)
     except CommandError as error:
@@ -255,7 +255,7 @@ def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
 
     Servers are those of the settings, those of a service that runs in DATA_DIR, or embedded ones for the time being.
     """
-    from entrypoints.server.servers import any_servers  # noqa: PLC0415
+    from entrypoints.server.servers import any_servers
 
     settings = _settings()
     load_registry(settings.entities)  # a wrong declaration is reported before servers are started for nothing
@@ -276,7 +276,7 @@ def _show(work: "Callable[[], str]") -> None:
 
 
 async def _explained(settings: Settings, work: "Awaitable[str]") -> str:
-    from entrypoints.server.failures import explained  # noqa: PLC0415
+    from entrypoints.server.failures import explained
 
     async with explained(settings):
         return await work

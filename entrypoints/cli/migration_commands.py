@@ -27,7 +27,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         Migrations are written, read, then applied: --write MESSAGE writes a file and changes no database. A field or an
         entity with a new name keeps its values with --rename code=sku, --rename books.code=sku, --rename books=titles.
         """
-        from entrypoints.assembly import migrations  # noqa: PLC0415  # each command imports what it needs
+        from entrypoints.assembly import migrations  # each command imports what it needs
 
         if sum((write is not None, sql, check)) > 1:
             raise click.UsageError("--write, --sql and --check exclude each other.")
@@ -56,7 +56,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
         For a database that got its tables in another way, such as from a backup of tables and rows alone. REVISION is
         the number of a migration, or "heads" for the newest ones.
         """
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(lambda settings: migrations.stamp(settings, revision))
 
@@ -68,7 +68,7 @@ def _add_ways_back(group: click.RichGroup, run: Run) -> None:
     @JSON
     def discard_command() -> None:
         """Delete the newest file of your own migrations, which must not be applied to this database."""
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(migrations.discard)
 
@@ -76,7 +76,7 @@ def _add_ways_back(group: click.RichGroup, run: Run) -> None:
     @JSON
     def downgrade_command() -> None:
         """Undo the newest of your own migrations in this database. Values of what it added are lost."""
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(migrations.downgrade)
 
@@ -88,7 +88,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     @JSON
     def current_command() -> None:
         """Print the newest migration that is applied, one line for each folder of migrations."""
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(migrations.current)
 
@@ -96,7 +96,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     @JSON
     def history_command() -> None:
         """List all migrations, the newest first, and mark the current ones."""
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(migrations.history)
 
@@ -108,6 +108,6 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
         The exit code is 5 when they differ. `tenantry migrate --check` is quicker: it looks for pending migrations,
         missing columns, rights of the service and row-level security that is off only.
         """
-        from entrypoints.assembly import migrations  # noqa: PLC0415
+        from entrypoints.assembly import migrations
 
         run(migrations.check_schema)

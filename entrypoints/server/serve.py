@@ -85,11 +85,11 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
 
     Meanwhile this process imports and compiles what every worker needs.
     """
-    from adapters.postgres.entities.usual_statements import (  # noqa: PLC0415  # only now, when all else is right
+    from adapters.postgres.entities.usual_statements import (  # only now, when all else is right
         compile_usual_statements,
     )
-    from entrypoints.server.failures import explained  # noqa: PLC0415
-    from entrypoints.server.preparation import ensure_fit_login, prepare  # noqa: PLC0415
+    from entrypoints.server.failures import explained
+    from entrypoints.server.preparation import ensure_fit_login, prepare
 
     async def explaining() -> str | None:
         async with explained(settings):
@@ -98,9 +98,9 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
 
     def get_ready() -> None:
         # Imported by statements, which name the layers rightly in an installed wheel too.
-        import granian  # noqa: F401, PLC0415
+        import granian  # noqa: F401  # loaded before the workers are forked
 
-        from entrypoints.server import worker  # noqa: F401, PLC0415
+        from entrypoints.server import worker  # noqa: F401  # loaded before the workers are forked
 
         compile_usual_statements(registry)
 
@@ -140,10 +140,10 @@ def _bind_error(host: str, port: int) -> OSError | None:
 
 
 def _run(settings: Settings, greeting: "Greeting") -> None:
-    from granian import Granian  # noqa: PLC0415
-    from granian.constants import HTTPModes, Interfaces, Loops  # noqa: PLC0415
-    from granian.http import HTTP1Settings  # noqa: PLC0415
-    from granian.log import LogLevels  # noqa: PLC0415
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces, Loops
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
 
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
@@ -182,7 +182,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
 
 
 def _worker(settings: Settings, parent: int, flag: Path | None) -> "Litestar":
-    from entrypoints.server.worker import worker  # noqa: PLC0415  # in the worker's own process
+    from entrypoints.server.worker import worker  # in the worker's own process
 
     return worker(settings, parent, flag)
 

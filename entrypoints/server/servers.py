@@ -51,8 +51,8 @@ def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]
 
 
 def _start(settings: Settings, stops: ExitStack) -> Running:
-    from adapters.embedded import DataDirInUse, EmbeddedUnavailable, start_embedded  # noqa: PLC0415  # needs wheels
-    from adapters.postgres.connection.login_roles import ensure_login_role  # noqa: PLC0415  # slow to import
+    from adapters.embedded import DataDirInUse, EmbeddedUnavailable, start_embedded  # needs wheels
+    from adapters.postgres.connection.login_roles import ensure_login_role  # slow to import
 
     try:
         embedded = start_embedded(

@@ -24,7 +24,7 @@ from entrypoints.settings.settings import read_settings
 
 ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "correct horse battery"  # noqa: S105  # of applications that end with their test
-SECRET_KEY = "a secret key for tests, long enough"  # noqa: S105
+SECRET_KEY = "a secret key for tests, long enough"  # noqa: S105  # guards nothing
 ENVIRONMENT = {"TENANTRY_RATE_LIMITS": "off"}
 
 Headers = dict[str, str]

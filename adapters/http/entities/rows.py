@@ -122,7 +122,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
     model, fields, method = entity.model, entity.fields, put if name == "update" else patch
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
-    async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002
+    async def update(request: StrictRequest, id: PathId, data: Any) -> Response[Any]:  # noqa: A002  # as in the path
         caller, sent = request.caller, fields.read_changes(request.caller, id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with fields.concealing(caller, data):
@@ -157,7 +157,7 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         permanent = Parameter("permanent", {"type": "boolean", "default": False}, text)
         flags, policy, parameters = ("permanent",), replace(policy, or_permission=purge), [permanent, IF_MATCH]
 
-    async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002
+    async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002  # as in the path
         is_permanent = bool(read_flags(request.parameters(), flags))
         request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
         delete_row = crud.purge if is_permanent else crud.delete
@@ -175,7 +175,7 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model, policy = entity.model, may_write(entity.model, "delete")
     errors = ("CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_ENTITY")
 
-    async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002
+    async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # as in the path
         caller = request.caller
         with entity.fields.concealing(caller):
             written = await crud.restore(write_of(request), model, read_id(id), request.wanted_versions())

@@ -50,7 +50,7 @@ class MemoryRecords:
         ids: Sequence[UUID],
         *,
         locked: bool = True,  # noqa: ARG002  # transactions run one after the other
-        shares: bool = False,  # noqa: ARG002
+        shares: bool = False,  # noqa: ARG002  # as above
         is_bounded: bool = False,
     ) -> dict[UUID, Current]:
         self._ensure_one_tenant(model)

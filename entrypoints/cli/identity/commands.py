@@ -28,7 +28,7 @@ def add_administration_commands(group: click.RichGroup, run: Run) -> None:
     def run_with_services(work: Work) -> None:
         async def opened(settings: Settings) -> str:
             # Imported only now, so that `--help` answers at once.
-            from entrypoints.cli.operator import open_services  # noqa: PLC0415
+            from entrypoints.cli.operator import open_services
 
             async with open_services(settings) as services:
                 return await work(services)
@@ -52,7 +52,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @JSON
     def list_command() -> None:
         """Print all tenants."""
-        from entrypoints.cli.identity.administration import list_tenants  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_tenants
 
         run(list_tenants)
 
@@ -62,7 +62,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @JSON
     def create_command(identifier: str, name: str | None) -> None:
         """Create the tenant IDENTIFIER, such as acme."""
-        from entrypoints.cli.identity.administration import create_tenant  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import create_tenant
 
         run(lambda services: create_tenant(services, identifier, name))
 
@@ -71,7 +71,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @JSON
     def close_command(identifier: str) -> None:
         """End the tenant's tokens and refuse logins to it, until it is opened. No data is deleted."""
-        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_tenant_active
 
         run(lambda services: set_tenant_active(services, identifier, is_active=False))
 
@@ -80,7 +80,7 @@ def _add_tenant_commands(group: click.RichGroup, run: Callable[[Work], None]) ->
     @JSON
     def open_command(identifier: str) -> None:
         """Open a closed tenant again."""
-        from entrypoints.cli.identity.administration import set_tenant_active  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_tenant_active
 
         run(lambda services: set_tenant_active(services, identifier, is_active=True))
 
@@ -95,7 +95,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @JSON
     def list_command(tenant: str | None) -> None:
         """Print users. Without --tenant, the roles that they hold in tenants are listed too, as in acme:Admin."""
-        from entrypoints.cli.identity.administration import list_users  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_users
 
         run(lambda services: list_users(services, tenant))
 
@@ -108,7 +108,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @JSON
     def create_command(email: str, tenant: str, roles: tuple[str, ...], name: str | None, generate: bool) -> None:
         """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
-        from entrypoints.cli.identity.administration import create_user  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import create_user
 
         password = None if generate else ask_password()
         run(lambda services: create_user(services, email, name, tenant, roles, password))
@@ -119,7 +119,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @JSON
     def set_password_command(email: str, generate: bool) -> None:
         """Set an account's password and end its sessions. It is asked for, or made with --generate."""
-        from entrypoints.cli.identity.administration import set_password  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import set_password
 
         password = None if generate else ask_password()
         run(lambda services: set_password(services, email, password))
@@ -137,7 +137,7 @@ def _add_grant_command(users: click.RichGroup, run: Callable[[Work], None]) -> N
     @JSON
     def grant_command(email: str, tenant: str, roles: tuple[str, ...], takes_all: bool) -> None:
         """Make an account a member of a tenant with these roles, which replace those that it had there."""
-        from entrypoints.cli.identity.administration import grant  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import grant
 
         # A forgotten option must not take away the roles of a tenant's only administrator.
         if takes_all is bool(roles):
@@ -153,7 +153,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     @JSON
     def unlock_command(email: str) -> None:
         """End the locks of an e-mail address: of its password, for every network, and of its second factors."""
-        from entrypoints.cli.identity.accounts import unlock_email  # noqa: PLC0415
+        from entrypoints.cli.identity.accounts import unlock_email
 
         run(lambda settings: unlock_email(settings, email))
 
@@ -167,7 +167,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
         profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing
         more.
         """
-        from entrypoints.cli.identity.user_import import import_users  # noqa: PLC0415
+        from entrypoints.cli.identity.user_import import import_users
 
         run(lambda settings: import_users(settings, file))
 
@@ -182,7 +182,7 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
     @JSON
     def list_command(tenant: str) -> None:
         """Print the roles of a tenant and those that every tenant has, with their permissions."""
-        from entrypoints.cli.identity.administration import list_roles  # noqa: PLC0415
+        from entrypoints.cli.identity.administration import list_roles
 
         run(lambda services: list_roles(services, tenant))
 
@@ -197,7 +197,7 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
     @JSON
     def list_command(tenant: str) -> None:
         """Print the service accounts of a tenant."""
-        from entrypoints.cli.identity.service_accounts import list_service_accounts  # noqa: PLC0415
+        from entrypoints.cli.identity.service_accounts import list_service_accounts
 
         run(lambda services: list_service_accounts(services, tenant))
 
@@ -208,7 +208,7 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
     @JSON
     def create_command(name: str, tenant: str, roles: tuple[str, ...]) -> None:
         """Create the service account NAME in a tenant; it has no key yet."""
-        from entrypoints.cli.identity.service_accounts import create_service_account  # noqa: PLC0415
+        from entrypoints.cli.identity.service_accounts import create_service_account
 
         run(lambda services: create_service_account(services, name, tenant, roles))
 
@@ -219,7 +219,7 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
     @JSON
     def keys_command(name: str, tenant: str, key: str | None) -> None:
         """Print the living keys of the service account NAME."""
-        from entrypoints.cli.identity.service_accounts import create_key, list_keys  # noqa: PLC0415
+        from entrypoints.cli.identity.service_accounts import create_key, list_keys
 
         if key is not None:
             run(lambda services: create_key(services, name, tenant, key))

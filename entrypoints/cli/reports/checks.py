@@ -55,9 +55,9 @@ async def _answers(settings: Settings, registry: Registry, findings: Findings) -
 
 async def _mistakes(settings: Settings, registry: Registry, findings: Findings) -> AsyncIterator[str]:
     # Imported only now: wrong settings are reported without the second that these imports take.
-    from adapters.redis.connection_check import ensure_accepted  # noqa: PLC0415
-    from entrypoints.assembly.migrations import check_migrations, check_stored_values, schema_findings  # noqa: PLC0415
-    from entrypoints.server.failures import explained  # noqa: PLC0415
+    from adapters.redis.connection_check import ensure_accepted
+    from entrypoints.assembly.migrations import check_migrations, check_stored_values, schema_findings
+    from entrypoints.server.failures import explained
 
     refusals, reads = 0, True
     try:
@@ -92,7 +92,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
 
 
 async def _refused_writes(settings: Settings) -> list[str]:
-    from adapters.postgres.connection.server_facts import database_facts  # noqa: PLC0415
+    from adapters.postgres.connection.server_facts import database_facts
 
     assert settings.database_url is not None
     facts = await database_facts(settings.database_url.reveal())
@@ -104,10 +104,10 @@ async def _refused_writes(settings: Settings) -> list[str]:
 async def _of_keys_and_routes(
     settings: Settings, registry: Registry, findings: Findings, *, reads_keys: bool
 ) -> AsyncIterator[str]:
-    from adapters.joserfc import WrongSecretKey  # noqa: PLC0415
-    from entrypoints.assembly.adapters import open_adapters  # noqa: PLC0415
-    from entrypoints.assembly.routes import ensure_routes_served  # noqa: PLC0415
-    from entrypoints.assembly.use_cases import assemble  # noqa: PLC0415
+    from adapters.joserfc import WrongSecretKey
+    from entrypoints.assembly.adapters import open_adapters
+    from entrypoints.assembly.routes import ensure_routes_served
+    from entrypoints.assembly.use_cases import assemble
 
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)

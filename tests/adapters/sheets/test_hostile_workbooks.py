@@ -241,7 +241,7 @@ async def test_no_hostile_workbook_takes_much_time_or_memory(registry: Registry)
             watching.cancel()
         worst_cpu = max(worst_cpu, (cpu_of_children() - before, seed))
         worst_memory = max(worst_memory, (peak[0], seed))
-    print(f"{COUNT} workbooks: at most {worst_cpu[0]:.1f} s of CPU (seed {worst_cpu[1]}),", end=" ")  # noqa: T201
-    print(f"{worst_memory[0] / 2**20:.0f} MiB (seed {worst_memory[1]})")  # noqa: T201
+    print(f"{COUNT} workbooks: at most {worst_cpu[0]:.1f} s of CPU (seed {worst_cpu[1]}),", end=" ")  # noqa: T201  # the report of a long test
+    print(f"{worst_memory[0] / 2**20:.0f} MiB (seed {worst_memory[1]})")  # noqa: T201  # the report of a long test
     assert worst_cpu[0] < MOST_CPU, worst_cpu
     assert worst_memory[0] < MOST_MEMORY, worst_memory

@@ -63,7 +63,7 @@ WRONG_FIELDS: dict[str, tuple[Any, str]] = {
     "text for a choice": ((Colour, "red"), "which is not a member of Colour"),
     "no choice of those": ((Literal["a", "b"], "c"), "which is not one of a, b"),
     "a timestamp without zone": ((datetime, datetime(2026, 1, 1)), "timezone"),  # noqa: DTZ001  # the mistake
-    "a timestamp for a date": ((date, datetime(2026, 1, 1)), "write date"),  # noqa: DTZ001
+    "a timestamp for a date": ((date, datetime(2026, 1, 1)), "write date"),  # noqa: DTZ001  # only the type matters
     "text for an id": ((UUID, "0198c0de-0000-7000-8000-000000000000"), "write UUID"),
     "a factory that fails": (
         (list[str], msgspec.field(default_factory=lambda: 1 // 0)),

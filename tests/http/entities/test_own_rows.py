@@ -51,7 +51,7 @@ async def create_many(request: Request[Any, Any, Any], products: NamedDependency
 
 
 @delete("/own/products/{id:str}", opt=OPT)
-async def delete_and_restore(id: FromPath[UUID], products: NamedDependency[Rows[Product]]) -> None:  # noqa: A002
+async def delete_and_restore(id: FromPath[UUID], products: NamedDependency[Rows[Product]]) -> None:  # noqa: A002  # as in the path
     await products.delete(id, version=products.if_match)
     try:
         await products.get(id)

@@ -30,7 +30,9 @@ def _pending(commands: AlembicCommands, connection: Connection) -> list[Script]:
     script = ScriptDirectory.from_config(commands.config)
     applied = MigrationContext.configure(connection).get_current_heads()
     connection.rollback()
-    return [step.revision for step in script._upgrade_revs("heads", applied)]  # type: ignore[arg-type]  # noqa: SLF001
+    # Alembic has no public method that lists the steps of an upgrade.
+    steps = script._upgrade_revs("heads", applied)  # type: ignore[arg-type]  # noqa: SLF001  # as said
+    return [step.revision for step in steps]
 
 
 def is_online(module: object) -> bool:
