@@ -8,7 +8,7 @@ import pyotp
 from tests.console.conftest import Visitor
 from tests.http.app import PASSWORD, Json
 from tests.http.docs.test_account_pages import told as message_told
-from tests.http.identity.handover.handing_over import CHALLENGE, Shop, query_of
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, Shop, query_of
 from tests.signin.conftest import SHOP
 
 STATE = "a state of the shop's & more"

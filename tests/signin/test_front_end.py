@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Route, expect
 
 from tests.console.conftest import Visitor
-from tests.http.identity.handover.handing_over import Shop
+from tests.http.identity.hosted_login.handing_over import Shop
 from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
 from tests.signin.journeys import sign_in

@@ -10,7 +10,7 @@ from adapters.memory.identity.social import IssuedCode, MemorySocialProviders
 from application.ports.identity.accounts import Authorization, SocialIdentity
 from domain.scope import EveryTenant
 from tests.console.conftest import Visitor, add_to_other
-from tests.http.identity.handover.handing_over import query_of
+from tests.http.identity.hosted_login.handing_over import query_of
 from tests.http.identity.steps import claims_of
 from tests.signin.conftest import PROVIDER
 from tests.signin.journeys import code, exchanged, open_page, someone, told

@@ -43,7 +43,7 @@ class LoginCode(Struct, rename="camel", kw_only=True):
     expires_at: datetime
 
 
-class Handover(Struct, frozen=True, kw_only=True):
+class CodeContent(Struct, frozen=True, kw_only=True):
     """The content of a code: the session that it hands over, and to whom."""
 
     session_id: UUID
@@ -79,7 +79,7 @@ class LoginCodes:
         now = self.clock.now()
         self.outcomes.count("issued")
         # The state goes back in the address, and need not be in the code.
-        content = Handover(session_id=session_id, target=replace(target, state=None), expires_at=now + LIVES)
+        content = CodeContent(session_id=session_id, target=replace(target, state=None), expires_at=now + LIVES)
         return LoginCode(code=self.tickets.seal("code", content, now + WATCHED), expires_at=content.expires_at)
 
     async def exchange(self, form: ExchangeForm, app_id: str | None, client: Client) -> LoginResult:
@@ -88,7 +88,7 @@ class LoginCodes:
         A code serves once, whatever comes of it; its second use ends the session. Raises ValidationError on ``code``
         for every wrong one alike, and what a login raises: account, tenant and second factor are judged anew.
         """
-        opened = self.tickets.open("code", form.code, Handover, self.clock.now())
+        opened = self.tickets.open("code", form.code, CodeContent, self.clock.now())
         # Security: without the verifier a code is nothing, so that who only saw it can neither use nor spoil it.
         if opened is None or not is_answer(form.code_verifier, opened.content.target.challenge):
             await self._refuse(None, client)

@@ -1,4 +1,4 @@
-"""Target of a handover: an application, one of its addresses, and the challenge of whoever began the login."""
+"""Target of a hosted login: an application, one of its addresses, and the challenge of the client that began it."""
 
 from dataclasses import dataclass
 

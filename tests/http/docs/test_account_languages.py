@@ -12,7 +12,7 @@ from domain.identity.users import PASSWORD_LENGTH
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
 from tests.http.app import TestApp
-from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, REDIRECT, Shop
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "adapters" / "console" / "source" / "src"

@@ -7,7 +7,7 @@ from application.identity.hosted_login.login_codes import LIVES
 from domain.identity.redirects import MOST_ADDRESSES
 from tests.http.app import TestApp
 from tests.http.docs.curl_examples import DOCS, commands, request_of
-from tests.http.identity.handover.handing_over import CHALLENGE, VERIFIER, Shop
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, VERIFIER, Shop
 from tests.http.served import served_by
 
 PAGE = "sign-in-pages.md"

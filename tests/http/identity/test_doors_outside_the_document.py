@@ -22,8 +22,8 @@ from tests.http.conftest import seed
 from tests.http.console.placeholder import HTTPS
 from tests.http.console.test_ways import OURS, sign_in
 from tests.http.identity.factors import EMAIL, Person
-from tests.http.identity.handover.handing_over import Shop
-from tests.http.identity.handover.travelling import SETTINGS, Browser
+from tests.http.identity.hosted_login.handing_over import Shop
+from tests.http.identity.hosted_login.travelling import SETTINGS, Browser
 from tests.http.identity.steps import claims_of
 from tests.http.served import served_by
 from tests.mails import link_in, said_by

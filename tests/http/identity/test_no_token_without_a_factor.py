@@ -22,8 +22,8 @@ from tests.authenticator import Authenticator
 from tests.http.app import PASSWORD, Json, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.identity.factors import EMAIL, Person, move
-from tests.http.identity.handover.handing_over import Shop
-from tests.http.identity.handover.travelling import SETTINGS, Browser, outcome_of
+from tests.http.identity.hosted_login.handing_over import Shop
+from tests.http.identity.hosted_login.travelling import SETTINGS, Browser, outcome_of
 from tests.http.identity.steps import claims_of
 from tests.http.served import served_by
 from tests.mails import link_in, said_by

@@ -21,7 +21,7 @@ from tests.authenticator import Authenticator
 from tests.http.app import PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.identity.factors import Person, actions, move
-from tests.http.identity.handover.travelling import SETTINGS
+from tests.http.identity.hosted_login.travelling import SETTINGS
 from tests.http.identity.steps import claims_of
 from tests.mails import link_in, said_by
 

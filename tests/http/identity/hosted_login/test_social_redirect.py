@@ -13,8 +13,16 @@ from domain.scope import EveryTenant
 from tests.http.app import open_test_app
 from tests.http.conftest import seed
 from tests.http.identity.factors import EMAIL, Person, move
-from tests.http.identity.handover.handing_over import REDIRECT, Shop, ensure_wrong_code, query_of
-from tests.http.identity.handover.travelling import ADA, ASKED, SETTINGS, Browser, ensure_refused, outcome_of, told_by
+from tests.http.identity.hosted_login.handing_over import REDIRECT, Shop, ensure_wrong_code, query_of
+from tests.http.identity.hosted_login.travelling import (
+    ADA,
+    ASKED,
+    SETTINGS,
+    Browser,
+    ensure_refused,
+    outcome_of,
+    told_by,
+)
 from tests.http.identity.steps import claims_of
 
 READER = replace(ADA, subject="reader", email=EMAIL)

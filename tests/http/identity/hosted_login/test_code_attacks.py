@@ -7,11 +7,11 @@ from uuid import UUID
 import pytest
 
 from adapters.memory.mail import MemoryMailer
-from application.identity.hosted_login.login_codes import Handover, LoginCodes
+from application.identity.hosted_login.login_codes import CodeContent, LoginCodes
 from domain.identity.redirects import challenge_of
 from tests.http.app import Json
 from tests.http.identity.factors import EMAIL, Person, actions, ask_for_factors, move
-from tests.http.identity.handover.handing_over import REDIRECT, VERIFIER, Shop, ensure_wrong_code
+from tests.http.identity.hosted_login.handing_over import REDIRECT, VERIFIER, Shop, ensure_wrong_code
 from tests.http.identity.steps import claims_of
 
 OTHER_VERIFIER = "v" * 50
@@ -211,11 +211,11 @@ async def test_codes_are_sealed_and_no_other_ticket_is_one(shop: Shop) -> None:
     for forged in ("", "x", code[:-2], code + "x", code.swapcase(), "é" * 10, "x" * 9_000, f"{code} "):
         ensure_wrong_code(await shop.exchange(forged))
     codes: LoginCodes = shop.app.services.login_codes
-    opened = codes.tickets.open("code", code, Handover, shop.app.adapters.clock.now())
+    opened = codes.tickets.open("code", code, CodeContent, shop.app.adapters.clock.now())
     assert opened is not None
     other = codes.tickets.seal("mfa", opened.content, opened.until)
     ensure_wrong_code(await shop.exchange(other))
-    unknown = Handover(session_id=UUID(int=1), target=opened.content.target, expires_at=opened.content.expires_at)
+    unknown = CodeContent(session_id=UUID(int=1), target=opened.content.target, expires_at=opened.content.expires_at)
     ensure_wrong_code(await shop.exchange(codes.tickets.seal("code", unknown, opened.until)))
     assert (await shop.exchange(code)).status_code == 200
 

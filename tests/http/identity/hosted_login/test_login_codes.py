@@ -7,7 +7,7 @@ import pytest
 from application.identity.hosted_login.login_codes import LIVES
 from tests.http.app import PASSWORD, Json
 from tests.http.identity.factors import EMAIL, actions, move
-from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop, ensure_wrong_code
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, REDIRECT, Shop, ensure_wrong_code
 from tests.http.identity.steps import claims_of
 
 BOTH = "both@acme.example"

@@ -2,7 +2,7 @@
 
 from domain.identity.redirects import challenge_of
 from tenantry.testing import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
-from tests.http.identity.handover.handing_over import REDIRECT, VERIFIER
+from tests.http.identity.hosted_login.handing_over import REDIRECT, VERIFIER
 
 
 async def counted(app: MemoryApp) -> dict[str, float]:

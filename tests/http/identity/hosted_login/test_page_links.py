@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, Shop
-from tests.http.identity.handover.travelling import told_by
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, REDIRECT, Shop
+from tests.http.identity.hosted_login.travelling import told_by
 from tests.http.identity.steps import claims_of
 
 RIGHT = {"app": "shop", "redirect": REDIRECT, "state": "x", "code_challenge": CHALLENGE}

@@ -4,7 +4,7 @@ import pytest_asyncio
 
 from tests.http.app import TestApp, open_test_app
 from tests.http.conftest import seed
-from tests.http.identity.handover.handing_over import Shop
+from tests.http.identity.hosted_login.handing_over import Shop
 
 
 @pytest_asyncio.fixture

@@ -11,7 +11,7 @@ import httpx
 from adapters.memory.identity.social import IssuedCode, MemorySocialProviders
 from application.ports.identity.accounts import Authorization, SocialIdentity
 from tests.http.app import Json, TestApp
-from tests.http.identity.handover.handing_over import CHALLENGE, REDIRECT, query_of
+from tests.http.identity.hosted_login.handing_over import CHALLENGE, REDIRECT, query_of
 
 SETTINGS = {
     "TENANTRY_SOCIAL_GOOGLE_CLIENT_ID": "us",
