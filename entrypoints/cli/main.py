@@ -15,7 +15,7 @@ from entrypoints.cli.file_commands import add_file_commands
 from entrypoints.cli.identity.commands import add_administration_commands
 from entrypoints.cli.mail_commands import add_mail_commands
 from entrypoints.cli.migration_commands import add_migration_commands
-from entrypoints.server.termination import end_by_signals, forget_signals
+from entrypoints.server.termination import exit_on_signals, forget_signals
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 from entrypoints.terminal.answers import JSON, show, show_data
 from entrypoints.terminal.errors import SETTINGS, CommandError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def main() -> None:
-    end_by_signals()
+    exit_on_signals()
     os.register_at_fork(after_in_child=forget_signals)
     try:
         tenantry(prog_name=NAME, complete_var=VARIABLE)

@@ -80,7 +80,7 @@ async def background(services: Services) -> AsyncIterator[None]:
         await _do(services.last_uses.store, USES)
 
 
-async def keep_telling_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:
+async def keep_reporting_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:
     """Tells this process's load to the metrics, for the process that is asked for them."""
     loop = asyncio.get_running_loop()
     while True:

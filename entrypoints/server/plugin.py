@@ -37,7 +37,7 @@ from entrypoints.assembly.entities import ensure_routes, load_registry, load_rou
 from entrypoints.assembly.http_settings import http_settings
 from entrypoints.assembly.routes import routes_checked
 from entrypoints.assembly.use_cases import Services, assemble
-from entrypoints.server.background import background, keep_telling_load
+from entrypoints.server.background import background, keep_reporting_load
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 
@@ -114,7 +114,7 @@ class Service(TenantryPlugin):
 
     @asynccontextmanager
     async def _load_reporting(self, _: Litestar) -> AsyncIterator[None]:
-        async with beside(keep_telling_load(self.metrics, self.use_cases.monitoring)):
+        async with beside(keep_reporting_load(self.metrics, self.use_cases.monitoring)):
             yield
 
 

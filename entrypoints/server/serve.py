@@ -31,7 +31,7 @@ from entrypoints.server.logging.setup import configure_logs, log_configuration
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.server.start_warnings import setting_warnings
-from entrypoints.server.termination import end_by_signals, is_kept_running
+from entrypoints.server.termination import exit_on_signals, is_kept_running
 from entrypoints.settings.settings import Settings, host_and_port
 from entrypoints.terminal.answers import not_printed
 from entrypoints.terminal.errors import UNAVAILABLE, CommandError
@@ -65,7 +65,7 @@ def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     """Returns when it was told to stop and everything that it started has ended."""
     # Hardly anything that a start makes is garbage: passes over all of it took a tenth of the time.
     gc.disable()
-    end_by_signals()
+    exit_on_signals()
     configure_logs(settings)
     warn(setting_warnings(settings))
     ensure_port_free(settings)

@@ -5,7 +5,7 @@ import sys
 from typing import NoReturn
 
 
-def end_by_signals() -> None:
+def exit_on_signals() -> None:
     """Leaves by the way of exceptions: servers that were started stop, and nothing half done is left."""
     signal.signal(signal.SIGTERM, _end)
     if not is_kept_running():

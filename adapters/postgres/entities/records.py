@@ -10,7 +10,7 @@ from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
 from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByModel
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
-from adapters.postgres.entities.writing.row_locks import hold_referred, shared_references, take_turns
+from adapters.postgres.entities.writing.row_locks import lock_referred_rows, shared_references, take_advisory_locks
 from adapters.postgres.entities.writing.writing import PostgresWriting
 from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions
@@ -48,18 +48,18 @@ class PostgresRecords:
     ) -> dict[UUID, Current]:
         shares = shares and not model.tenant_owned
         if shares and isinstance(self.scope, OneTenant):
-            await take_turns(self.connection, self.scope.id, ids)
+            await take_advisory_locks(self.connection, self.scope.id, ids)
         return await self._writing(model).current(ids, locked=locked, shares=shares, is_bounded=is_bounded)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
-        await self._take_turns(model, [row.values for row in rows])
+        await self._take_advisory_locks(model, [row.values for row in rows])
         return await self._writing(model).add(rows, act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         if model.asks_other_rows and _locks_some(model, changes):
-            await self._hold_referred(model, changes)
+            await self._lock_referred_rows(model, changes)
         else:
-            await self._take_turns(model, [change.values for change in changes])
+            await self._take_advisory_locks(model, [change.values for change in changes])
         return await self._writing(model).change(changes, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -72,17 +72,17 @@ class PostgresRecords:
         restoring = PostgresRestoring(self.connection, self.scope, self.registry, act)
         return await restoring.restore(self._rows(model, [row_id]), version)
 
-    async def _take_turns(self, model: EntityModel, rows: Sequence[Values]) -> None:
-        """Turns for all the rows together, in one order, before the rule of each row asks for its own."""
+    async def _take_advisory_locks(self, model: EntityModel, rows: Sequence[Values]) -> None:
+        """Locks for all the rows together, in one order, before the rule of each row asks for its own."""
         if model.asks_other_rows and isinstance(self.scope, OneTenant):
-            await take_turns(self.connection, self.scope.id, shared_references(self.registry, model, rows))
+            await take_advisory_locks(self.connection, self.scope.id, shared_references(self.registry, model, rows))
 
-    async def _hold_referred(self, model: EntityModel, changes: Sequence[Change]) -> None:
+    async def _lock_referred_rows(self, model: EntityModel, changes: Sequence[Change]) -> None:
         """Locks what the rows refer to, before and after."""
         tenant, ids = self._tenant(model), [change.id for change in changes]
         stored = await fetch(self.connection, referring_rows(self.registry, model), {"tenant": tenant, "ids": ids})
         rows = [*(dict(row) for row in stored), *(change.values for change in changes)]
-        await hold_referred(self.connection, self.registry, model, tenant, rows)
+        await lock_referred_rows(self.connection, self.registry, model, tenant, rows)
 
     def _writing(self, model: EntityModel) -> PostgresWriting:
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model))

@@ -13,7 +13,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.files import loading_statements as statements
 from adapters.postgres.entities.reading.page_bounds import has_long_rows
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
-from adapters.postgres.entities.writing.row_locks import hold_referred
+from adapters.postgres.entities.writing.row_locks import lock_referred_rows
 from adapters.postgres.entities.writing.writing import NO_SUCH_ROW, PostgresWriting, as_declared
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.running import fetch, fetch_value
@@ -59,7 +59,7 @@ class Load:
         if count and key is not None:
             await self._adopt(key.name)
         if count:
-            await self._hold_referred()
+            await self._lock_referred_rows()
             await self._ensure_references()
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
@@ -91,7 +91,7 @@ class Load:
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
         return adopted
 
-    async def _hold_referred(self) -> None:
+    async def _lock_referred_rows(self) -> None:
         """Locks what all the rows refer to, in the file and as they are stored."""
         if self.loading.rule is None:
             return
@@ -104,7 +104,7 @@ class Load:
             ids = [row["id"] for row in await self._fetch(statements.find_rows(self.model))]
             stored = await self._fetch(referring_rows(self.registry, self.model), ids=ids)
             rows += [dict(row) for row in stored]
-        await hold_referred(self.connection, self.registry, self.model, self.tenant, rows)
+        await lock_referred_rows(self.connection, self.registry, self.model, self.tenant, rows)
 
     async def _ensure_references(self) -> None:
         wrong: dict[int, list[FieldError]] = {}

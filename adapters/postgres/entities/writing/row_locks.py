@@ -1,4 +1,4 @@
-"""Turns of writes whose rules ask for the same rows; for rows of all tenants other tenants do not wait for them."""
+"""Locks of the rows that several writes' rules ask for; those on rows of all tenants make no other tenant wait."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -11,12 +11,12 @@ from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, Registry
 
-PLACES = 64
+LOCKS = 64
 """Locks that a tenant's rows are spread over: a transaction keeps each in memory that all of the server share."""
 TAKE = "SELECT pg_advisory_xact_lock(number) FROM unnest($1::bigint[]) AS turn (number)"
 
 
-async def hold_referred(
+async def lock_referred_rows(
     connection: ServiceConnection, registry: Registry, model: EntityModel, tenant: UUID | None, rows: Sequence[Values]
 ) -> None:
     """Locks what the rows refer to, each entity's in one order, before the rule of each row asks for its own.
@@ -24,7 +24,7 @@ async def hold_referred(
     ``tenant`` is None for rows that all tenants share.
     """
     if tenant is not None:
-        await take_turns(connection, tenant, shared_references(registry, model, rows))
+        await take_advisory_locks(connection, tenant, shared_references(registry, model, rows))
     referred: dict[str, set[UUID]] = {}
     for field in model.declared:
         if field.reference is not None and not is_foreign(registry, model, field):
@@ -36,8 +36,8 @@ async def hold_referred(
         await fetch(connection, lock_rows(registry, target, is_final=False), owned)
 
 
-async def take_turns(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:
-    """Waits for transactions of this tenant that took a turn for one of the rows, and lets later ones wait."""
+async def take_advisory_locks(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:
+    """Takes the tenant's advisory lock of each row until the transaction ends; each tenant has its own."""
     # in one order, whatever that of the rows: two transactions cannot wait for each other
     if numbers := sorted({_number(tenant, row_id) for row_id in ids}):
         await connection.execute(TAKE, numbers)
@@ -60,6 +60,6 @@ def shared_references(registry: Registry, model: EntityModel, rows: Iterable[Val
 
 
 def _number(tenant: UUID, row_id: UUID) -> int:
-    place = row_id.int % PLACES
+    place = row_id.int % LOCKS
     digest = blake2b(b"tenantry.turns" + tenant.bytes + bytes([place]), digest_size=8).digest()
     return int.from_bytes(digest, signed=True)
