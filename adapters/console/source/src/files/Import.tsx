@@ -1,8 +1,7 @@
 // Import of a file: a dry run shows its columns and every wrong row, then the import itself.
 import { useRef, useState } from "preact/hooks";
-import { ApiError, call, isPassing, isStopped } from "../api/api";
+import { ApiError, call, isPassing, isStopped, Once } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
-import { Once } from "../api/once";
 import type { FileHeader, Imported } from "../api/types";
 import { entityTitle, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";

@@ -1,8 +1,7 @@
 // The form of a row, made from the metadata: every error at its field, and only what changed is sent.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, call, isPassing } from "../api/api";
+import { ApiError, call, isPassing, Once } from "../api/api";
 import type { Entity, Row } from "../api/meta";
-import { Once } from "../api/once";
 import { titleOf } from "../grid/cells";
 import { Submit } from "../parts/Button";
 import { Refusal } from "../parts/Fields";

@@ -4,7 +4,7 @@ import { call } from "../api/api";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { failed } from "../parts/Toast";
-import { Unseen } from "../parts/Unseen";
+import { Unseen } from "../screens/names";
 import { href } from "../session/routes";
 import { t } from "../words/words";
 

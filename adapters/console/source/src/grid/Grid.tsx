@@ -1,19 +1,18 @@
 // The grid: a real table of which only the rows in the window exist, between two spacers.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Entity, Field, Row } from "../api/meta";
-import { rowLabel, TRAIL } from "../api/meta";
+import { type Entity, type Field, type Row, rowLabel, TRAIL } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice } from "../parts/States";
 import { reasonText, say } from "../parts/Toast";
 import { go, href } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
+import type { Selection } from "./bulk";
 import { Cell, entityTitle, isNumber, titleOf, widthOf } from "./cells";
 import { filterName } from "./filters";
 import { BOXES, HEADERS, useKeys } from "./keys";
 import type { Pages } from "./pages";
-import type { Selection } from "./selection";
 import type { View } from "./view";
 
 const OVERSCAN = 8;

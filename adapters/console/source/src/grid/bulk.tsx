@@ -1,4 +1,5 @@
 // What is done to selected rows together: change one field, delete, restore, delete for good.
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApiError, call, isStopped } from "../api/api";
 import type { Entity, Field, Row } from "../api/meta";
@@ -12,7 +13,6 @@ import { errorText, failed, toast } from "../parts/Toast";
 import { useRunning, useUnsaved } from "../parts/unsaved";
 import { t } from "../words/words";
 import { titleOf } from "./cells";
-import type { Selection } from "./selection";
 
 interface Props {
   entity: Entity;
@@ -233,4 +233,25 @@ function BulkEdit({ entity, rows, onClose, done }: EditProps) {
       </form>
     </Dialog>
   );
+}
+
+/** Selected rows, by id, with the versions that they had: at most as many as a batch takes. */
+export class Selection {
+  readonly ids = signal<ReadonlyMap<string, Row>>(new Map());
+
+  constructor(readonly most: number) {}
+
+  toggle(row: Row): void {
+    const next = new Map(this.ids.peek());
+    if (!next.delete(row.id) && next.size < this.most) next.set(row.id, row);
+    this.ids.value = next;
+  }
+
+  toggleAll(rows: Row[]): void {
+    this.ids.value = this.ids.peek().size ? new Map() : new Map(rows.slice(0, this.most).map((row) => [row.id, row]));
+  }
+
+  clear(): void {
+    this.ids.value = new Map();
+  }
 }

@@ -3,8 +3,7 @@ import type { ComponentChildren } from "preact";
 import { type Entity, entityOf, type Field, type Row, rowLabel, TRAIL } from "../api/meta";
 import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
-import { Unseen } from "../parts/Unseen";
-import { EventName, PersonName, TenantName } from "../screens/names";
+import { EventName, PersonName, TenantName, Unseen } from "../screens/names";
 import { href } from "../session/routes";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
 

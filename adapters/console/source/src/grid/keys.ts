@@ -6,9 +6,9 @@ import { useEffect } from "preact/hooks";
 import type { Field } from "../api/meta";
 import { go } from "../session/routes";
 import { rowHeight } from "../session/theme";
+import type { Selection } from "./bulk";
 import { linkOf } from "./Grid";
 import type { Pages } from "./pages";
-import type { Selection } from "./selection";
 
 interface Asked {
   pages: Pages;

@@ -1,7 +1,7 @@
 // Names to tick. Where there are many they are searched, and those that were ticked come first.
 import { useId, useState } from "preact/hooks";
 import { t } from "../words/words";
-import { Find } from "./Find";
+import { Find } from "./Table";
 
 interface CheckListProps {
   legend: string;

@@ -1,8 +1,7 @@
 // A form in a dialog: sent once at a time, errors at their fields, closed once it is stored.
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Submit } from "./Button";
-import { useChanges } from "./changes";
 import { Dialog } from "./Dialog";
 import { type Sending, Summary, useSending } from "./Fields";
 import { useUnsaved } from "./unsaved";
@@ -51,4 +50,24 @@ export function FormDialog<T>({ title, submit, onClose, send, done, isReady = tr
       </form>
     </Dialog>
   );
+}
+
+type Control = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
+
+const CONTROLS = "input:not([type=search]), select, textarea";
+
+const heldBy = (control: Control) =>
+  control instanceof HTMLInputElement && /checkbox|radio/.test(control.type) ? String(control.checked) : control.value;
+
+/** Whether the fields of a form hold something else than when somebody came to it. What they hold is looked at before
+ * each touch, since some of them come later than the form, as its lists do. */
+function useChanges(form: RefObject<HTMLElement | null>) {
+  const before = useRef(new Map<Control, string>());
+  function look(): void {
+    for (const control of form.current?.querySelectorAll<Control>(CONTROLS) ?? [])
+      if (!before.current.has(control)) before.current.set(control, heldBy(control));
+  }
+  const isChanged = () =>
+    [...before.current].some(([control, held]) => control.isConnected && heldBy(control) !== held);
+  return { isChanged, watching: { onFocusIn: look, onPointerDown: look } };
 }

@@ -4,7 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import { call } from "../api/api";
 import { t } from "../words/words";
 import { Button } from "./Button";
-import { Find } from "./Find";
+import { Icon } from "./Icon";
 import { type Loaded, Ready, useLoaded } from "./States";
 
 export interface Column<T> {
@@ -178,3 +178,25 @@ export const Pager = ({ page, pages, go }: PagerProps) =>
       </Button>
     </div>
   ) : null;
+
+interface FindProps {
+  value: string;
+  change: (text: string) => void;
+  placeholder?: string;
+  /** What is searched for, where a screen has two searches. */
+  label?: string;
+}
+
+/** The input of a search, with its icon. */
+export const Find = ({ value, change, placeholder, label }: FindProps) => (
+  <div class="find">
+    <Icon name="search" />
+    <input
+      type="search"
+      aria-label={label ?? t("search")}
+      placeholder={placeholder ?? t("search")}
+      value={value}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
+  </div>
+);

@@ -1,7 +1,7 @@
 // Names of people behind ids, each read once; an id stays an id for those who may not read users. Names of events.
 import { signal } from "@preact/signals";
 import { ApiError, call } from "../api/api";
-import { Unseen } from "../parts/Unseen";
+import { Icon } from "../parts/Icon";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
 import { eventText } from "../words/events";
@@ -85,4 +85,12 @@ export const EventName = ({ action, isWhole }: { action: string; isWhole?: boole
       </p>
     )}
   </>
+);
+
+/** The end of the id, since ids of the same moment begin alike, and why there is no name. */
+export const Unseen = ({ id }: { id: string }) => (
+  <span class="locked" title={`${t("reference.unseen")} ${id}`}>
+    <Icon name="lock" label={t("reference.unseen")} />
+    <code>…{id.slice(-8)}</code>
+  </span>
 );
