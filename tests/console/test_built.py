@@ -103,7 +103,8 @@ def test_the_lock_names_no_registry_and_no_install_script() -> None:
 
 
 def texts(language: str) -> dict[str, str]:
-    parts = (json.loads(path.read_text()) for path in (SOURCE / "src/words" / language).glob("*.json"))
+    common = SOURCE.parents[2] / "domain" / "words" / language / "common.json"
+    parts = (json.loads(path.read_text()) for path in [common, *(SOURCE / "src/words" / language).glob("*.json")])
     return {key: text for part in parts for key, text in part.items()}
 
 

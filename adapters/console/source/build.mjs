@@ -132,11 +132,13 @@ function page(metafile, template, below, entry) {
 }
 
 /** Packed forms alone: the service unpacks one of them for whoever takes neither. */
-function pack(folder) {
+function pack(folder, hasBrotli) {
   for (const name of files(folder).filter((name) => /\.(js|css)$/.test(name))) {
     const bytes = readFileSync(join(folder, name));
-    const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
-    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params }));
+    if (hasBrotli) {
+      const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+      writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params }));
+    }
     writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }));
     rmSync(join(folder, name));
   }
@@ -171,8 +173,9 @@ async function build() {
   const inputs = metafiles.flatMap((metafile) => Object.keys(metafile.inputs));
   writeFileSync(join(targets.console, "LICENCES.txt"), licences(inputs));
   writeFileSync(join(targets.console, "SOURCE"), `${sourceHash()}\n`);
-  pack(targets.console);
-  pack(targets.account);
+  pack(targets.console, true);
+  // small enough without
+  pack(targets.account, false);
 }
 
 /** Compressed files are compared by what they hold: another release of zlib packs them differently. */

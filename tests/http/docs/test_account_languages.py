@@ -56,7 +56,7 @@ def test_the_pages_have_every_text_that_their_scripts_ask_for() -> None:
     here, console = texts("en", "common", "pages"), set(words_of_the_console())
     assert directly <= here.keys()
     assert {key for key in asked & console if "." in key} == set()
-    plain = {re.sub("_(one|other)$", "", key) for key in here if not key.startswith("field.")}
+    plain = {re.sub("_(one|other)$", "", key) for key in here if not key.startswith(("field.", "error."))}
     assert plain - asked - BY_SERVER == set()
 
 
@@ -74,7 +74,7 @@ def test_every_language_is_built() -> None:
 
 
 def test_the_hint_of_a_password_names_the_bounds_that_hold() -> None:
-    found = re.findall(r"shortest: (\d+), longest: (\d+)", (SOURCE / "signin" / "bounds.ts").read_text())
+    found = re.findall(r"shortest: (\d+), longest: (\d+)", (SOURCE / "signin" / "fields.tsx").read_text())
     assert found == [tuple(map(str, PASSWORD_LENGTH))]
 
 

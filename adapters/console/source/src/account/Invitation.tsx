@@ -7,7 +7,7 @@ import { AccountInput, bodyOf, Input, NewPassword, PasswordInput } from "../sign
 import { Form, Step, Told, useWork, type Work } from "../signin/Step";
 import { longDate, t } from "../words/words";
 import { PageLink, Sentence } from "./Frame";
-import { link } from "./links";
+import { link } from "./Mail";
 import { callAs } from "./way";
 
 /** Keeps the invitation while its reader signs in on the other page. */

@@ -1,4 +1,5 @@
 // /account/confirm and /account/reset: what links in mails are for. Opening one does nothing by itself.
+import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
 import { AccountInput, bodyOf, email, NewPassword } from "../signin/fields";
@@ -6,7 +7,18 @@ import { Form, Step, Told, useWork } from "../signin/Step";
 import { AskForMail } from "../signin/steps";
 import { t } from "../words/words";
 import { PageLink, Sentence } from "./Frame";
-import { link } from "./links";
+
+/** What stands behind the # of a link in a mail. It goes to our own API and nowhere else. */
+export const link = signal(new URLSearchParams());
+
+/** Takes the link out of the address, so that neither the history nor a copied address has it. */
+export function readLink(): void {
+  link.value = new URLSearchParams(location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
+
+// A link in the address bar of an open page. One that was read before the browser tells of it stays as it is.
+addEventListener("hashchange", () => location.hash && readLink());
 
 /** Uses the link: true once it is done, and the reason why a new mail is needed. */
 function useLink(path: string) {

@@ -8,8 +8,7 @@ import { speak, type Texts } from "../words/words";
 import { Frame } from "./Frame";
 import { Invitation } from "./Invitation";
 import { Login, Register } from "./Login";
-import { readLink } from "./links";
-import { Confirm, Reset } from "./Mail";
+import { Confirm, Reset, readLink } from "./Mail";
 import { type Outcome, page } from "./page";
 import { Security } from "./Security";
 

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { Submit } from "../parts/Button";
 import { Summary, TextField, useSending } from "../parts/Fields";
-import { PASSWORD_LENGTH } from "../signin/bounds";
+import { PASSWORD_LENGTH } from "../signin/fields";
 import { t } from "../words/words";
 
 interface Props {

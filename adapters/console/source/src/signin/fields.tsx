@@ -3,7 +3,9 @@ import { signal } from "@preact/signals";
 import { h } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { t } from "../words/words";
-import { PASSWORD_LENGTH } from "./bounds";
+
+/** How many characters a password has. The service checks it; a test compares the two. */
+export const PASSWORD_LENGTH = { shortest: 8, longest: 128 };
 
 interface InputProps {
   label: string;
