@@ -52,9 +52,9 @@ end-to-end: .venv/dev ## the tests of started services, installations, embedded 
 	@exec $(PYTEST) -m end_to_end --durations=15 --durations-min=1 $(ARGS)
 
 stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
-	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/test_first_start.py -k processes
-	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/test_mixed_tenants.py
-	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/test_files.py
+	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/migrations/test_first_start.py -k processes
+	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/isolation/test_mixed_tenants.py
+	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/cli/test_files.py
 
 fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour
 	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
@@ -85,9 +85,9 @@ docs: .venv/dev .venv/docs/installed ## build these documents as a site with a s
 reference: .venv/dev ## write docs/reference from the code, after a change of settings, commands, errors and the like
 	@exec $(BIN)/python -m tools.reference
 
-SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypoints/test_groups_of_redis.py \
-	tests/entrypoints/test_rolling_restart.py tests/adapters/postgres/test_citus.py \
-	tests/adapters/postgres/test_citus_writes.py tests/adapters/postgres/test_search_index.py
+SCALE_TESTS = tests/replicas tests/adapters/redis/test_failover.py tests/entrypoints/server/test_roles_of_a_server.py \
+	tests/entrypoints/several_processes/test_rolling_restart.py tests/adapters/postgres/schema/test_citus.py \
+	tests/adapters/postgres/schema/test_citus_writes.py tests/adapters/postgres/entities/reading/test_search_index.py
 
 scale: .venv/dev ## replicas, failovers, poolers, Redis in groups, rolling restarts, workers, many tenants: a quarter of an hour
 	@TENANTRY_TEST_LONG=1 TENANTRY_TEST_WRITES=$(or $(WRITES),10000) \

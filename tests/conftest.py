@@ -24,8 +24,8 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.registry import build_registry
-from tests.databases import create_database, drop_databases
 from tests.examples import ASKED, load_profile
+from tests.servers.databases import create_database, drop_databases
 
 NewDatabase = Callable[[], Awaitable[str]]
 
@@ -46,7 +46,7 @@ LONG = (
     "test_online_migrations.py",
     "test_migrations.py",
     "test_embedded.py",
-    "test_scaled_migrations.py",
+    "test_copied_columns.py",
     "test_hostile_files.py",
     "test_every_command.py",
     "test_changes.py",
@@ -56,7 +56,7 @@ LONG = (
     "test_twins.py",
     "test_files.py",
     "test_sheets.py",
-    "test_hostile_parquet.py",
+    "test_parquet.py",
     "test_isolation.py",
     "test_openapi.py",
     "test_accessibility.py",
@@ -67,7 +67,6 @@ LONG = (
     "test_revocations.py",
     "test_transfers.py",
     "test_console.py",
-    "test_tutorial.py",
 )
 """Files that take longest, the longest first."""
 
@@ -168,7 +167,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _place(item: pytest.Item) -> tuple[int, bool]:
     name = item.path.name
-    return LONG.index(name) if name in LONG else len(LONG), item.path.parent.name != "entrypoints"
+    return LONG.index(name) if name in LONG else len(LONG), "entrypoints" not in item.path.parts
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -76,7 +76,7 @@ SUBJECTS = {
 class Promise(NamedTuple):
     text: str
     test: str
-    """Such as ``tests/http/identity/test_auth.py::test_a_login``."""
+    """Such as ``tests/http/identity/login/test_auth.py::test_a_login``."""
 
     @property
     def subject(self) -> str:

@@ -114,7 +114,7 @@ def test_every_exception_from_a_lint_rule_gives_its_reason() -> None:
 
 
 def test_a_folder_has_few_files() -> None:
-    counts = Counter(path.parent for path in sources(*LAYERS))
+    counts = Counter(path.parent for path in sources(*LAYERS, "tests"))
     assert {named(folder): count for folder, count in counts.items() if count > FOLDER_FILES} == {}
 
 

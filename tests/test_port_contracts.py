@@ -14,7 +14,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Names = Mapping[str, set[str]]
 """Names of classes by the variable, attribute or function that gives an object of them."""
 
-FILES = [*sources(*LAYERS, "tests/contracts"), *sorted(ROOT.glob("tests/*.py"))]
+FILES = [*sources(*LAYERS, "tests/contracts"), *sorted(ROOT.glob("tests/*.py")), *sources("tests/servers")]
 
 
 def test_every_port_method_is_called_by_a_contract_test() -> None:

@@ -15,7 +15,7 @@ Family = Literal["text", "number", "time", "list", "other"]
 class Kind(Enum):
     """Type of a field's value: decides its column, operators, JSON schema and cell in a file.
 
-    Each technology has a table with a record for every kind; tests/domain/entities/test_kinds.py finds gaps.
+    Each technology has a table with a record for every kind; tests/domain/entities/test_registry.py finds gaps.
     """
 
     TEXT = "text"

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from adapters.social.provider_client import ProviderClient, Question
 from domain.errors import ServiceUnavailable
-from tests.fake_provider import Said, fake_provider
+from tests.servers.fake_provider import Said, fake_provider
 
 SECRET = "a-token-of-the-provider"
 

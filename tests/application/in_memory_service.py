@@ -15,10 +15,9 @@ from domain.scope import Caller, Client
 from entrypoints.assembly.adapters import Adapters, memory_adapters
 from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import read_settings
+from tests.builders import ensure_keys, link_in, said_by
 from tests.http.app import ADMIN, SETTINGS
 from tests.http.app import PASSWORD as ADMIN_PASSWORD
-from tests.keys import ensure_keys
-from tests.mails import link_in, said_by
 
 HERE = Client(address="192.0.2.1", network="192.0.2.1", device="a browser")
 EMAIL, PASSWORD, NEW = "ada@example.com", "a first password", "a second password"

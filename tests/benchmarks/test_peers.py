@@ -24,7 +24,7 @@ from benchmarks.peers.runner import Footprint, Plan, Results, has_time
 from benchmarks.peers.started import APPS, NAMES, ensure_local
 from benchmarks.requests import MARK
 from benchmarks.sections import section, with_section
-from tests.locks import unpinned, versions
+from tests.repository.locks import unpinned, versions
 
 ROOT = Path(__file__).resolve().parents[2]
 PINS = (ROOT / "requirements" / "peers.txt").read_text("utf-8")

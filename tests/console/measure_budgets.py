@@ -10,8 +10,8 @@ import pytest
 from playwright.async_api import expect
 
 from tests.console.conftest import Visitor
-from tests.console.test_hostile_pages import answering
-from tests.console.test_many_rows import PAGE, ManyProducts
+from tests.console.rows.test_many_rows import PAGE, ManyProducts
+from tests.console.session.test_attacks import answering
 
 FRAMES = 200
 JUMPS = (120, 3_000, 18_000)

@@ -18,8 +18,8 @@ from entrypoints.assembly.adapters import memory_adapters, production_adapters
 from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import prepare_memory
-from tests.databases import named
 from tests.http.app import SETTINGS, TestApp, client_of, registry_of
+from tests.servers.databases import named
 
 FORGOTTEN = ("limit:", "count:", "cache:")
 """Keys of Redis that tell of what tests did; the lease stays."""

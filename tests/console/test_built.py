@@ -1,7 +1,17 @@
-"""The committed build of the console: made of these sources, complete, and within its budgets."""
+"""The committed build of the console: made of these sources, complete, and within its budgets.
+
+Names that somebody sends become no properties of a prototype: ASVS 15.3.6, in all JavaScript that is served.
+
+A prototype is reached by a name such as ``__proto__`` in two ways: an assignment below a member that a name chose
+(``found[a][b] = c``), or code that copies objects deeply. Neither is here, and what is assigned by a name is listed.
+
+Pictures with a palette show what the browser drew.
+"""
 
 import json
 import re
+import struct
+import zlib
 from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
@@ -11,6 +21,7 @@ import pytest
 from adapters import console
 from adapters.http.request.errors import NAMES, STATUS, code_in
 from domain.parts.composition import PARTS
+from tests.console.pictures import HEAD, chunk, read_pixels, with_palette
 
 CONSOLE = Path(__file__).resolve().parents[2] / "adapters" / "console"
 SOURCE, BUILT = CONSOLE / "source", CONSOLE / "built"
@@ -140,3 +151,96 @@ def test_licences_of_what_is_built_in_come_along() -> None:
     for name in json.loads((SOURCE / "package.json").read_text())["dependencies"]:
         assert f"{name} " in text
     assert "lucide-static " in text
+
+
+ROOT = Path(__file__).resolve().parents[2]
+CONSOLE_OF_PROTOTYPES = ROOT / "adapters" / "console" / "source"
+ASSETS = ROOT / "adapters" / "http" / "assets"
+OTHERS = ("swagger-ui-bundle.js",)
+"""Made elsewhere: held to the text that was reviewed by assets/SHA256SUMS."""
+
+BY_NAME = re.compile(r"([\w)\]][!?]?)\[([^\]]+)\]\s*(?:[-+*/|&?]{1,2})?=(?![=>])")
+LITERAL = re.compile(r"""["'][^"']*["']|\d+""")
+BELOW = re.compile(r"\][!?]?\.?\[[^\]]+\]\s*=(?![=>])|\][!?]?\.\w+\s*=(?![=>])")
+DEEP = re.compile(r"__proto__|setPrototypeOf|\.prototype\b|defineProperty|\b(?:deep)?[mM]erge\w*\(|\bfor\s*\([^)]* in ")
+
+ASSIGNED = {
+    "src/forms/reference.tsx: else if (target.display) query[`${target.display}.contains`] = typed;": "has a dot in it",
+    'src/forms/Form.tsx: if (known.has(field)) found[field] = [found[field], message].filter(Boolean).join("; ");': (
+        "a text, under the name of a declared field"
+    ),
+}
+"""Assignments to a member whose name is no literal, each with the reason why it reaches no prototype."""
+
+
+def lines() -> list[str]:
+    console = [file for file in (CONSOLE_OF_PROTOTYPES / "src").rglob("*.ts*") if file.is_file()]
+    pages = [file for file in ASSETS.glob("*.js") if file.name not in OTHERS]
+    assert len(console) > 50
+    assert len(pages) > 3
+    return [
+        f"{file.relative_to(CONSOLE_OF_PROTOTYPES if file in console else ASSETS)}: {line.strip()}"
+        for file in (*console, *pages)
+        for line in file.read_text("utf-8").splitlines()
+    ]
+
+
+def by_name(line: str) -> bool:
+    return any(not LITERAL.fullmatch(name) for _, name in BY_NAME.findall(line))
+
+
+def test_what_is_assigned_by_a_name_is_listed_with_its_reason() -> None:
+    assert {line for line in lines() if by_name(line)} == ASSIGNED.keys()
+
+
+def test_nothing_is_assigned_below_a_name_and_nothing_copies_deeply() -> None:
+    assert [line for line in lines() if BELOW.search(line) or DEEP.search(line)] == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "found[a][b] = c;",
+        "kept[name].title = text;",
+        "kept[name]![other] = text;",
+        "target.__proto__ = source;",
+        "Object.prototype.x = 1;",
+        "merge(target, source);",
+        "for (const key in source) copy(key);",
+    ],
+)
+def test_what_reaches_a_prototype_is_seen(line: str) -> None:
+    assert BELOW.search(line) or DEEP.search(line)
+    assert not BELOW.search("const [first, second] = parts;")
+    assert not by_name('headers["X-Tenant-Scope"] = scope;')
+
+
+def test_no_library_that_copies_objects_is_in_the_console() -> None:
+    assert set(json.loads((CONSOLE_OF_PROTOTYPES / "package.json").read_text())["dependencies"]) == {
+        "@preact/signals",
+        "preact",
+    }
+
+
+def picture(width: int, rows: list[bytes]) -> bytes:
+    """A picture as browsers write it; each row begins with the way in which it was filtered."""
+    header = struct.pack(">IIBBBBB", width, len(rows), 8, 2, 0, 0, 0)
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b""))
+    return HEAD + b"".join(chunk(kind, data) for kind, data in parts)
+
+
+def test_rows_are_read_whichever_way_they_were_filtered() -> None:
+    colours = [(10, 20, 30), (200, 100, 0)]
+    plain = bytes([10, 20, 30, 200, 100, 0])
+    left = bytes([10, 20, 30, 190, 80, 226])
+    # the same row again: nothing differs from above, nor from the nearest of the three neighbours
+    rows = [b"\0" + plain, b"\1" + left, b"\2" + bytes(6), b"\4" + bytes(6), b"\3" + bytes([5, 10, 15, 95, 40, 241])]
+    assert read_pixels(picture(2, rows)) == (2, 5, colours * 5)
+
+
+def test_a_palette_keeps_the_frequent_colours_and_the_nearest_of_the_others() -> None:
+    pixels = [(n, n, n) for n in range(256) for _ in range(2)] + [(7, 7, 8)]
+    small = with_palette(picture(len(pixels), [b"\0" + bytes(part for pixel in pixels for part in pixel)]))
+    palette = small[small.index(b"PLTE") + 4 :]
+    places = zlib.decompress(small[small.index(b"IDAT") + 4 : -16])[1:]
+    assert [tuple(palette[place * 3 : place * 3 + 3]) for place in places] == [*pixels[:-1], (7, 7, 7)]

@@ -17,9 +17,8 @@ from domain.entities.registry import build_registry
 from domain.scope import EveryTenant
 from tests.conftest import NewDatabase
 from tests.library import LIBRARY
-from tests.redis_cluster import open_cluster
-from tests.redis_server import RedisServer
-from tests.shared_memories import Shared, SharedMemory, SharedRedis
+from tests.servers.redis_servers import RedisServer, open_cluster
+from tests.servers.shared_memories import Shared, SharedMemory, SharedRedis
 
 
 @pytest.fixture(scope="module")

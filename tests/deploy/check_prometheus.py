@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import NewDatabase
-from tests.deploy.queries import RULES, RULES_TEST, queries, rules
+from tests.deploy.test_monitoring import RULES, RULES_TEST, queries, rules
 from tests.entrypoints.conftest import serving, settings_of
 from tests.entrypoints.processes import PASSWORD, Served, free_port
 

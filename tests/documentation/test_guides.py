@@ -1,5 +1,9 @@
-"""What the guides say: their commands and settings exist, their figures and queries are those of the code."""
+"""What the guides say: their commands and settings exist, their figures and queries are those of the code.
 
+docs/reference is what the code says: the pages are compared, and what they list with what is written and served.
+"""
+
+import ast
 import re
 import shlex
 from collections.abc import Iterator
@@ -13,9 +17,13 @@ from adapters.mail.smtp_url import read_smtp_url
 from domain.entities.bodies import MOST_ITEMS
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.sheets import LARGEST_FILE
+from domain.parts.composition import AUDIT_ACTIONS
 from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
+from tenantry.testing import open_app
 from tools.reference.metrics_page import metrics
+from tools.reference.pages import FOLDER, PAGES
+from tools.reference.sources import ROOT, calls, text_of
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDES = sorted([*DOCS.glob("*.md"), DOCS.parent / "README.md"])
@@ -97,3 +105,67 @@ def test_the_list_of_the_documents_names_each_of_them_once() -> None:
     there = [path for folder in (DOCS, DOCS / "reference") for path in folder.glob("*.md")]
     own = {str(path.relative_to(DOCS)) for path in there} - {"README.md"}
     assert sorted(name for name in listed if not name.startswith("..")) == sorted({*own, "decisions/README.md"})
+
+
+_ACTION = re.compile(r"[a-z][a-z-]*(\.[a-z-]+)?")
+
+_WRITERS = ("event", "record", "record_own", "record_on_member", "record_by_mail", "_audit")
+
+_NAMING = re.compile(r'f"([a-z-]+\.[a-z-]+:)\{')
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_what_the_code_says(name: str) -> None:
+    written = (FOLDER / name).read_text("utf-8")
+    assert written == PAGES[name](), f"docs/reference/{name} is old: run make reference, and read the difference"
+
+
+def test_no_other_page_stands_among_them() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(PAGES)
+
+
+def test_every_action_of_the_audit_trail_is_listed_and_written() -> None:
+    plain = {action for action in AUDIT_ACTIONS if "{" not in action}
+    assert set(written_actions()) == plain, "the modules of domain/parts have to list each action, with its meaning"
+
+
+def written_actions() -> Iterator[str]:
+    """First texts of ``event("role.changed", …)`` and ``record(tx, "role.changed", …)``."""
+    for path, call in calls("domain", "application", "adapters", "entrypoints"):
+        name = ast.unparse(call.func)
+        if path == "entrypoints/server/logging/log_writer.py" or not name.endswith(_WRITERS):
+            continue
+        for argument in call.args[:2]:
+            for node in ast.walk(argument):
+                text = text_of(node) if isinstance(node, ast.Constant) else None
+                if text is not None and _ACTION.fullmatch(text):
+                    yield text
+
+
+def test_every_action_that_names_something_is_listed_and_written() -> None:
+    written = {
+        match for path in (ROOT / "application").rglob("*.py") for match in _NAMING.findall(path.read_text("utf-8"))
+    }
+    listed = {action.partition("{")[0] for action in AUDIT_ACTIONS if ":{" in action}
+    assert written == listed, "the modules of domain/parts have to list each action, with its meaning"
+
+
+async def test_every_metric_that_is_served_is_listed() -> None:
+    async with open_app() as app:
+        text = (await app.client.get("/metrics")).text
+    served = re.findall(r"^# TYPE (\w+) \w+$", text, re.MULTILINE)
+    own = {name.removesuffix("_total").removesuffix("_created") for name in served}
+    listed = {metric.name for metric in metrics()}
+    assert own <= listed
+    assert [metric.name for metric in metrics() if not metric.meaning.endswith(".")] == []
+
+
+async def test_the_filters_of_the_grammar_are_accepted() -> None:
+    page = (FOLDER / "queries.md").read_text("utf-8")
+    examples = re.findall(r"^\| `([\w.]+=[^`]*)` \|", page, re.MULTILINE)
+    assert len(examples) == 7
+    async with open_app() as app:
+        acme = await app.create_tenant("acme")
+        for example in examples:
+            answer = await app.client.get(f"/api/products?{example}", headers=acme)
+            assert answer.status_code == 200, f"{example}: {answer.text}"

@@ -17,7 +17,7 @@ import asyncpg
 import httpx
 
 from tests.entrypoints.processes import COMMAND, PASSWORD, Served, environment, free_port
-from tests.redis_server import RedisServer
+from tests.servers.redis_servers import RedisServer
 from tests.waiting import HUNG_AFTER
 
 ADMIN = "admin@example.com"

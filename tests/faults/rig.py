@@ -15,7 +15,7 @@ import httpx
 from tests.entrypoints.pair import Client, Wire
 from tests.entrypoints.processes import COMMAND, PASSWORD, Served, descendants, environment, free_port, is_gone
 from tests.faults.postgres_server import PostgresServer
-from tests.redis_server import RedisServer
+from tests.servers.redis_servers import RedisServer
 
 RECOVERED_WITHIN = 5.0
 """Seconds from the end of a fault to the first good answer of every kind."""

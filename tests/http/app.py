@@ -1,4 +1,7 @@
-"""The whole application in this process, on the memory adapters: what a client sees, without a socket."""
+"""The whole application in this process, on the memory adapters: what a client sees, without a socket.
+
+An application of somebody else that has the plugin, with handlers of its own.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,9 +9,15 @@ from functools import cache
 from typing import Any
 
 import httpx
+from litestar import Litestar, get
+from litestar.config.cors import CORSConfig
+from litestar.exceptions import NotFoundException
+from litestar.types import ASGIApp
 from msgspec import Struct
 
-from adapters.http.app import HttpSettings
+from adapters.http.app import HttpSettings, build_pipeline
+from adapters.http.operations.access_log import log_nothing
+from adapters.http.plugin import HttpPlugin
 from adapters.memory.clock import MovableClock
 from adapters.memory.database import MemoryDatabase
 from adapters.memory.mail import MemoryMailer
@@ -22,7 +31,7 @@ from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import Settings, read_settings
 from entrypoints.testing import app as testing
 from entrypoints.testing.app import prepare_memory
-from tests.http.built_once import asgi_of
+from tests.http.built_once import asgi_of, called_for, on_stand_ins
 from tests.http.described import described
 
 ADMIN = testing.ADMIN_EMAIL
@@ -131,3 +140,29 @@ def client_of(services: Services, settings: HttpSettings) -> httpx.AsyncClient:
     client = testing.client_of(asgi_of(services, settings))
     client.event_hooks = {"response": [described(services, settings).hold]}
     return client
+
+
+@get("/theirs")
+async def theirs() -> dict[str, str]:
+    return {"whose": "theirs"}
+
+
+@get("/theirs/missing")
+async def missing() -> None:
+    raise NotFoundException(detail="theirs alone")
+
+
+_HOSTING: dict[tuple[Any, ...], Litestar] = {}
+"""Applications by their routes: tests with the same routes share one."""
+
+
+def hosting(app: TestApp, *routes: Any) -> ASGIApp:
+    if routes not in _HOSTING:
+        services = on_stand_ins(app.services)
+        _HOSTING[routes] = Litestar(
+            [theirs, missing],
+            plugins=[HttpPlugin(services, build_pipeline(services, HttpSettings(), log_nothing), routes)],
+            cors_config=CORSConfig(allow_origins=["https://a.example"]),
+            logging_config=None,
+        )
+    return called_for(app.services, _HOSTING[routes])

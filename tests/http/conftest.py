@@ -7,8 +7,7 @@ import pytest_asyncio
 
 from domain.entities.catalogue import ENTITIES
 from tests.http.app import ADMIN, TestApp
-from tests.http.seeded import open_seeded
-from tests.http.two_tenants import TwoTenants, open_two_tenants
+from tests.http.two_tenants import TwoTenants, open_seeded, open_two_tenants
 from tests.library import LIBRARY
 
 if TYPE_CHECKING:

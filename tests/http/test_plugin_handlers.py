@@ -17,8 +17,7 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.served import finished
 from adapters.http.request.rules import ANY_TOKEN, ORDINARY, RULES, rules
 from entrypoints.testing.app import client_of
-from tests.http.app import TestApp
-from tests.http.hosting import hosting
+from tests.http.app import TestApp, hosting
 
 PLACES = [f"/own/{number}/{{shelf:str}}" for number in range(1, 9)]
 

@@ -8,10 +8,10 @@ import pytest
 
 from adapters.postgres.migrations.migrate import upgrade
 from domain.entities.declaration import Registry
-from tests.databases import create_database
-from tests.postgres_server import PostgresServer
-from tests.redis_server import RedisServer
 from tests.replicas.service import Servers
+from tests.servers.databases import create_database
+from tests.servers.postgres_servers import PostgresServer
+from tests.servers.redis_servers import RedisServer
 from tests.waiting import until
 
 

@@ -13,9 +13,9 @@ import asyncpg
 import pytest
 
 from domain.entities.declaration import Registry
-from tests.postgres_server import PostgresServer
-from tests.redis_server import RedisServer
 from tests.replicas.service import Process, Servers, rotated
+from tests.servers.postgres_servers import PostgresServer
+from tests.servers.redis_servers import RedisServer
 from tests.waiting import until
 
 FOUND_WITHIN = 5.0

@@ -20,11 +20,10 @@ from entrypoints.server.preparation import ensure_fit_login
 from entrypoints.settings.settings import read_settings
 from entrypoints.terminal.errors import CommandError
 from entrypoints.testing.app import SECRET_KEY
-from tests.contracts.operations import test_database as contract
-from tests.databases import create_database, drop_database
-from tests.http.entities.isolation import PLURALS, Ground, ensure_absent_elsewhere, open_ground
-from tests.pgbouncer import PgBouncer, needs_pgbouncer
-from tests.postgres_server import PostgresServer
+from tests.contracts.operations import test_metrics as contract
+from tests.http.entities.isolation.isolation import PLURALS, Ground, ensure_absent_elsewhere, open_ground
+from tests.servers.databases import create_database, drop_database
+from tests.servers.postgres_servers import PgBouncer, PostgresServer, needs_pgbouncer
 
 pytestmark = needs_pgbouncer
 

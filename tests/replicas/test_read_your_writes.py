@@ -7,10 +7,10 @@ import pytest
 
 from adapters.postgres.replicas.reads import LEFT_BY_ALL
 from domain.entities.declaration import Registry
-from tests.postgres_server import PostgresServer
-from tests.redis_server import RedisServer
 from tests.replicas.conftest import delay
 from tests.replicas.service import READ_AFTER, Process, Servers, rotated
+from tests.servers.postgres_servers import PostgresServer
+from tests.servers.redis_servers import RedisServer
 
 WRITES = int(os.environ.get("TENANTRY_TEST_WRITES", "40"))
 """Writes that are each read back; `make scale` does 10,000."""

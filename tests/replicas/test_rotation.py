@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from domain.entities.declaration import Registry
-from tests.postgres_server import PostgresServer
 from tests.replicas.service import Process, Servers, rotated
+from tests.servers.postgres_servers import PostgresServer
 from tests.waiting import until
 
 

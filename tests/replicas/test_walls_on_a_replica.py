@@ -19,10 +19,10 @@ from adapters.system import Uuid7Ids
 from domain.entities.declaration import Registry
 from domain.errors import InternalError
 from domain.scope import EveryTenant, Scope
-from tests.databases import create_database, drop_database
-from tests.http.entities.isolation import PLURALS, Ground, ensure_absent_elsewhere, open_ground
-from tests.http.entities.test_two_walls import without_condition
-from tests.postgres_server import PostgresServer
+from tests.http.entities.isolation.isolation import PLURALS, Ground, ensure_absent_elsewhere, open_ground
+from tests.http.entities.isolation.test_two_walls import without_condition
+from tests.servers.databases import create_database, drop_database
+from tests.servers.postgres_servers import PostgresServer
 
 FIXTURES = (without_condition,)
 

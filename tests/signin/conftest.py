@@ -17,8 +17,7 @@ from tests.console.conftest import WIDE, Service, Visitor, _listening
 from tests.http.app import open_test_app
 from tests.http.conftest import seed
 from tests.http.docs.test_docs_page import BROWSER, FLAGS
-from tests.http.identity.hosted_login.handing_over import Shop
-from tests.http.identity.hosted_login.travelling import SETTINGS
+from tests.http.identity.hosted_login.handing_over import SETTINGS, Shop
 
 SHOP = "http://localhost:3999"
 """Where the application would be; the browser's requests to it are answered by the test."""

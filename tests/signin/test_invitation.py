@@ -6,10 +6,10 @@ import pytest
 from playwright.async_api import ViewportSize, expect
 
 from adapters.memory.mail import MemoryMailer
+from tests.builders import link_in
 from tests.console.conftest import NARROW, WIDE, Visitor
-from tests.console.test_accessibility import overflow, violations
+from tests.console.looks.test_accessibility import overflow, violations
 from tests.http.app import PASSWORD
-from tests.mails import link_in
 from tests.signin.journeys import code, open_page, sign_in, someone, told
 from tests.signin.test_login_page import add_app
 

@@ -7,7 +7,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, expect
 
 from tests.console.conftest import NARROW, Service, Visitor
-from tests.console.test_accessibility import overflow, violations
+from tests.console.looks.test_accessibility import overflow, violations
 from tests.signin.journeys import open_page, sign_in_in_german, told
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

@@ -7,10 +7,10 @@ import pytest
 from playwright.async_api import ViewportSize, expect
 
 from tests.console.conftest import NARROW, WIDE, Visitor, add_to_other
-from tests.console.test_accessibility import overflow, violations
-from tests.http.identity.factors import ask_for_factors, move
+from tests.console.looks.test_accessibility import overflow, violations
+from tests.http.identity.factors.factors import ask_for_factors, move
+from tests.http.identity.factors.steps import claims_of
 from tests.http.identity.hosted_login.handing_over import Shop
-from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
 from tests.signin.journeys import asked, at_the_shop, code, exchanged, open_page, sign_in, someone, told
 

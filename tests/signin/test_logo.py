@@ -4,9 +4,9 @@ import pytest
 from playwright.async_api import Route, ViewportSize, expect
 
 from tests.console.conftest import NARROW, WIDE, Visitor
-from tests.console.test_accessibility import overflow, violations
+from tests.console.looks.test_accessibility import overflow, violations
+from tests.http.identity.factors.steps import claims_of
 from tests.http.identity.hosted_login.handing_over import Shop
-from tests.http.identity.steps import claims_of
 from tests.signin.conftest import SHOP
 from tests.signin.journeys import asked, open_page
 

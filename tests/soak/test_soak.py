@@ -12,8 +12,7 @@ import pytest
 
 from benchmarks.processes import resident_mib, tree
 from tests.faults.rig import Rig, rig_on
-from tests.soak.load import Ask, Load, ports_of
-from tests.soak.people import Member, member_of
+from tests.soak.people import Ask, Load, Member, member_of, ports_of
 
 MINUTES = float(os.environ.get("TENANTRY_TEST_MINUTES", "0"))
 MEASURED, OVERLOADED, FLOODED = 8.0, 20.0, 20.0

@@ -6,7 +6,7 @@ import pytest
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from tests.databases import create_database, drop_database
+from tests.servers.databases import create_database, drop_database
 from tests.twins.database import TwinsDatabase, connect
 from tests.twins.everything import DECLARED
 

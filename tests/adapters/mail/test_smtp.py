@@ -10,7 +10,7 @@ from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer, read_smtp_url
 from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 from tests.builders import new_id
-from tests.smtp_server import PASSWORD, USER, SmtpServerInTests, certificate, smtp_server
+from tests.servers.smtp_server import PASSWORD, USER, SmtpServerInTests, certificate, smtp_server
 from tests.waiting import HUNG_AFTER
 
 SENDER = "Grüße <no-reply@example.com>"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.postgres.changed_books import TABLES, Books
+from tests.adapters.postgres.migrations.changed_books import TABLES, Books
 from tests.conftest import NewDatabase
-from tests.databases import named
+from tests.servers.databases import named
 
 MADE = f"""
 SELECT format('DROP TABLE %I CASCADE', relname) FROM ({TABLES} AND NOT relispartition) made WHERE relname <> ALL ($1)

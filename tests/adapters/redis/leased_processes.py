@@ -18,7 +18,7 @@ from adapters.redis.scripts import BEGIN, TAKE_BACK
 from adapters.redis.shared_pipeline import Away, Command, SharedPipeline
 from application.ports.shared_memory import PendingVersions
 from domain.errors import Conflict
-from tests.shared_memories import naming
+from tests.servers.shared_memories import naming
 
 NAMES = (f"user:case-{number}" for number in count())
 Turn = Callable[[], Awaitable[None]]

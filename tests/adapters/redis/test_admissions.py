@@ -19,9 +19,9 @@ from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
 from application.ports.shared_memory import Admissions
 from domain.limits import Hit, Limit
-from tests.adapters.redis.test_outages import Pauses
-from tests.redis_server import RedisServer
-from tests.shared_memories import NothingDue, naming
+from tests.adapters.redis.test_shared_pipeline import Pauses
+from tests.servers.redis_servers import RedisServer
+from tests.servers.shared_memories import NothingDue, naming
 from tests.waiting import HUNG_AFTER
 
 NAME = "user:a"

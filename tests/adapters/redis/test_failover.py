@@ -23,9 +23,7 @@ from adapters.redis.shared_pipeline import SharedPipeline
 from adapters.system import SystemClock
 from application.ports.shared_memory import Admission, PresentedToken
 from domain.limits import Hit, Limit
-from tests.redis_cluster import Cluster, ask, open_cluster
-from tests.redis_sentinels import open_sentinels
-from tests.redis_server import RedisServer
+from tests.servers.redis_servers import Cluster, RedisServer, ask, open_cluster, open_sentinels
 from tests.waiting import HUNG_AFTER, until
 
 pytestmark = pytest.mark.end_to_end

@@ -17,7 +17,7 @@ from adapters.redis.shared_pipeline import SharedPipeline
 from domain.errors import ServiceUnavailable
 from tests.adapters.redis.leased_processes import LeasedProcesses, Line, Pipelines, at_once
 from tests.examples import examples
-from tests.redis_server import RedisServer
+from tests.servers.redis_servers import RedisServer
 from tests.waiting import HUNG_AFTER
 
 

@@ -1,16 +1,21 @@
-"""SharedPipeline on one server, on the master that a sentinel names, and on a cluster."""
+"""SharedPipeline on one server, on the master that a sentinel names, and on a cluster.
+
+Log lines about outages of Redis: one when an outage begins and one when it ends, whatever makes it.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from redis.asyncio import RedisCluster
+from redis.asyncio import Redis, RedisCluster
 
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.redis.admissions import RedisAdmissions
+from adapters.redis.breaker import LONGEST_PAUSE, Breaker
 from adapters.redis.cache import RedisCache
 from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
@@ -18,9 +23,8 @@ from adapters.redis.lease import Lease, Times
 from adapters.redis.shared_pipeline import Away, SharedPipeline
 from adapters.system import SystemClock
 from domain.limits import Hit, Limit
-from tests.redis_cluster import open_cluster
-from tests.redis_server import RedisServer
-from tests.shared_memories import NothingDue, naming
+from tests.servers.redis_servers import RedisServer, open_cluster
+from tests.servers.shared_memories import NothingDue, naming
 from tests.waiting import HUNG_AFTER
 
 NAME = "user:a"
@@ -131,3 +135,110 @@ async def test_a_closed_pipeline_refuses_what_was_waiting(start: Start) -> None:
     await asyncio.sleep(0)
     await pipeline.close()
     assert {type(answer) for answer in await asyncio.gather(*waiting, return_exceptions=True)} <= {Away, bytes}
+
+
+BEGINS, ENDS = "Redis is away", "Redis answers again."
+
+FAULTS = {
+    "a replica": (("REPLICAOF", "127.0.0.1", "1"), ("REPLICAOF", "NO", "ONE")),
+    "no memory": (("CONFIG", "SET", "maxmemory", "1"), ("CONFIG", "SET", "maxmemory", "0")),
+    "no scripts by name": (("ACL", "SETUSER", "default", "-evalsha"), ("ACL", "SETUSER", "default", "+evalsha")),
+}
+"""What a server can be told so that it answers some commands and refuses others, and how this is taken back."""
+
+
+class Pauses:
+    """The clock of a Breaker, which a test moves past each pause."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RedisServer]:
+    server = RedisServer(tmp_path)
+    server.start()
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def pauses() -> Pauses:
+    return Pauses()
+
+
+@pytest.fixture
+async def pipeline(server: RedisServer, pauses: Pauses) -> AsyncIterator[SharedPipeline]:
+    # patient: a busy machine is no outage here
+    pipeline = SharedPipeline(redis_client(server.url), Breaker(pauses), patience=HUNG_AFTER)
+    yield pipeline
+    await pipeline.close()
+
+
+async def tell(server: RedisServer, *order: str) -> None:
+    async with Redis.from_url(server.url) as client:
+        sent: Any = client.execute_command  # typed for the client's other methods alone
+        await sent(*order)
+
+
+async def is_counted(pipeline: SharedPipeline, pauses: Pauses) -> bool:
+    """Whether a request is counted after a pause and the attempt that follows it."""
+    for _ in range(2):
+        pauses.now += LONGEST_PAUSE
+        with suppress(Away):
+            await pipeline.call(Commands().admit([HIT], None))
+            return True
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
+    return False
+
+
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage().partition(" (")[0] for record in caplog.records]
+
+
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of Redis is one warning when it begins and one when it ends"
+)
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_server_that_refuses_some_commands_is_one_outage(
+    server: RedisServer, pipeline: SharedPipeline, pauses: Pauses, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    begin, end = FAULTS[fault]
+    assert await is_counted(pipeline, pauses)
+    for _ in range(2):
+        await tell(server, *begin)
+        assert not any([await is_counted(pipeline, pauses) for _ in range(4)])
+        await tell(server, *end)
+        assert await is_counted(pipeline, pauses)
+        assert await is_counted(pipeline, pauses)
+    assert said(caplog) == [BEGINS, ENDS] * 2
+
+
+@pytest.mark.promise(
+    "declarations, internal errors: an outage of Redis is one warning when it begins and one when it ends"
+)
+async def test_a_server_that_is_gone_is_one_outage(
+    server: RedisServer, pipeline: SharedPipeline, pauses: Pauses, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert await is_counted(pipeline, pauses)
+    server.kill()
+    commands = [Commands().admit([HIT], None) for _ in range(600)]
+    answers = await asyncio.gather(*map(pipeline.call, commands), return_exceptions=True)
+    assert {type(answer) for answer in answers} == {Away}
+    assert not any([await is_counted(pipeline, pauses) for _ in range(4)])
+    server.start()
+    assert await is_counted(pipeline, pauses)
+    assert said(caplog) == [BEGINS, ENDS]
+
+
+async def test_a_command_that_is_refused_again_and_again_is_one_line(
+    server: RedisServer, pipeline: SharedPipeline, pauses: Pauses, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache = RedisCache(pipeline)
+    await tell(server, "ACL", "SETUSER", "default", "-get")
+    assert [await cache.get(key) for key in "abc"] == [None] * 3
+    assert await is_counted(pipeline, pauses)
+    assert said(caplog) == ["Redis refuses GET"]

@@ -25,7 +25,7 @@ from domain.entities.registry import read_entity
 from domain.entities.sheets import ImportOptions, RowError, read_options
 from domain.errors import BadRequest, FieldError, ValidationError
 from tests.adapters.sheets.test_hostile_files import repacked
-from tests.documents import DOCS
+from tests.documentation.documents import DOCS
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

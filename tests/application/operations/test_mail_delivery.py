@@ -17,8 +17,7 @@ from application.ports.mail_delivery import Mailer, MailServerUnavailable, Messa
 from application.ports.whole_database import WholeDatabase
 from domain.identity.users import TenantSettings, User, token_hash
 from domain.scope import EveryTenant
-from tests.builders import NOW, new_id, tenant, user
-from tests.mails import link_in, said_by
+from tests.builders import NOW, link_in, new_id, said_by, tenant, user
 
 SECRETS = DerivedLinkSecrets("a secret key for tests, long enough")
 

@@ -18,8 +18,7 @@ from application.ports.database import MailKind
 from application.ports.mail_delivery import MailContent, Message
 from domain.words.languages import LANGUAGES
 from domain.words.words import words_of
-from tests.builders import NOW, new_id
-from tests.mails import link_in
+from tests.builders import NOW, link_in, new_id
 
 KINDS: tuple[MailKind, ...] = get_args(MailKind)
 WITH_LINK = {*LINKS, "invitation", "email-change"}

@@ -17,7 +17,7 @@ from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import SmtpServer
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
 from tests.builders import new_id
-from tests.smtp_server import smtp_server
+from tests.servers.smtp_server import smtp_server
 
 SENDER = "Tenantry <no-reply@example.com>"
 

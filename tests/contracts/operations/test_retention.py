@@ -21,7 +21,7 @@ from domain.limits import FAILURES_FORGOTTEN, Lockout
 from domain.retention import RetentionRule
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, api_key, new_id, service_account, session, tenant, user
-from tests.contracts.identity.logins import begin
+from tests.contracts.identity.login.logins import begin
 from tests.waiting import HUNG_AFTER
 
 TICK = timedelta.resolution

@@ -1,5 +1,9 @@
-"""Encrypted passwords: opened only with the required algorithms and a current key."""
+"""Encrypted passwords: opened only with the required algorithms and a current key.
 
+Nonces: each can be used once.
+"""
+
+import asyncio
 import base64
 import json
 from datetime import UTC, datetime, timedelta
@@ -13,8 +17,11 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from adapters.joserfc import Issuance, JoserfcEncryptedPasswords, JoserfcKeyring, JoserfcTokens, WrongSecretKey
 from application.ports.identity.passwords import EncryptedPasswords, OpenedPassword
+from application.ports.whole_database import WholeDatabase
 from domain.identity.signing_keys import NOTICE, OPENS_PASSWORDS, OVERLAP, PURPOSES, Purpose, SigningKey
 from domain.identity.tokens import LEEWAY
+from domain.scope import EveryTenant
+from tests.builders import NOW as NOW_OF_USED_NONCES
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -199,3 +206,32 @@ def test_a_password_key_signs_nothing() -> None:
     keyring.use(keys)
     assert len(keyring.tokens.public_keys(NOW)) == 1
     assert len(keyring.passwords.public_keys(NOW)) == 2
+
+
+MINUTE = timedelta(minutes=1)
+
+
+async def test_an_id_is_spent_once_and_another_is_another(database: WholeDatabase) -> None:
+    async with database.autocommit(EveryTenant()) as tx:
+        assert await tx.used_nonces.consume("a", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
+        assert not await tx.used_nonces.consume("a", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
+        assert await tx.used_nonces.consume("b", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
+
+
+async def test_an_id_is_forgotten_once_what_carried_it_has_ended(database: WholeDatabase) -> None:
+    async with database.autocommit(EveryTenant()) as tx:
+        for n in range(50):
+            await tx.used_nonces.consume(f"old {n}", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
+        assert not await tx.used_nonces.consume(
+            "old 0", NOW_OF_USED_NONCES + 2 * MINUTE, NOW_OF_USED_NONCES + MINUTE - timedelta.resolution
+        )
+        assert await tx.used_nonces.consume("old 0", NOW_OF_USED_NONCES + 2 * MINUTE, NOW_OF_USED_NONCES + MINUTE)
+        assert not await tx.used_nonces.consume("old 0", NOW_OF_USED_NONCES + 2 * MINUTE, NOW_OF_USED_NONCES + MINUTE)
+
+
+async def test_of_many_that_spend_it_at_once_one_does(database: WholeDatabase) -> None:
+    async def consume() -> bool:
+        async with database.autocommit(EveryTenant()) as tx:
+            return await tx.used_nonces.consume("one", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
+
+    assert sum(await asyncio.gather(*(consume() for _ in range(20)))) == 1

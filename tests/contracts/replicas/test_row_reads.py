@@ -1,20 +1,32 @@
-"""RowReads and WriteAheadLog: answers are the primary's, and positions never lie before a commit."""
+"""RowReads and WriteAheadLog: answers are the primary's, and positions never lie before a commit.
+
+LastWrites: what a session wrote is known to every process, or nothing is.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
+from adapters.memory.clock import MovableClock
+from adapters.memory.last_writes import MemoryLastWrites
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.replicas.positions import PAGE, PAGE_HEADER, PrimaryLog, replayable
 from adapters.postgres.replicas.reads import replica_reads
+from adapters.redis.client import redis_client
+from adapters.redis.last_writes import RedisLastWrites
+from adapters.redis.shared_pipeline import SharedPipeline
 from application.ports.database import RowReads
-from application.ports.replicas import BEGINNING, WriteAheadLog
+from application.ports.replicas import BEGINNING, NOWHERE_YET, LastWrites, Position, WriteAheadLog
 from application.ports.whole_database import Transaction, WholeDatabase
 from application.primary_reads import PrimaryReads
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
+from tests.servers.redis_servers import RedisServer
+from tests.waiting import HUNG_AFTER
 
 
 @pytest.fixture
@@ -88,3 +100,88 @@ def test_a_header_that_stands_alone_on_its_page_counts_for_the_page_before() -> 
     assert replayable(5 * PAGE + PAGE_HEADER) == 5 * PAGE
     for reached in (5 * PAGE, 5 * PAGE + PAGE_HEADER + 8, 5 * PAGE - 8):
         assert replayable(reached) == reached
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def last_writes(request: pytest.FixtureRequest) -> AsyncIterator[LastWrites]:
+    if request.param == "memory":
+        yield MemoryLastWrites(MovableClock())
+        return
+    pipeline = SharedPipeline(redis_client(request.getfixturevalue("redis_server").url), patience=HUNG_AFTER)
+    yield RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
+    await pipeline.close()
+
+
+@pytest.fixture
+def session() -> UUID:
+    return uuid4()
+
+
+async def test_a_session_that_wrote_nothing_may_read_anywhere(last_writes: LastWrites, session: UUID) -> None:
+    assert await last_writes.of(session) == BEGINNING
+
+
+async def test_the_last_write_is_known(last_writes: LastWrites, session: UUID) -> None:
+    for position in (Position(1, 0xFF), Position(1, 0x100), Position(2, 0x80), Position(0xA, 1), NOWHERE_YET):
+        assert await last_writes.note(session, position)
+        assert await last_writes.of(session) == position
+    assert await last_writes.of(uuid4()) == BEGINNING
+
+
+async def test_an_earlier_write_that_is_told_later_changes_nothing(last_writes: LastWrites, session: UUID) -> None:
+    for position in (Position(2, 0x10), Position(1, 0xFFFF), Position(2, 0xF)):
+        await last_writes.note(session, position)
+        assert await last_writes.of(session) == Position(2, 0x10)
+
+
+async def test_a_write_is_remembered_for_a_minute(redis_server: RedisServer, session: UUID) -> None:
+    clock = MovableClock()
+    memory = MemoryLastWrites(clock)
+    await memory.note(session, Position(1, 1))
+    clock.move(timedelta(seconds=60) - timedelta.resolution)
+    assert await memory.of(session) == Position(1, 1)
+    clock.move(timedelta.resolution)
+    assert await memory.of(session) == BEGINNING
+    pipeline, prefix = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER), uuid4().hex
+    async with redis_client(redis_server.url) as client:
+        before, _ = await client.time()
+        await RedisLastWrites(pipeline, prefix=prefix, on_all_after=0).note(session, Position(1, 1))
+        after, _ = await client.time()
+        ends_at = await client.pexpiretime(f"{{{prefix}}}:written:{session}") / 1_000
+    await pipeline.close()
+    assert before + 60 <= ends_at < after + 61
+
+
+async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer, session: UUID) -> None:
+    pipeline = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER)
+    away = RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
+    redis_server.kill()
+    assert await away.of(session) is None
+    assert not await away.note(session, Position(1, 1))
+    await pipeline.close()
+    redis_server.start()  # for others
+    memory = MemoryLastWrites(MovableClock())
+    memory.down = True
+    assert await memory.of(session) is None
+    assert not await memory.note(session, Position(1, 1))
+
+
+@pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
+async def test_a_server_that_began_just_now_knows_of_its_own_writes_alone(
+    redis_server: RedisServer, session: UUID
+) -> None:
+    pipeline, prefix = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER), uuid4().hex
+    young = RedisLastWrites(pipeline, prefix=prefix, on_all_after=60)
+    assert await young.of(session) is None
+    await young.note(session, Position(1, 1))
+    assert await young.of(session) == Position(1, 1)
+    assert await young.of(uuid4()) is None
+    # What another server has kept, and a dump or a replica of it brings along, is not believed either.
+    async with redis_client(redis_server.url) as client:
+        await client.set(f"{{{prefix}}}:written", "0 0123456789abcdef")
+    assert await young.of(uuid4()) is None
+    async with redis_client(redis_server.url) as client:
+        server = (await client.info("server"))["run_id"]
+        await client.set(f"{{{prefix}}}:written", f"0 {server}")
+    assert await young.of(uuid4()) == BEGINNING
+    await pipeline.close()

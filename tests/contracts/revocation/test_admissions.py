@@ -8,7 +8,7 @@ import pytest
 
 from application.ports.shared_memory import Admissions, PresentedToken
 from domain.limits import Hit, Limit
-from tests.shared_memories import Shared
+from tests.servers.shared_memories import Shared
 
 SECOND = timedelta(seconds=1)
 names = (f"case-{number}" for number in count())

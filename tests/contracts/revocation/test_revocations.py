@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from application.ports.shared_memory import Admission, Admissions
 from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 from tests.examples import examples
-from tests.shared_memories import Shared, bump_in_vain, naming
+from tests.servers.shared_memories import Shared, bump_in_vain, naming
 
 names = (f"case-{number}" for number in count())
 

@@ -18,7 +18,7 @@ from domain.errors import TokenInvalid
 from domain.identity.signing_keys import OPENS_PASSWORDS
 from tests.authenticator import b64
 from tests.builders import NOW
-from tests.contracts.identity.test_social_providers import published
+from tests.contracts.identity.social.test_social_providers import published
 
 SECRET = "a secret key of more than 32 characters"
 HOUR = timedelta(hours=1)

@@ -1,4 +1,11 @@
-"""Permission names, their wildcards, and the laws of implication."""
+"""Permission names, their wildcards, and the laws of implication.
+
+What administrators may change, by rules that need no account.
+
+Parts of the service, and the lists that are made of them.
+"""
+
+from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -6,7 +13,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from domain.entities.builtin_entities import Application
+from domain.errors import Conflict, ValidationError
+from domain.identity.administration import ensure_fits_beside, ensure_keeps_name, shipped_name
+from domain.identity.tokens import ensure_fits_token
+from domain.identity.users import ADMIN, MEMBER, Role, shipped_role_id
+from domain.parts.composition import AREAS, AUDIT_ACTIONS, OWN_PERMISSIONS, PARTS
 from domain.scope import allows, covers, is_permission, may_grant, smallest
+from tests.builders import role
 
 SIDES = ["*", "read", "create", "users", "products"]
 EVERY_NAME = ["*", *(f"{action}:{entity}" for action in SIDES for entity in SIDES)]
@@ -124,3 +137,52 @@ def test_an_application_with_a_name_from_before_the_rule_can_be_closed() -> None
     assert list(replace(before, is_active=False).check(before)) == []
     (error,) = replace(before, required_permission="Sell").check(before)
     assert error.field == "requiredPermission"
+
+
+@pytest.mark.promise("identity, administration: a role of the service keeps its name, and is not deleted")
+def test_a_shipped_role_that_was_renamed_gets_its_name_back() -> None:
+    renamed = Role(id=shipped_role_id(ADMIN), tenant_id=None, name="Boss")
+    assert shipped_name(renamed) == ADMIN
+    ensure_keeps_name(renamed, "Boss")
+    ensure_keeps_name(renamed, ADMIN)
+    with pytest.raises(Conflict) as refusal:
+        ensure_keeps_name(renamed, "Chief")
+    assert [field.field for field in refusal.value.fields] == ["name"]
+
+
+def test_other_roles_are_called_anything() -> None:
+    made = Role(id=shipped_role_id("Editor"), tenant_id=None, name="Editor")
+    assert shipped_name(made) is None
+    ensure_keeps_name(made, MEMBER)
+
+
+def test_roles_fit_beside_others_by_what_they_hold_together() -> None:
+    """Sizes are added up first, which is quick, and only what is too much then is looked at as a token carries it."""
+    names = [f"read:{'x' * 58}{number:03}" for number in range(112)]
+    own, same, rest = (role(None, permissions=tuple(held)) for held in (names[:60], names[:60], names[60:]))
+    ensure_fits_beside(own, [(), (same,), (role(None),)], "permissions")
+    for others in ((rest,), (same, rest)):
+        with pytest.raises(ValidationError) as refusal:
+            ensure_fits_beside(own, [(), others], "permissions")
+        with pytest.raises(ValidationError) as alone:
+            ensure_fits_token((own, *others), "permissions")
+        assert refusal.value.fields == alone.value.fields
+    everything = role(None, permissions=("*",))
+    ensure_fits_beside(own, [(everything, rest)], "permissions")
+
+
+def test_each_audit_action_permission_and_area_is_in_one_part() -> None:
+    for names in (
+        [action for part in PARTS for action in part.audit_actions],
+        [permission.name for permission in OWN_PERMISSIONS],
+        [area.name for area in AREAS],
+    ):
+        assert [name for name, count in Counter(names).items() if count > 1] == []
+
+
+def test_permissions_are_well_formed() -> None:
+    assert [permission.name for permission in OWN_PERMISSIONS if not is_permission(permission.name)] == []
+
+
+def test_each_audit_action_has_a_meaning_that_is_a_sentence() -> None:
+    assert [action for action, meaning in AUDIT_ACTIONS.items() if not meaning.endswith(".")] == []

@@ -1,4 +1,9 @@
-"""The specification's state table of logins, and the claims of tokens."""
+"""The specification's state table of logins, and the claims of tokens.
+
+Token versions: revoked and stale tokens.
+
+Rotation of signing keys, with overlap.
+"""
 
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -7,9 +12,11 @@ import pytest
 from msgspec import UNSET, json
 from msgspec.structs import replace
 
-from domain.errors import Forbidden
+from domain.errors import Forbidden, TokenExpired, TokenInvalid, Unauthorized
 from domain.identity.logins import choose_tenant
+from domain.identity.signing_keys import SigningKey, living_keys, signing_key
 from domain.identity.tokens import (
+    LEEWAY,
     SELECTOR_SCOPE,
     Issue,
     Lifetimes,
@@ -22,6 +29,8 @@ from domain.identity.users import SUPER_ADMIN, AccountState, Membership, Role, U
 from domain.scope import (
     ALL_PERMISSIONS,
     OneTenant,
+    at_issue,
+    ensure_alive,
     grants_subject,
     role_subject,
     session_subject,
@@ -195,3 +204,102 @@ def test_a_global_caller_has_no_tenant() -> None:
     assert not caller.may("read:users")
     with pytest.raises(Forbidden):
         _ = caller.tenant
+
+
+ID = UUID(int=1)
+ISSUED = {
+    user_subject(ID): 2,
+    session_subject(ID): 0,
+    grants_subject(ID): 1,
+    tenant_subject(ID): 0,
+    role_subject(ID): 3,
+}
+
+
+def test_each_kind_of_subject_has_a_name_of_its_own() -> None:
+    assert len(ISSUED) == 5
+
+
+def test_a_token_is_valid_while_no_version_has_risen() -> None:
+    ensure_alive(ISSUED, ISSUED)
+    ensure_alive(ISSUED, {})
+    ensure_alive({}, {user_subject(ID): 9})
+
+
+def test_a_version_lower_than_at_issue_revokes_nothing() -> None:
+    ensure_alive(ISSUED, {user_subject(ID): 1})
+
+
+@pytest.mark.parametrize(
+    ("subject", "error"),
+    [
+        (user_subject(ID), TokenInvalid),
+        (session_subject(ID), TokenInvalid),
+        (grants_subject(ID), TokenExpired),
+        (tenant_subject(ID), TokenExpired),
+        (role_subject(ID), TokenExpired),
+    ],
+)
+def test_a_risen_version_revokes_or_makes_stale(subject: str, error: type[Unauthorized]) -> None:
+    with pytest.raises(error):
+        ensure_alive(ISSUED, ISSUED | {subject: ISSUED[subject] + 1})
+
+
+def test_revoked_beats_stale() -> None:
+    with pytest.raises(TokenInvalid):
+        ensure_alive(ISSUED, {subject: count + 1 for subject, count in ISSUED.items()})
+
+
+def test_a_new_token_carries_zero_for_a_version_that_was_never_bumped() -> None:
+    assert at_issue(["a", "b"], {"b": 3, "c": 1}) == {"a": 0, "b": 3}
+
+
+NOW_OF_SIGNING_KEYS = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
+
+
+def key(kid: str, active_from: datetime) -> SigningKey:
+    return SigningKey(kid=kid, public="{}", sealed="", active_from=active_from)
+
+
+OLD, CURRENT, COMING = (
+    key("old", NOW_OF_SIGNING_KEYS - 9 * HOUR),
+    key("current", NOW_OF_SIGNING_KEYS),
+    key("coming", NOW_OF_SIGNING_KEYS + HOUR),
+)
+KEYS = [COMING, OLD, CURRENT]
+
+
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        (NOW_OF_SIGNING_KEYS - 10 * HOUR, OLD),
+        (NOW_OF_SIGNING_KEYS - SECOND, OLD),
+        (NOW_OF_SIGNING_KEYS, CURRENT),
+        (NOW_OF_SIGNING_KEYS + HOUR - SECOND, CURRENT),
+        (NOW_OF_SIGNING_KEYS + HOUR, COMING),
+    ],
+)
+def test_the_newest_active_key_signs(now: datetime, expected: SigningKey) -> None:
+    assert signing_key(KEYS, now) == expected
+
+
+@pytest.mark.promise("identity, tokens and keys: Keys rotate with overlap while requests run")
+@pytest.mark.parametrize(
+    ("now", "expected"),
+    [
+        (NOW_OF_SIGNING_KEYS - SECOND, [OLD, CURRENT, COMING]),
+        (NOW_OF_SIGNING_KEYS + HOUR + LEEWAY - SECOND, [OLD, CURRENT, COMING]),
+        (NOW_OF_SIGNING_KEYS + HOUR + LEEWAY, [CURRENT, COMING]),
+        (NOW_OF_SIGNING_KEYS + 2 * HOUR + LEEWAY, [COMING]),
+        (NOW_OF_SIGNING_KEYS + 999 * HOUR, [COMING]),
+    ],
+)
+def test_a_key_lives_as_long_as_its_last_token(now: datetime, expected: list[SigningKey]) -> None:
+    assert living_keys(KEYS, now, HOUR) == expected
+
+
+def test_the_signing_key_always_lives() -> None:
+    for minutes in range(-900, 900, 7):
+        now = NOW_OF_SIGNING_KEYS + timedelta(minutes=minutes)
+        assert signing_key(KEYS, now) in living_keys(KEYS, now, HOUR)

@@ -1,4 +1,7 @@
-"""Words: every language has every text, with the same places; the API's sentences are translated."""
+"""Words: every language has every text, with the same places; the API's sentences are translated.
+
+Languages: which of them somebody reads, from the tags of a tenant's setting or a browser's header.
+"""
 
 import re
 from datetime import date, datetime
@@ -11,7 +14,7 @@ import pytest
 
 from domain.errors import ValidationError
 from domain.forms import read_form
-from domain.words.languages import LANGUAGES
+from domain.words.languages import LANGUAGES, chosen_language, language_of
 from domain.words.words import Words, words_of
 from tests.domain.words.sentences import ROOT, files, said_in
 
@@ -103,3 +106,26 @@ def test_sentences_are_translated_with_their_numbers_and_unknown_ones_are_told_a
 
 def test_values_are_not_read_as_places() -> None:
     assert ENGLISH.text("login.provider", {"provider": "{provider} {x}"}) == "Continue with {provider} {x}"
+
+
+@pytest.mark.parametrize(
+    ("tag", "language"),
+    [
+        ("de", "de"),
+        ("de-AT", "de"),
+        ("DE_ch", "de"),
+        ("en-US", "en"),
+        ("fr", None),
+        ("den", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_tag_is_of_a_language(tag: str | None, language: str | None) -> None:
+    assert language_of(tag) == language
+
+
+def test_the_first_known_language_is_taken_else_english() -> None:
+    assert chosen_language("fr", "de-DE", "en") == "de"
+    assert chosen_language("fr", None) == "en"
+    assert chosen_language() == "en"

@@ -10,10 +10,10 @@ import pytest_asyncio
 
 from adapters.http.console.pages import Console
 from adapters.memory.mail import MemoryMailer
+from tests.builders import link_in
 from tests.http.app import ADMIN, PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.console.placeholder import HTTP, HTTPS
-from tests.mails import link_in
 
 OURS = {"Sec-Fetch-Site": "same-origin", "X-Console": "1"}
 MEMBER = "admin@acme.example"

@@ -14,9 +14,9 @@ from playwright.async_api import Browser, Page, expect
 from adapters.http.account.localized import BUILT
 from adapters.http.docs.pages import About
 from adapters.memory.mail import MemoryMailer
+from tests.builders import link_in, said_by
 from tests.http.app import Json, TestApp, open_test_app
 from tests.http.docs.test_docs_page import BROWSER, HOME, Visit
-from tests.mails import link_in, said_by
 
 ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}
 NEW = "a second password"

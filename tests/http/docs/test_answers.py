@@ -14,12 +14,12 @@ from adapters.memory.database import MemoryDatabase
 from adapters.memory.mail import MemoryMailer
 from adapters.memory.store import Store
 from domain.scope import EveryTenant
+from tests.builders import link_in, said_by
 from tests.http.app import ADMIN, PASSWORD, Json, TestApp
 from tests.http.described import Description
 from tests.http.docs.joining_answers import join_by_domain
-from tests.http.identity.factors import Person, ask_for_factors
-from tests.http.identity.steps import claims_of
-from tests.mails import link_in, said_by
+from tests.http.identity.factors.factors import Person, ask_for_factors
+from tests.http.identity.factors.steps import claims_of
 
 ELSEWHERE = {"authSocialLogin", "authCreateTenant", "authMakeCode", "authExchangeCode"}
 """Answered in tests/http/identity: there are a provider, tenants that people make, and applications with addresses."""

@@ -15,10 +15,10 @@ from entrypoints.assembly.adapters import memory_adapters
 from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import prepare_memory
-from tests.databases import SOMEBODY_WAITS
 from tests.http.app import SETTINGS, TestApp, client_of
 from tests.http.built_once import asgi_of
 from tests.http.conftest import seed
+from tests.servers.databases import SOMEBODY_WAITS
 from tests.waiting import HUNG_AFTER, until
 
 if TYPE_CHECKING:

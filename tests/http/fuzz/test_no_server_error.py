@@ -19,11 +19,11 @@ from domain.entities.declaration import Registry
 from entrypoints.assembly.adapters import memory_adapters
 from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
+from tests.builders import ensure_keys
 from tests.http.app import PASSWORD, SETTINGS, TestApp, client_of
 from tests.http.described import described
 from tests.http.fuzz.hostile_requests import METHODS, Requests
 from tests.http.fuzz.raw_client import Hostile, send
-from tests.keys import ensure_keys
 
 REQUESTS = int(environ.get("TENANTRY_TEST_REQUESTS", "600"))
 SEED = int(environ.get("TENANTRY_TEST_SEED", "20261122"))

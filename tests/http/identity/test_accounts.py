@@ -10,8 +10,8 @@ import pytest
 from adapters.memory.clock import MovableClock
 from adapters.memory.mail import MemoryMailer
 from application.ports.mail_delivery import Message
+from tests.builders import link_in, said_by
 from tests.http.app import ADMIN, PASSWORD, Json, TestApp, open_test_app
-from tests.mails import link_in, said_by
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 ADA = {"email": "ada@example.com", "password": "a first password", "fullName": "Ada Byron"}

@@ -1,6 +1,6 @@
 """Public handlers that stand in no document, such as pages: those that can let somebody in, and all others.
 
-What stands in the document is judged by tests/http/identity/test_no_token_without_a_factor.py.
+What stands in the document is judged by tests/http/identity/factors/test_no_token_without_a_factor.py.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -17,16 +17,15 @@ from adapters.memory.mail import MemoryMailer
 from application.ports.identity.accounts import SocialIdentity
 from domain.scope import EveryTenant
 from tests.authenticator import Authenticator
+from tests.builders import link_in, said_by
 from tests.http.app import PASSWORD, TestApp, open_test_app
 from tests.http.conftest import seed
 from tests.http.console.placeholder import HTTPS
-from tests.http.console.test_ways import OURS, sign_in
-from tests.http.identity.factors import EMAIL, Person
-from tests.http.identity.hosted_login.handing_over import Shop
-from tests.http.identity.hosted_login.travelling import SETTINGS, Browser
-from tests.http.identity.steps import claims_of
+from tests.http.console.test_pages import OURS, sign_in
+from tests.http.identity.factors.factors import EMAIL, Person
+from tests.http.identity.factors.steps import claims_of
+from tests.http.identity.hosted_login.handing_over import SETTINGS, Browser, Shop
 from tests.http.served import served_by
-from tests.mails import link_in, said_by
 
 Attempt = Callable[[Person], Awaitable[httpx.Response]]
 

@@ -20,10 +20,9 @@ from domain.scope import EveryTenant
 from entrypoints.assembly.adapters import Adapters, memory_adapters
 from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
-from tests.builders import user
-from tests.contracts.identity.test_factors import app_of
+from tests.builders import ensure_keys, user
+from tests.contracts.identity.login.test_factors import app_of
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, client_of, registry_of
-from tests.keys import ensure_keys
 
 SAMPLES = 100
 FARTHEST = 0.35

@@ -1,15 +1,28 @@
-"""`/api/system`: what super-admins see of the service, and that no secret is in it."""
+"""`/api/system`: what super-admins see of the service, and that no secret is in it.
+
+`/api/system/traffic`: who is told the requests of the last hours.
+
+/metrics: who is told what the service counts.
+
+The metric of second factors: every outcome is counted under its method.
+"""
 
 from typing import Any
 from uuid import UUID
 
+import httpx
 import pytest
 
+from adapters.http.app import HttpSettings, build_app
+from adapters.prometheus.metrics import PrometheusMetrics
+from adapters.prometheus.outcomes import SecondFactorCounts
 from application.ports.database import Mail
 from domain.scope import EveryTenant
 from entrypoints.settings.settings import VARIABLES
+from entrypoints.testing import app as testing
 from entrypoints.testing.app import SECRET_KEY
-from tests.http.app import ADMIN, TestApp, open_test_app
+from tests.http.app import ADMIN, TestApp, client_of, open_test_app
+from tests.http.identity.factors.factors import Person
 
 Json = dict[str, Any]
 
@@ -86,3 +99,64 @@ async def test_no_secret_is_in_it() -> None:
 async def test_it_is_for_super_admins_with_the_permission(app: TestApp, whom: str | None, status: int) -> None:
     answer = await app.call("GET", "/api/system", as_whom=whom)
     assert answer.status_code == status
+
+
+@pytest.mark.promise("GET /api/system/traffic: for super-admins only")
+@pytest.mark.parametrize(("whom", "status"), [("root", 200), ("acme", 403), (None, 401)])
+async def test_it_is_for_super_admins(app: TestApp, whom: str | None, status: int) -> None:
+    answer = await app.call("GET", "/api/system/traffic", as_whom=whom)
+    assert answer.status_code == status
+    if status == 200:
+        points = answer.json()["data"]["points"]
+        assert points[-1].keys() == {"at", "seconds", "requests", "errors", "refused", "p50", "p99"}
+        assert sum(point["requests"] for point in points) >= 5
+
+
+async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
+    # others count in the application of ``app``
+    counted = testing.client_of(build_app(app.services, HttpSettings(), PrometheusMetrics()))
+    await counted.get("/health/live")
+    answer = await counted.get("/metrics")
+    assert answer.status_code == 200
+    assert 'tenantry_answers_total{endpoint="health.live",status="200"} 1.0' in answer.text
+    assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
+    forwarded = await counted.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
+    assert forwarded.status_code == 404
+
+
+async def test_ipv4_where_the_service_listens_on_ipv6_is_this_machine_too(app: TestApp) -> None:
+    application: Any = build_app(app.services, HttpSettings(), PrometheusMetrics())
+    for peer, status in {"::ffff:127.0.0.1": 200, "::1": 200, "::ffff:203.0.113.9": 404}.items():
+        transport = httpx.ASGITransport(application, client=(peer, 4711))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert (await client.get("/metrics")).status_code == status, peer
+
+
+TOKENS = {"Bearer the token": 200, "bearer the token": 200, "Bearer another": 401, "the token": 401, "": 401}.items()
+
+
+async def test_metrics_with_a_token_are_its_bearers(app: TestApp) -> None:
+    async with client_of(app.services, HttpSettings(metrics_token="the token")) as client:
+        for given, status in TOKENS:
+            answer = await client.get("/metrics", headers={"Authorization": given})
+            assert answer.status_code == status, given
+
+
+async def test_what_came_of_second_factors_is_counted(app: TestApp) -> None:
+    metrics, person = PrometheusMetrics(), Person(app)
+    counts = app.services.factor_counts
+    assert isinstance(counts, SecondFactorCounts)
+    counts.listeners.append(metrics.see_second_factor)
+    await person.login()
+    await person.add_app()
+    ticket = await person.ticket()
+    for code in ("000000", "000000", person.code()):
+        await person.verify(ticket, code=code)
+    for _ in range(5):
+        await person.verify(await person.ticket(), code="000000")
+    locked = await person.verify(await person.ticket(), code="000000")
+    assert locked.json()["errorCode"] == "ACCOUNT_LOCKED"
+    text = metrics.text(await app.services.monitoring.shared_state()).decode()
+    assert 'tenantry_mfa_total{method="totp",outcome="refused"} 7.0' in text
+    assert 'tenantry_mfa_total{method="totp",outcome="accepted"} 1.0' in text
+    assert 'tenantry_mfa_total{method="totp",outcome="locked"} 1.0' in text

@@ -1,12 +1,24 @@
-"""Hostile bodies and queries: each is refused with a sentence, none with a crash."""
+"""Hostile bodies and queries: each is refused with a sentence, none with a crash.
+
+Bodies that may be left out, because each of their fields may be.
+
+Two readers of JSON, a quick one and a strict one: what the quick one takes, the strict one reads alike.
+"""
 
 import gzip
 import json
 from collections.abc import AsyncIterator
+from decimal import Decimal
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from adapters.http import strict_reading
+from adapters.http.strict_reading import DEPTH, read_json, read_strictly
+from domain.errors import BadRequest
 from tests.http.app import TestApp
+from tests.http.identity.factors.factors import Person
 
 JSON = "application/json"
 GOOD = b'{"name": "Lamp", "sku": "LAMP-1", "price": 19.99}'
@@ -190,3 +202,129 @@ async def test_queries_that_are_no_text_are_refused(app: TestApp, query: str) ->
 async def test_malformed_ids_are_ids_of_nothing(app: TestApp, row_id: str) -> None:
     answer = await app.call("GET", f"/api/products/{row_id}", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
+
+
+NOBODY = "00000000-0000-7000-8000-000000000001"
+
+MAY_BE_LEFT_OUT = {
+    "/api/auth/passkeys/begin": 200,
+    "/api/auth/reauthenticate/passkey": 400,  # without a passkey
+    "/api/auth/factors/passkeys/begin": 200,
+    "/api/auth/factors/totp/begin": 200,
+    "/api/auth/factors/recovery-codes": 409,  # without a factor
+    "/api/join-requests/{userId}/approve": 404,
+    "/api/service-accounts/{accountId}/keys/{keyId}/rotate": 404,
+}
+"""Paths of POST with the status for a person without factors, or for an administrator and ids of nobody."""
+
+
+async def test_the_document_tells_which_bodies_may_be_left_out(app: TestApp) -> None:
+    document = (await app.call("GET", "/docs/v1/docs.json")).json()
+    found = {
+        path
+        for path, operations in document["paths"].items()
+        if not operations.get("post", {}).get("requestBody", {"required": True}).get("required", False)
+    }
+    assert found == set(MAY_BE_LEFT_OUT)
+
+
+@pytest.mark.parametrize("path", MAY_BE_LEFT_OUT)
+async def test_a_body_that_is_left_out_is_one_without_fields(app: TestApp, path: str) -> None:
+    person = Person(app)
+    await person.login()
+    place = "/".join(NOBODY if part.startswith("{") else part for part in path.split("/"))
+    name = "root" if "{" in path else person.name
+    left_out = await app.call("POST", place, as_whom=name)
+    assert left_out.status_code == MAY_BE_LEFT_OUT[path], left_out.text
+    sent = await app.call("POST", place, as_whom=name, json={})
+    assert sent.status_code == left_out.status_code, sent.text
+    refused = await app.call("POST", place, as_whom=name, json={"more": 1})
+    assert [wrong["field"] for wrong in refused.json()["errors"]] == ["more"], refused.text
+
+
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.text(max_size=6)
+    | st.floats(allow_nan=False, allow_infinity=False)
+)
+NAMES = st.sampled_from(["a", "b", ":", "a:", '"', "é", "\u2028"])
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=12
+)
+TEXTS = st.builds(
+    lambda value, ascii_, gaps: json.dumps(value, ensure_ascii=ascii_, separators=gaps),
+    VALUES,
+    st.booleans(),
+    st.sampled_from([(",", ":"), (", ", ": "), (" ,", " :"), ("\n,", "\t:")]),
+)
+
+
+def read(text: str) -> object:
+    try:
+        return read_json(text.encode(), decimals=True)
+    except BadRequest as error:
+        return error.message
+
+
+def read_by_the_strict_one(text: str) -> object:
+    try:
+        return read_strictly(text, decimals=True)
+    except BadRequest as error:
+        return error.message
+
+
+def exactly(value: object) -> str:
+    """1, 1.0 and True are equal, and not the same."""
+    return repr(value)
+
+
+@given(TEXTS)
+@example("[1e400, -0, -0.0, 1E+2, 1.50, 123456789012345678, 1234567890123456789, -1234567890123456789]")
+@example("1e99999999999999999999")
+@example("1234567890123456789")
+@example("null")
+@example('{"a":1}\x00')
+@example('["\x01"]')
+@example("[01]")
+@example("[1.]")
+@example("[NaN]")
+@example("[" * 40 + "]" * 40)
+def test_both_read_the_same(text: str) -> None:
+    assert exactly(read(text)) == exactly(read_by_the_strict_one(text))
+
+
+@given(TEXTS, st.integers(0, 60), st.sampled_from([*'{}[]:,"\\ 0e-.a', "", '"a":1,', "\x00"]))
+def test_both_refuse_the_same(text: str, app: int, put: str) -> None:
+    broken = text[:app] + put + text[app + 1 :]
+    assert exactly(read(broken)) == exactly(read_by_the_strict_one(broken))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":1}',
+        '{"a" :1,"a":1}',
+        '{"a":{"b":1,"b":2}}',
+        '[{"a":":","a":1}]',
+        '{"a":1,"a":":","b":2}',
+        '{"":1,"":1}',
+    ],
+)
+def test_a_name_that_stands_twice_is_refused(text: str) -> None:
+    assert read(text) == "A name stands twice in one JSON object."
+
+
+def test_the_quick_one_takes_the_usual() -> None:
+    assert strict_reading.read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
+
+
+def test_numbers_stay_what_they_are() -> None:
+    assert exactly(read("[1.10, 1, 1e2]")) == exactly([Decimal("1.10"), 1, Decimal("1E+2")])
+
+
+def test_what_is_nested_too_deep_is_refused() -> None:
+    deepest = "[" * DEPTH + "]" * DEPTH
+    assert isinstance(read(deepest), list)
+    assert isinstance(read(f"[{deepest}]"), str)

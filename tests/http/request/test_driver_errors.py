@@ -16,8 +16,8 @@ from adapters.postgres.database import PostgresDatabase
 from application.primary_reads import PrimaryReads
 from domain.entities.declaration import Registry
 from domain.scope import Scope
-from tests.adapters.postgres.proxy import CuttingProxy
-from tests.adapters.postgres.test_failures import FAULTS
+from tests.adapters.postgres.connection.proxy import CuttingProxy
+from tests.adapters.postgres.connection.test_failures import FAULTS
 from tests.http.app import TestApp, client_of
 
 

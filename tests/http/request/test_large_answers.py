@@ -1,16 +1,29 @@
-"""Large answers: sent at the client's pace, and refused where too much waits for a tenant to read it."""
+"""Large answers: sent at the client's pace, and refused where too much waits for a tenant to read it.
+
+Answers that break off after their beginning: the access log and the metrics have them as any other.
+
+The lowest pace of who takes a file, and work that ends with its client.
+"""
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import suppress
 from typing import Any, cast
 from uuid import UUID
 
 import pytest
-from litestar import get, post
+from litestar import Request, Response, get, post
+from litestar.background_tasks import BackgroundTask
+from litestar.response import Stream
+from litestar.types import HTTPReceiveMessage, Message
 
 from adapters.http.app import HttpSettings
+from adapters.http.request.body import ClientGone, while_asked_for
+from adapters.http.request.export import Export, Pace, while_connected
 from adapters.http.request.outgoing import LARGE_OF_A_TENANT, PIECE, LargeAnswers
 from adapters.http.request.responses import Json
-from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, Policy, rules
+from adapters.http.request.rules import ORDINARY, PUBLIC, TENANT_TOKEN, UNLIMITED, Policy, rules
+from application.ports.access_log import AccessLine
 from domain.errors import RateLimited
 from tests.builders import new_id
 from tests.http.app import TestApp, client_of
@@ -132,3 +145,173 @@ def test_a_tenant_has_one_large_answer_where_all_have_their_most() -> None:
         large.give_back(tenant, size)
     assert large.total == 0
     assert is_taken(tenants[2], 11)
+
+
+async def test_an_answer_that_breaks_off_is_logged(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:
+    async def pieces() -> AsyncGenerator[bytes, None]:
+        yield b"the beginning"
+        raise RuntimeError("the rest is missing")
+
+    @get("/own/broken", opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def broken() -> Stream:
+        return Stream(pieces())
+
+    lines = list[AccessLine]()
+    async with client_of(app.services, HttpSettings(log=lines.append, routes=(broken,))) as client:
+        with suppress(Exception):  # the connection ends without the rest
+            await client.get("/own/broken")
+    assert [(line.path, line.status, line.refusal) for line in lines] == [("/own/broken", 200, "INTERNAL_ERROR")]
+    assert causes(caplog) == [("request failed after its answer began", "GET /own/broken", "the rest is missing")]
+
+
+async def test_a_background_task_that_fails_is_logged_with_its_cause(
+    app: TestApp, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def call_a_hook() -> None:
+        raise ConnectionRefusedError("nobody listens")
+
+    @get("/own/told", opt=rules(policy=PUBLIC, limit=UNLIMITED))
+    async def told() -> Response[str]:
+        return Response("done", background=BackgroundTask(call_a_hook))
+
+    async with client_of(app.services, HttpSettings(routes=(told,))) as client:
+        with suppress(Exception):
+            await client.get("/own/told")
+    assert causes(caplog) == [("request failed after its answer began", "GET /own/told", "nobody listens")]
+
+
+def causes(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str, str]]:
+    """Message, operation and cause of each fault; a stream fails within a group of tasks."""
+    told = [(record, record.exc_info[1]) for record in caplog.records if record.exc_info]
+    return [
+        (
+            record.getMessage(),
+            str(vars(record)["operation"]),
+            str(error.exceptions[0] if isinstance(error, ExceptionGroup) else error),
+        )
+        for record, error in told
+    ]
+
+
+GET: Any = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b"", "state": {}}
+
+
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
+def test_who_takes_less_than_the_lowest_pace_uses_the_patience_up() -> None:
+    pace = Pace(patience=60, slowest=16_000)
+    for _ in range(30):
+        pace.waited(10, 16_000 * 8)
+    assert pace.left == 0
+
+
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
+def test_who_keeps_the_pace_is_waited_for_without_end() -> None:
+    pace = Pace(patience=60, slowest=16_000)
+    for _ in range(10_000):
+        pace.waited(10, 16_000 * 10)
+    assert pace.left == 60
+
+
+def test_a_fast_beginning_saves_nothing_up() -> None:
+    pace = Pace(patience=60, slowest=16_000)
+    pace.waited(0, 10**9)
+    assert pace.left == 60
+
+
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
+async def test_a_client_that_takes_nothing_is_left() -> None:
+    closed: list[bool] = []
+
+    async def rows() -> AsyncGenerator[bytes, None]:
+        try:
+            yield b"row"
+        finally:
+            closed.append(True)
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            await asyncio.Future()
+
+    async def silent() -> Message:
+        return await asyncio.Future()
+
+    response: Any = Export(rows(), Pace(patience=0.01)).to_asgi_response(app=None, request=Request(GET))
+    with pytest.raises(TimeoutError):
+        await response(GET, silent, send)
+    assert closed == [True]
+
+
+@pytest.mark.promise("files, hostile files: a worker ends with its client, and with its service")
+async def test_work_ends_when_its_client_leaves() -> None:
+    begun, ended = asyncio.Event(), list[bool]()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.Future()
+        finally:
+            ended.append(True)
+
+    async def leaves() -> HTTPReceiveMessage:
+        await begun.wait()
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ClientGone):
+        await while_connected(leaves, work())
+    assert ended == [True]
+
+
+async def test_the_result_and_the_errors_of_the_work_come_through() -> None:
+    async def silent() -> HTTPReceiveMessage:
+        return await asyncio.Future()
+
+    async def works() -> int:
+        return 7
+
+    async def fails() -> int:
+        raise ValueError("no")
+
+    assert await while_connected(silent, works()) == 7
+    with pytest.raises(ValueError, match="no"):
+        await while_connected(silent, fails())
+
+
+async def test_a_read_that_takes_long_ends_when_its_client_leaves_and_its_task_goes_on() -> None:
+    ended = list[bool]()
+
+    async def read() -> None:
+        try:
+            await asyncio.Future()
+        finally:
+            ended.append(True)
+
+    async def leaves() -> HTTPReceiveMessage:
+        return {"type": "http.disconnect"}
+
+    with pytest.raises(ClientGone):
+        await while_asked_for(leaves, read(), long=0)
+    assert ended == [True]
+    task = asyncio.current_task()
+    assert task is not None
+    assert not task.cancelling()
+    await asyncio.sleep(0)
+
+
+async def test_a_quick_read_looks_after_no_client_and_a_cancelled_one_stays_cancelled() -> None:
+    async def never() -> HTTPReceiveMessage:
+        raise AssertionError("nobody asks")
+
+    async def silent() -> HTTPReceiveMessage:
+        return await asyncio.Future()
+
+    async def quick() -> int:
+        return 7
+
+    assert await while_asked_for(never, quick()) == 7
+    read: asyncio.Future[int] = asyncio.Future()
+    reading = asyncio.create_task(while_asked_for(silent, read, long=0))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading

@@ -24,8 +24,8 @@ from entrypoints.assembly.use_cases import Services, assemble
 from entrypoints.settings.settings import read_settings
 from tests.http.app import ADMIN, SETTINGS, client_of, open_test_app
 from tests.http.served import Served, served_by
-from tests.redis_server import RedisServer
-from tests.shared_memories import NothingDue
+from tests.servers.redis_servers import RedisServer
+from tests.servers.shared_memories import NothingDue
 from tests.waiting import HUNG_AFTER
 
 ID = "01920000-0000-7000-8000-000000000001"

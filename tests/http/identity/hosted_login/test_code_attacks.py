@@ -10,9 +10,9 @@ from adapters.memory.mail import MemoryMailer
 from application.identity.hosted_login.login_codes import CodeContent, LoginCodes
 from domain.identity.redirects import challenge_of
 from tests.http.app import Json
-from tests.http.identity.factors import EMAIL, Person, actions, ask_for_factors, move
+from tests.http.identity.factors.factors import EMAIL, Person, actions, ask_for_factors, move
+from tests.http.identity.factors.steps import claims_of
 from tests.http.identity.hosted_login.handing_over import REDIRECT, VERIFIER, Shop, ensure_wrong_code
-from tests.http.identity.steps import claims_of
 
 OTHER_VERIFIER = "v" * 50
 

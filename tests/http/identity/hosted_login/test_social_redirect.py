@@ -12,18 +12,21 @@ from adapters.memory.identity.social import MemorySocialProviders
 from domain.scope import EveryTenant
 from tests.http.app import open_test_app
 from tests.http.conftest import seed
-from tests.http.identity.factors import EMAIL, Person, move
-from tests.http.identity.hosted_login.handing_over import REDIRECT, Shop, ensure_wrong_code, query_of
-from tests.http.identity.hosted_login.travelling import (
+from tests.http.identity.factors.factors import EMAIL, Person, move
+from tests.http.identity.factors.steps import claims_of
+from tests.http.identity.hosted_login.handing_over import (
     ADA,
     ASKED,
+    REDIRECT,
     SETTINGS,
     Browser,
+    Shop,
     ensure_refused,
+    ensure_wrong_code,
     outcome_of,
+    query_of,
     told_by,
 )
-from tests.http.identity.steps import claims_of
 
 READER = replace(ADA, subject="reader", email=EMAIL)
 

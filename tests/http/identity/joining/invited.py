@@ -14,9 +14,9 @@ from adapters.memory.mail import MemoryMailer
 from application.ports.mail_delivery import Message
 from domain.identity.users import email_key
 from domain.scope import EveryTenant
+from tests.builders import link_in, said_by
 from tests.http.app import Json
 from tests.http.two_tenants import TwoTenants, email_of, open_two_tenants
-from tests.mails import link_in, said_by
 
 ADA = "ada@example.com"
 NEW = {"fullName": "Ada Byron", "password": "a first password"}

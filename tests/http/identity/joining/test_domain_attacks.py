@@ -16,7 +16,7 @@ from adapters.memory.transaction import MemoryTransaction
 from application.identity.joining.domain_joining import KNOWN_FOR, DomainJoining
 from domain.identity.logins import Login
 from domain.scope import Client, EveryTenant, Scope
-from tests.contracts.identity.test_factors import app_of
+from tests.contracts.identity.login.test_factors import app_of
 from tests.http.app import PASSWORD
 from tests.http.identity.joining.invited import Invited, told
 from tests.http.identity.joining.test_domains import (

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from application.ports.mail_delivery import Message
 from domain.limits import LINKS_APART
 from domain.scope import EveryTenant
+from tests.builders import link_in, said_by
 from tests.http.app import PASSWORD, Json
 from tests.http.identity.joining.invited import WRONG_LINK, Invited, told
 from tests.http.two_tenants import email_of
-from tests.mails import link_in, said_by
 
 PATH = "/api/auth/me/email"
 WANTED = "Member@New.example"

@@ -1,7 +1,7 @@
 """Metrics of invitations, as the whole service serves them."""
 
 from tenantry.testing import MemoryApp, open_app
-from tests.mails import link_in, said_by
+from tests.builders import link_in, said_by
 
 NEW = {"fullName": "Ada Byron", "password": "a first password"}
 

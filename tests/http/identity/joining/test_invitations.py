@@ -6,9 +6,9 @@ import pytest
 
 from domain.identity.invitations import INVITATIONS_A_DAY, MAILS_A_DAY
 from tests.http.app import TestApp
+from tests.http.identity.factors.steps import claims_of
 from tests.http.identity.joining.invited import ADA, LOGIN, NEW, WRONG_LINK, Invited, told
-from tests.http.identity.service_accounts import make_account, make_key
-from tests.http.identity.steps import claims_of
+from tests.http.identity.service_accounts.service_accounts import make_account, make_key
 from tests.http.two_tenants import email_of
 
 BRANDING = {"name": None, "logoUrl": None, "primaryColor": None, "supportEmail": None}

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from msgspec.structs import replace
 
+from tests.http.identity.factors.steps import join
 from tests.http.identity.joining.invited import Invited, told
-from tests.http.identity.steps import join
 from tests.http.two_tenants import SYSTEM, email_of
 
 

@@ -1,0 +1,90 @@
+"""Housekeeping on PostgreSQL that meets another process, and that cannot delete something."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from adapters.memory.clock import CountingIds, MovableClock
+from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.operations.upkeep import PostgresUpkeep
+from application.operations.housekeeping import Housekeeping
+from domain.entities.declaration import Registry
+from domain.retention import DatedRecords
+from entrypoints.server.housekeeping import clean, keep_clean
+from tests.adapters.postgres.schema.test_parts import (
+    MONTH,
+    Connection,
+    Kind,
+    kind,
+    next_month,
+    now,
+    owner,
+    records,
+    url,
+)
+from tests.builders import LIFETIMES
+
+__all__ = ["kind", "owner", "records", "url"]
+
+
+async def test_cleaners_that_meet_drop_each_part_once(
+    kind: Kind,
+    records: DatedRecords,
+    url: str,
+    owner: Connection,
+    registry: Registry,
+) -> None:
+    await kind.add(owner, now(), next_month(now()), next_month(next_month(now())))
+    upkeep = PostgresUpkeep(url, registry)
+    gone = await asyncio.gather(*(upkeep.forget(records, now() + 12 * MONTH, 10) for _ in range(8)))
+    assert sum(number or 0 for number in gone) == 6
+    assert await kind.parts(owner) == [f"{kind.table}_rest"]
+
+
+async def test_what_cannot_be_deleted_keeps_no_part_from_being_made(
+    kind: Kind,
+    records: DatedRecords,
+    url: str,
+    owner: Connection,
+    registry: Registry,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    later = kind.part_of(next_month(now()))
+    await owner.execute(f"DROP TABLE {later}")
+    # somebody's report, without which the part cannot be dropped
+    await owner.execute(f"CREATE VIEW report AS SELECT * FROM {kind.part_of(now())}")
+    database = PostgresDatabase(url, registry, CountingIds(), connections=1)
+    await database.open()
+    housekeeping = Housekeeping(
+        database,
+        PostgresUpkeep(url, registry),
+        MovableClock(now()),
+        LIFETIMES,
+        {records: -12 * MONTH},  # which is over for what was made just now
+    )
+    pauses = iter(range(2))
+
+    async def pause(_: float) -> None:
+        if next(pauses, None) is None:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await keep_clean(housekeeping, pause)
+    await database.close()
+    assert "Housekeeping failed" in caplog.text
+    assert later in await kind.parts(owner)
+
+
+async def test_a_machine_whose_clock_is_years_ahead_deletes_nothing_that_others_need(
+    kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
+) -> None:
+    await kind.add(owner, now())
+    await owner.execute("INSERT INTO spent_ids (id, expires_at) VALUES ('x', now())")
+    database = PostgresDatabase(url, registry, CountingIds(), connections=1)
+    await database.open()
+    upkeep, ahead = PostgresUpkeep(url, registry), MovableClock(now() + timedelta(days=3650))
+    gone = await clean(Housekeeping(database, upkeep, ahead, LIFETIMES, {records: MONTH}))
+    await database.close()
+    assert gone == {}
+    assert await kind.where(owner) == {kind.part_of(now()): 2}
