@@ -7,7 +7,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, OutboxMail, Store
+from adapters.memory.operations.state import OutboxMail
+from adapters.memory.store import Access, Store
 from application.ports.database import AWAITED, Due, GivenUp, Mail
 from application.ports.mail_delivery import MailBacklog, MailServerUnavailable, Message
 

@@ -13,7 +13,7 @@ class Retention(Protocol):
         """Whether this transaction may remove data; False, without waiting, while another one does."""
         ...
 
-    async def remove(self, what: RetentionRule, before: datetime, most: int) -> int:
+    async def remove(self, rule: RetentionRule, before: datetime, most: int) -> int:
         """Removes and counts at most ``most`` rows whose time is not after ``before``. Locked rows are skipped."""
         ...
 

@@ -1,6 +1,11 @@
 """Accounts: registration, confirmation of addresses, and passwords."""
 
 from domain.parts.part import Part
+from domain.retention import DAY, RetentionRule
+
+# An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
+LINKS = RetentionRule(name="links of mails", when="a day after they expired", kept=DAY)
+EMAIL_CHANGES = RetentionRule(name="changes of addresses", when="a day after they expired", kept=DAY)
 
 ACCOUNT = Part(
     audit_actions={
@@ -11,4 +16,8 @@ ACCOUNT = Part(
         "password.change-refused": "A change gave a wrong current password.",
         "password.reset": "A password was set by the link of a mail.",
     },
+    retention=(
+        LINKS,
+        EMAIL_CHANGES,
+    ),
 )

@@ -14,6 +14,7 @@ from domain.parts.operations import OPERATIONS
 from domain.parts.part import AdministrationArea, Part
 from domain.parts.self_service import SELF_SERVICE
 from domain.parts.service_accounts import SERVICE_ACCOUNTS
+from domain.retention import RetentionRule
 from domain.scope import Permission, registered
 
 PARTS: tuple[Part, ...] = (
@@ -41,3 +42,6 @@ AUDIT_ACTIONS: Mapping[str, str] = MappingProxyType(
     {action: meaning for part in PARTS for action, meaning in part.audit_actions.items()}
 )
 """Meaning of each action of the audit trail. A test compares this list with the events that the use cases record."""
+
+RETENTION: tuple[RetentionRule, ...] = tuple(rule for part in PARTS for rule in part.retention)
+"""Rules of data that is removed by age."""

@@ -1,6 +1,11 @@
 """Rows of declared entities. Each entity has permissions of its own, which its declaration names."""
 
 from domain.parts.part import AdministrationArea, Part
+from domain.retention import DAY, KEPT_FOR, RetentionRule
+
+ANSWERS = RetentionRule(
+    name="answers kept for repeated requests", when="two days after the answer", kept=KEPT_FOR + DAY
+)
 
 ENTITIES = Part(
     audit_actions={"tenant-scope.{operation}": "A super-admin reached into the rows of another tenant, or of all."},
@@ -8,4 +13,5 @@ ENTITIES = Part(
         AdministrationArea("audit", "read:audit-events"),
         AdministrationArea("applications", "read:applications"),
     ),
+    retention=(ANSWERS,),
 )

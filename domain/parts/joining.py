@@ -1,6 +1,20 @@
 """The ways into a tenant: invitations, domains, requests to join, tenants of one's own, and their ownership."""
 
+from datetime import timedelta
+
 from domain.parts.part import AdministrationArea, Part
+from domain.retention import RetentionRule
+
+INVITATIONS = RetentionRule(name="invitations", when="90 days after their end", kept=timedelta(days=90))
+JOIN_REQUESTS = RetentionRule(
+    name="requests to join", when="90 days after their end, or after they were made", kept=timedelta(days=90)
+)
+# Until mail to a person who left is read by nobody any more.
+FORMER_ADDRESSES = RetentionRule(
+    name="digests of former members' addresses",
+    when="730 days after the end of the membership",
+    kept=timedelta(days=730),
+)
 
 JOINING = Part(
     permissions=("create:invitations", "read:invitations", "delete:invitations"),
@@ -22,4 +36,9 @@ JOINING = Part(
         "owner.transferred": "An owner handed a tenant on.",
     },
     areas=(AdministrationArea("invitations", "read:invitations"),),
+    retention=(
+        INVITATIONS,
+        JOIN_REQUESTS,
+        FORMER_ADDRESSES,
+    ),
 )

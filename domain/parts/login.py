@@ -1,6 +1,32 @@
 """Logins by password and at social providers, and the sessions that they start."""
 
+from datetime import timedelta
+
+from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.parts.part import Part
+from domain.retention import DAY, RetentionRule
+
+# A token issued before a setting was shortened lives on, so housekeeping uses this bound and not the setting.
+LONGEST_TOKEN = timedelta(hours=24)
+"""Greatest lifetime that settings accept for an access token."""
+
+# Nothing shows or refreshes an ended session.
+ENDED_SESSIONS = RetentionRule(name="ended sessions", when="a day after their end", kept=DAY)
+# For an older session the id alone tells that it has expired.
+OLD_SESSIONS = RetentionRule(
+    name="expired sessions", when="`SESSION_DAYS` and a day after their start", kept=DAY, outlasts_sessions=True
+)
+# A lock that is in force keeps them.
+FAILURES = RetentionRule(name="failed logins", when="8 days after the last attempt", kept=FAILURES_FORGOTTEN + DAY)
+NETWORKS = RetentionRule(name="networks of logins", when="90 days after the last login", kept=NETWORK_FORGOTTEN)
+TOKEN_VERSIONS = RetentionRule(
+    name="token versions",
+    when="two days after the last token with them can have been issued",
+    kept=LONGEST_TOKEN + DAY,
+)
+USED_NONCES = RetentionRule(
+    name="used nonces of encrypted passwords", when="a day after the encrypted password expired", kept=DAY
+)
 
 LOGIN = Part(
     audit_actions={
@@ -12,4 +38,12 @@ LOGIN = Part(
         "session.stolen": "A refresh token, or a code of a sign-in page, came a second time: its session is ended.",
         "tenant.switched": "A session went on to another tenant.",
     },
+    retention=(
+        ENDED_SESSIONS,
+        OLD_SESSIONS,
+        FAILURES,
+        NETWORKS,
+        TOKEN_VERSIONS,
+        USED_NONCES,
+    ),
 )

@@ -1,9 +1,15 @@
 """The state of the whole service, and refused operations."""
 
+from datetime import timedelta
+
 from domain.parts.part import AdministrationArea, Part
+from domain.retention import RetentionRule
 
 READ_SYSTEM = "read:system"
 """Permission to see the state of the whole service, for super-admins alone."""
+
+# Kept for inspection.
+MAILS = RetentionRule(name="mails given up", when="30 days after they were given up", kept=timedelta(days=30))
 
 OPERATIONS = Part(
     permissions=(READ_SYSTEM,),
@@ -12,4 +18,5 @@ OPERATIONS = Part(
         "{operation}.limited": "A rate limit refused an operation of administration; once a minute for each caller.",
     },
     areas=(AdministrationArea("system", READ_SYSTEM, super_admin=True),),
+    retention=(MAILS,),
 )

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from domain.retention import RetentionRule
 from domain.scope import Rights
 
 
@@ -23,12 +24,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
     ``permissions`` are those that its endpoints require. ``audit_actions`` maps each action that its use cases record
     to the action's meaning; braces mark the varying text, as in ``domain.added:{domain}``. ``areas`` are its areas of
-    administration.
+    administration, ``retention`` the rules by which housekeeping removes its data.
     """
 
     permissions: tuple[str, ...] = ()
     audit_actions: Mapping[str, str] = {}
     areas: tuple[AdministrationArea, ...] = ()
+    retention: tuple[RetentionRule, ...] = ()
 
 
 def permissions_on(noun: str) -> tuple[str, ...]:

@@ -1,6 +1,12 @@
 """Service accounts, their API keys, and tokens of client credentials."""
 
+from datetime import timedelta
+
 from domain.parts.part import AdministrationArea, Part, permissions_on
+from domain.retention import RetentionRule
+
+# For those who look into what a key did.
+API_KEYS = RetentionRule(name="ended API keys", when="90 days after their end", kept=timedelta(days=90))
 
 SERVICE_ACCOUNTS = Part(
     permissions=permissions_on("service-accounts"),
@@ -15,4 +21,5 @@ SERVICE_ACCOUNTS = Part(
         "token.issued": "A service account got a token for one of its keys.",
     },
     areas=(AdministrationArea("service-accounts", "read:service-accounts"),),
+    retention=(API_KEYS,),
 )

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 
-from application.operations.housekeeping import EVERY_RULE, Housekeeping
+from application.operations.housekeeping import Housekeeping
 from domain.errors import ServiceUnavailable
+from domain.parts.composition import RETENTION
 from domain.retention import DatedRecords
 
 log = logging.getLogger(__name__)
@@ -52,12 +53,12 @@ async def _try(work: Callable[[], Awaitable[object]]) -> None:
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
     """Sweeps until nothing is left; None when another process is at it."""
     gone: Counter[str] = Counter()
-    now, among = await housekeeping.now(), EVERY_RULE
+    now, among = await housekeeping.now(), RETENTION
     # What is left of one rule may be much, and the others have nothing then: they are asked once more at the end.
-    while (swept := await housekeeping.sweep(now, among)) or (swept is not None and among is not EVERY_RULE):
-        among = tuple(swept) or EVERY_RULE
+    while (swept := await housekeeping.sweep(now, among)) or (swept is not None and among is not RETENTION):
+        among = tuple(swept) or RETENTION
         if swept:
-            gone.update({what.value: number for what, number in swept.items()})
+            gone.update({rule.name: number for rule, number in swept.items()})
             await pause(BETWEEN)
     if swept is not None:
         for records in DatedRecords:

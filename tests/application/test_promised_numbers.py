@@ -24,7 +24,7 @@ from application.identity.service_accounts import forms, key_authentication
 from application.identity.social import social_redirect
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
-from domain import limits, retention, scope
+from domain import limits, scope
 from domain.entities import file_headers, sheets
 from domain.entities.query import query, read_query
 from domain.identity import (
@@ -38,6 +38,9 @@ from domain.identity import (
     tokens,
     users,
 )
+from domain.parts.joining import INVITATIONS, JOIN_REQUESTS
+from domain.parts.operations import MAILS
+from domain.parts.service_accounts import API_KEYS
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
 
@@ -131,10 +134,10 @@ PROMISED = {
     "first pause of a mail": (mail_delivery.FIRST_PAUSE, 10 * SECOND),
     "longest pause of a mail": (mail_delivery.LONGEST_PAUSE, HOUR),
     "time after which a mail is given up": (mail_delivery.GIVEN_UP_AFTER, 3 * DAY),
-    "time for which a mail that was given up is kept": (retention.GIVEN_UP_MAIL, 30 * DAY),
-    "time for which ended keys are kept": (retention.ENDED_KEYS, 90 * DAY),
-    "time for which requests to join are kept": (retention.JOIN_REQUEST, 90 * DAY),
-    "time for which ended invitations are kept": (retention.ENDED_INVITATION, 90 * DAY),
+    "time for which a mail that was given up is kept": (MAILS.kept, 30 * DAY),
+    "time for which ended keys are kept": (API_KEYS.kept, 90 * DAY),
+    "time for which requests to join are kept": (JOIN_REQUESTS.kept, 90 * DAY),
+    "time for which ended invitations are kept": (INVITATIONS.kept, 90 * DAY),
 }
 
 

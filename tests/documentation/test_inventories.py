@@ -4,19 +4,22 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
 from litestar.handlers import BaseRouteHandler
 from litestar.routes import BaseRoute, HTTPRoute
 
 from adapters.http.request.rules import RULES
+from domain.parts.composition import RETENTION
 from domain.retention import RetentionRule
 from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import MEMORY, SECRET_KEY
-from tools.reference.data_page import RETENTION, levelled, stored
+from tools.reference.data_page import levelled, stored
 from tools.reference.sources import ROOT
 
 DOCS = ROOT / "docs"
@@ -68,8 +71,10 @@ def test_every_column_has_one_level_of_protection() -> None:
     assert given.keys() - there == set(), "tools/reference/data_page.py names columns that are gone"
 
 
-def test_every_kind_of_data_with_an_end_is_told() -> None:
-    assert set(RETENTION) == set(RetentionRule)
+@pytest.mark.parametrize("rule", RETENTION, ids=lambda rule: rule.name)
+def test_the_days_that_a_retention_rule_names_are_those_it_keeps(rule: RetentionRule) -> None:
+    named = re.match(r"(\d+) days", rule.when)
+    assert named is None or timedelta(days=int(named[1])) == rule.kept
 
 
 def test_every_file_with_cryptography_is_in_the_inventory() -> None:

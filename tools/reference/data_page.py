@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from adapters.postgres.schema.schema import metadata_for
-from domain.retention import ENDED_INVITATION, ENDED_KEYS, FORMER_ADDRESS, GIVEN_UP_MAIL, JOIN_REQUEST, RetentionRule
+from domain.parts.composition import RETENTION
 from entrypoints.assembly.entities import load_registry
 from tools.reference.markdown import code, codes, sections, table
 
@@ -116,24 +116,6 @@ INTERNAL: Mapping[str, str] = MappingProxyType(
 )
 BY_LEVEL = (("secret", SECRET), ("personal", PERSONAL), ("internal", INTERNAL), ("public", PUBLIC))
 
-RETENTION: Mapping[RetentionRule, str] = MappingProxyType(
-    {
-        RetentionRule.ENDED_SESSIONS: "a day after their end",
-        RetentionRule.OLD_SESSIONS: "`SESSION_DAYS` and a day after their start",
-        RetentionRule.FAILURES: "8 days after the last attempt",
-        RetentionRule.NETWORKS: "90 days after the last login",
-        RetentionRule.VERSIONS: "two days after the last token with them can have been issued",
-        RetentionRule.USED_NONCES: "a day after the encrypted password expired",
-        RetentionRule.LINKS: "a day after they expired",
-        RetentionRule.INVITATIONS: f"{ENDED_INVITATION.days} days after their end",
-        RetentionRule.JOIN_REQUESTS: f"{JOIN_REQUEST.days} days after their end, or after they were made",
-        RetentionRule.FORMER_ADDRESSES: f"{FORMER_ADDRESS.days} days after the end of the membership",
-        RetentionRule.EMAIL_CHANGES: "a day after they expired",
-        RetentionRule.ANSWERS: "two days after the answer",
-        RetentionRule.API_KEYS: f"{ENDED_KEYS.days} days after their end",
-        RetentionRule.MAILS: f"{GIVEN_UP_MAIL.days} days after they were given up",
-    }
-)
 KEPT = """\
 Kept until somebody deletes them: accounts, memberships, roles, tenants and rows. The audit trail is kept for ever, or
 for `AUDIT_RETENTION_DAYS` and until the month of an event is past them; histories of rows for ever, or for
@@ -141,7 +123,7 @@ for `AUDIT_RETENTION_DAYS` and until the month of an event is past them; histori
 
 
 def page() -> str:
-    retention = ((rule.value, when) for rule, when in RETENTION.items())
+    retention = ((rule.name, rule.when) for rule in RETENTION)
     return sections(
         "# Data by level of protection",
         INTRODUCTION,

@@ -16,8 +16,9 @@ from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords, changed_row
 from adapters.memory.entities.rows import VisibleRows
+from adapters.memory.entities.state import Row
 from adapters.memory.entities.uniques import TakenValues
-from adapters.memory.store import Access, Row
+from adapters.memory.store import Access
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from adapters.memory.entities.matching import plain
 from adapters.memory.entities.row_json import encoded, json_object
-from adapters.memory.store import Access, Row, Tables
+from adapters.memory.entities.state import Row, Tables
+from adapters.memory.store import Access
 from application.ports.entities.history import Action, Entry, FieldChange
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from adapters.memory.store import Access, StoredResponseRow
-from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
+from adapters.memory.entities.state import StoredResponseRow
+from adapters.memory.store import Access
+from application.ports.entities.idempotency import Claim, StoredResponse
+from domain.retention import KEPT_FOR
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
-from adapters.memory.store import Access, MemoryContext, Store
+from adapters.memory.store import Access, MemoryContext, Retained, Store
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import Query, View
+from domain.parts.entities import ANSWERS
 from domain.scope import Scope
 
 
@@ -82,3 +83,8 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def transfers(self) -> MemoryTransfers:
         return MemoryTransfers(self.access, self.registry, self.scope)
+
+
+RETAINED: Retained = {
+    ANSWERS: lambda store: (store.answers, {key: response.at for key, response in store.answers.items()}),
+}

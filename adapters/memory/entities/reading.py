@@ -10,7 +10,7 @@ from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import has_words, holds, is_after_cursor, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
 from adapters.memory.entities.rows import VisibleRows
-from adapters.memory.store import Row
+from adapters.memory.entities.state import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (

@@ -9,8 +9,8 @@ from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.removing import MemoryRemoval
 from adapters.memory.entities.restoring import MemoryRestoring
 from adapters.memory.entities.rows import VisibleRows, is_living
+from adapters.memory.entities.state import Row, Tables
 from adapters.memory.entities.uniques import TAKEN, taken_rows
-from adapters.memory.store import Row, Tables
 from application.ports.entities.records import (
     Act,
     Change,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living
-from adapters.memory.store import Row, Tables
+from adapters.memory.entities.state import Row, Tables
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel, FieldModel, Registry

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from adapters.memory.entities.history import record
 from adapters.memory.entities.rows import are_in_same_tenant, is_living
+from adapters.memory.entities.state import Row, Tables
 from adapters.memory.entities.uniques import TAKEN, taken_rows
-from adapters.memory.store import Row, Tables
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.errors import Conflict, FieldError

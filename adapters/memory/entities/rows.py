@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from adapters.memory.store import Row, Tables
+from adapters.memory.entities.state import Row, Tables
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.scope import OneTenant, Scope
 

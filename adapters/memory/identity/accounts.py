@@ -7,8 +7,9 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from adapters.memory.identity.state import IssuedToken
 from adapters.memory.identity.users import unlink_all
-from adapters.memory.store import Access, IssuedToken, Store
+from adapters.memory.store import Access, Store
 from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
 from application.ports.identity.passwords import FOREIGN
 from domain.limits import LINKS_APART

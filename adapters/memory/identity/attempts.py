@@ -5,7 +5,8 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, Failures, Store
+from adapters.memory.identity.state import Failures
+from adapters.memory.store import Access, Store
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None

@@ -7,7 +7,8 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.store import Access, Store, StoredMembership
+from adapters.memory.identity.state import StoredMembership
+from adapters.memory.store import Access, Store
 from domain.errors import NotFound
 from domain.identity.users import ADMIN, Membership
 

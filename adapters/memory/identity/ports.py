@@ -1,5 +1,8 @@
 """Ports of accounts, logins and administration."""
 
+from datetime import datetime
+from typing import Any
+
 from adapters.memory.identity.accounts import (
     MemoryCredentials,
     MemoryEmailChanges,
@@ -14,9 +17,12 @@ from adapters.memory.identity.roles import MemoryPermissions, MemoryRoles
 from adapters.memory.identity.sessions import MemorySessions
 from adapters.memory.identity.signing_keys import MemorySigningKeys, MemoryStoredSecrets
 from adapters.memory.identity.social import MemorySocialIdentities
+from adapters.memory.identity.state import Failures
 from adapters.memory.identity.tenants import MemoryTenants
 from adapters.memory.identity.users import MemoryUsers
-from adapters.memory.store import MemoryContext
+from adapters.memory.store import MemoryContext, Retained, Store
+from domain.parts.account import EMAIL_CHANGES, LINKS
+from domain.parts.login import ENDED_SESSIONS, FAILURES, NETWORKS, OLD_SESSIONS, USED_NONCES
 
 
 class MemoryIdentityPorts(MemoryContext):
@@ -83,3 +89,36 @@ class MemoryIdentityPorts(MemoryContext):
     @property
     def stored_secrets(self) -> MemoryStoredSecrets:
         return MemoryStoredSecrets(self.access)
+
+
+def _last(failures: Failures) -> datetime | None:
+    # The last attempt, or the end of the lock that followed it.
+    times = [at for at in (failures.tried_at, failures.locked_until) if at is not None]
+    return max(times, default=None)
+
+
+def _links(store: Store) -> dict[Any, datetime | None]:
+    oldest = min((mail.number for mail in store.outbox.values()), default=None)
+    issued = {key: issued.token for key, issued in store.one_time_tokens.items()}
+    # A waiting mail older than the link would issue its own anew, if the newer one were not known any more.
+    return {key: token.expires_at for key, token in issued.items() if oldest is None or token.number < oldest}
+
+
+RETAINED: Retained = {
+    ENDED_SESSIONS: lambda store: (store.sessions, {key: each.ended_at for key, each in store.sessions.items()}),
+    OLD_SESSIONS: lambda store: (store.sessions, {key: each.created_at for key, each in store.sessions.items()}),
+    FAILURES: lambda store: (
+        store.attempts,
+        {key: _last(failures) for key, failures in store.attempts.items() if failures.known_at is None},
+    ),
+    NETWORKS: lambda store: (
+        store.attempts,
+        {key: _last(failures) for key, failures in store.attempts.items() if failures.known_at is not None},
+    ),
+    USED_NONCES: lambda store: (store.used_nonces, dict(store.used_nonces)),
+    LINKS: lambda store: (store.one_time_tokens, _links(store)),
+    EMAIL_CHANGES: lambda store: (
+        store.email_changes,
+        {key: change.expires_at for key, change in store.email_changes.items()},
+    ),
+}

@@ -7,10 +7,11 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.identity.attempts import forgive, is_known
+from adapters.memory.identity.state import Failures
 from adapters.memory.identity.users import account_state_in, living_sessions
 from adapters.memory.mail import put_in
 from adapters.memory.operations.audit import note
-from adapters.memory.store import Access, Failures, Store
+from adapters.memory.store import Access, Store
 from application.ports.database import Mail
 from application.ports.runtime import Ids
 from domain.identity.logins import Login

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from adapters.memory.store import Access, LinkedIdentity
+from adapters.memory.identity.state import LinkedIdentity
+from adapters.memory.store import Access
 from application.ports.identity.accounts import Authorization, LinkedProvider, ProviderCode, SocialIdentity
 from domain.errors import ServiceUnavailable
 from domain.identity.redirects import challenge_of

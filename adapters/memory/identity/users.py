@@ -8,8 +8,9 @@ from uuid import UUID
 
 from msgspec.structs import asdict, replace
 
+from adapters.memory.identity.state import StoredMembership
 from adapters.memory.listing import has_words, page_of
-from adapters.memory.store import Access, Store, StoredMembership
+from adapters.memory.store import Access, Store
 from application.ports.identity.users import HeldRole, ListedUser, Listing
 from domain.errors import Conflict
 from domain.identity.tokens import Session

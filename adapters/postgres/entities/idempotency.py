@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
+from application.ports.entities.idempotency import Claim, StoredResponse
+from domain.retention import KEPT_FOR
 
 CLAIM = """
 INSERT INTO kept_answers AS k (tenant_id, user_id, key, fingerprint, at) VALUES ($1, $2, $3, $4, $5)

@@ -5,6 +5,9 @@ from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.records import PostgresRecords
+from adapters.postgres.identity.listings import TABLES
+from adapters.postgres.statements.aged_rows import Retained, removing
+from domain.parts.entities import ANSWERS
 
 
 class PostgresEntityPorts(PostgresContext):
@@ -25,3 +28,6 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def transfers(self) -> PostgresTransfers:
         return PostgresTransfers(self.connection, self.registry, self.scope)
+
+
+RETAINED: Retained = {ANSWERS: removing(TABLES["kept_answers"], TABLES["kept_answers"].c.at)}

@@ -1,16 +1,13 @@
 """Responses stored under an Idempotency-Key, in the transaction of the write."""
 
 from contextlib import AbstractAsyncContextManager
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
 
 from application.ports.entities.records import Records
-
-KEPT_FOR = timedelta(hours=24)
-"""Time for which a response is stored."""
 
 
 class Claim(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,9 @@ from application.operations.housekeeping import AT_ONCE
 from application.ports.entities.records import Act, NewRow
 from domain.entities.declaration import Registry
 from domain.errors import TokenExpired, TokenInvalid
-from domain.retention import LONGEST_TOKEN, DatedRecords, RetentionRule
+from domain.parts.composition import RETENTION
+from domain.parts.login import ENDED_SESSIONS, LONGEST_TOKEN, TOKEN_VERSIONS, USED_NONCES
+from domain.retention import DatedRecords
 from domain.scope import EveryTenant, OneTenant, Scope
 from entrypoints.server.housekeeping import RETENTION_SETTINGS, clean, keep_clean
 from entrypoints.settings.settings import SettingsError, read_settings
@@ -67,8 +69,8 @@ async def test_much_of_one_kind_asks_for_the_others_at_the_beginning_and_the_end
     service.clock.move(2 * DAY)
     counted: Any = CountedDatabase(service.adapters.database)
     gone = await clean(replace(service.services.housekeeping, database=counted), no_pause)
-    assert gone == {RetentionRule.USED_NONCES.value: rounds * AT_ONCE}
-    assert counted.begun <= 2 * len(RetentionRule) + rounds
+    assert gone == {USED_NONCES.name: rounds * AT_ONCE}
+    assert counted.begun <= 2 * len(RETENTION) + rounds
 
 
 async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(service: InMemoryService) -> None:
@@ -77,11 +79,11 @@ async def test_a_token_of_an_ended_session_is_refused_as_long_as_it_could_live(s
     await service.services.my_sessions.end(caller, caller.session_id, HERE)
     subject = f"session:{caller.session_id}"
     for _ in range(2):
-        assert RetentionRule.VERSIONS.value not in await swept(service)
+        assert TOKEN_VERSIONS.name not in await swept(service)
         assert not await service.is_alive(caller)
         service.clock.move(LONGEST_TOKEN)
     service.clock.move(timedelta.resolution)
-    assert (await swept(service))[RetentionRule.VERSIONS.value] == 1
+    assert (await swept(service))[TOKEN_VERSIONS.name] == 1
     async with service.adapters.database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of([subject]) == {subject: 0}
 
@@ -106,7 +108,7 @@ async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expi
     await swept(service)
     assert not await service.is_alive(caller)
     service.clock.move(DAY)
-    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
+    assert (await swept(service))[TOKEN_VERSIONS.name] == 2
 
 
 async def test_versions_of_those_who_deleted_themselves_are_removed_too(service: InMemoryService) -> None:
@@ -116,7 +118,7 @@ async def test_versions_of_those_who_deleted_themselves_are_removed_too(service:
     service.clock.move(LONGEST_TOKEN)
     await swept(service)
     service.clock.move(DAY)
-    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
+    assert (await swept(service))[TOKEN_VERSIONS.name] == 2
 
 
 async def test_versions_of_deleted_service_accounts_are_removed_too(service: InMemoryService) -> None:
@@ -124,9 +126,9 @@ async def test_versions_of_deleted_service_accounts_are_removed_too(service: InM
     made = await accounts.create(root, ServiceAccountForm(name="Robot", roles=[]), HERE)
     await accounts.delete(root, made.id, HERE)
     service.clock.move(LONGEST_TOKEN)
-    assert RetentionRule.VERSIONS.value not in await swept(service)
+    assert TOKEN_VERSIONS.name not in await swept(service)
     service.clock.move(DAY)
-    assert (await swept(service))[RetentionRule.VERSIONS.value] == 2
+    assert (await swept(service))[TOKEN_VERSIONS.name] == 2
 
 
 async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InMemoryService) -> None:
@@ -144,7 +146,7 @@ async def test_a_refresh_token_of_an_ended_session_is_dead_before_and_after(serv
     result = await service.login()
     await service.services.sign_out.logout(service.caller(result), HERE)
     for gone in (0, 1):
-        assert (await swept(service)).get(RetentionRule.ENDED_SESSIONS.value, 0) == gone
+        assert (await swept(service)).get(ENDED_SESSIONS.name, 0) == gone
         with pytest.raises(TokenInvalid, match="The session has ended"):
             await service.services.renewal.refresh(RefreshForm(refresh_token=result.refresh_token), HERE)
         service.clock.move(2 * DAY)

@@ -18,6 +18,8 @@ from domain.identity.domains import JoinRequest
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import key_digest
 from domain.limits import FAILURES_FORGOTTEN, Lockout
+from domain.parts import account, entities, joining, login, operations, service_accounts
+from domain.parts.composition import RETENTION
 from domain.retention import RetentionRule
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, api_key, new_id, service_account, session, tenant, user
@@ -159,20 +161,20 @@ async def leave(tx: Transaction, at: datetime) -> None:
 
 
 KINDS: dict[RetentionRule, tuple[Make, int]] = {
-    RetentionRule.ENDED_SESSIONS: (end_session, 1),
-    RetentionRule.OLD_SESSIONS: (begin_session, 1),
-    RetentionRule.FAILURES: (fail, 2),
-    RetentionRule.NETWORKS: (succeed, 1),
-    RetentionRule.VERSIONS: (end_count, 1),
-    RetentionRule.USED_NONCES: (consume, 1),
-    RetentionRule.LINKS: (issue, 1),
-    RetentionRule.INVITATIONS: (invite, 1),
-    RetentionRule.JOIN_REQUESTS: (ask_to_join, 1),
-    RetentionRule.FORMER_ADDRESSES: (leave, 1),
-    RetentionRule.EMAIL_CHANGES: (ask_for_address, 1),
-    RetentionRule.ANSWERS: (answer, 1),
-    RetentionRule.API_KEYS: (end_key, 1),
-    RetentionRule.MAILS: (give_up, 1),
+    login.ENDED_SESSIONS: (end_session, 1),
+    login.OLD_SESSIONS: (begin_session, 1),
+    login.FAILURES: (fail, 2),
+    login.NETWORKS: (succeed, 1),
+    login.TOKEN_VERSIONS: (end_count, 1),
+    login.USED_NONCES: (consume, 1),
+    account.LINKS: (issue, 1),
+    joining.INVITATIONS: (invite, 1),
+    joining.JOIN_REQUESTS: (ask_to_join, 1),
+    joining.FORMER_ADDRESSES: (leave, 1),
+    account.EMAIL_CHANGES: (ask_for_address, 1),
+    entities.ANSWERS: (answer, 1),
+    service_accounts.API_KEYS: (end_key, 1),
+    operations.MAILS: (give_up, 1),
 }
 """For each rule, how a row is made and how many rows it comes to."""
 
@@ -183,10 +185,8 @@ async def remove(database: WholeDatabase, what: RetentionRule, before: datetime 
         return await tx.retention.remove(what, before, most)
 
 
-@pytest.mark.parametrize("what", RetentionRule)
-async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
-    database: WholeDatabase, what: RetentionRule
-) -> None:
+@pytest.mark.parametrize("what", RETENTION, ids=lambda rule: rule.name)
+async def test_old_rows_go_some_at_a_time_and_younger_stay(database: WholeDatabase, what: RetentionRule) -> None:
     make, rows = KINDS[what]
     async with database.transaction(EveryTenant()) as tx:
         for at in (NOW - timedelta(days=1), NOW - TICK, NOW, NOW + TICK):
@@ -198,14 +198,14 @@ async def test_what_is_old_goes_some_at_a_time_and_what_is_younger_stays(
     assert await remove(database, what, NOW + TICK) == rows
 
 
-@pytest.mark.parametrize("what", RetentionRule)
+@pytest.mark.parametrize("what", RETENTION, ids=lambda rule: rule.name)
 async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
     """The exception is an old session that has ended, which both rules on sessions remove."""
-    alike = {RetentionRule.ENDED_SESSIONS, RetentionRule.OLD_SESSIONS}
+    alike = {login.ENDED_SESSIONS, login.OLD_SESSIONS}
     others = {kind: example for kind, example in KINDS.items() if kind is not what and not {kind, what} <= alike}
     async with database.transaction(EveryTenant()) as tx:
         for kind, (make, _) in others.items():
-            if {kind, what} != {RetentionRule.NETWORKS, RetentionRule.FAILURES}:
+            if {kind, what} != {login.NETWORKS, login.FAILURES}:
                 await make(tx, LONG_AGO)
     assert await remove(database, what) == 0
 
@@ -218,8 +218,8 @@ async def test_a_living_session_is_never_removed(database: WholeDatabase) -> Non
         for new_session in (begun, ended):
             assert await begin(tx, new_session)
         await tx.sessions.end(ended.id, NOW)
-    assert await remove(database, RetentionRule.ENDED_SESSIONS) == 1
-    assert await remove(database, RetentionRule.OLD_SESSIONS, NOW - TICK) == 0
+    assert await remove(database, login.ENDED_SESSIONS) == 1
+    assert await remove(database, login.OLD_SESSIONS, NOW - TICK) == 0
     async with database.read_only(EveryTenant()) as read:
         assert await read.sessions.by_id(ended.id) is None
         assert await read.sessions.living(owner.id, NOW, LIFETIMES) == [begun]
@@ -229,10 +229,10 @@ async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) ->
     long = Lockout(attempts=1, duration=timedelta(days=60))
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve("ada@example.com", HOME, long, NOW)
-    assert await remove(database, RetentionRule.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
+    assert await remove(database, login.FAILURES, NOW + timedelta(days=59)) == 1  # those over all networks
     async with database.read_only(EveryTenant()) as read:
         assert await read.attempts.locked_until("ada@example.com", NOW) == NOW + long.duration
-    assert await remove(database, RetentionRule.FAILURES, NOW + long.duration) == 1
+    assert await remove(database, login.FAILURES, NOW + long.duration) == 1
 
 
 async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase) -> None:
@@ -241,7 +241,7 @@ async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase
         before = NOW - FAILURES_FORGOTTEN
         assert await tx.attempts.reserve(key, HOME, LOCKOUT, before)
         await tx.attempts.forgive(key, HOME, before)
-    await remove(database, RetentionRule.FAILURES)
+    await remove(database, login.FAILURES)
     async with database.autocommit(EveryTenant()) as tx:
         for number in range(LOCKOUT.attempts_over_all):
             assert await tx.attempts.reserve(key, f"203.0.113.{number}", LOCKOUT, NOW)
@@ -253,7 +253,7 @@ async def test_a_count_that_can_still_be_named_stays(database: WholeDatabase) ->
     async with database.transaction(EveryTenant()) as tx:
         await tx.token_versions.bump(["user:a", "session:b"])
         await tx.token_versions.end(["session:b", "role:never-raised"], LONG_AGO)
-    assert await remove(database, RetentionRule.VERSIONS, NOW + timedelta(days=9_999)) == 1
+    assert await remove(database, login.TOKEN_VERSIONS, NOW + timedelta(days=9_999)) == 1
     async with database.read_only(EveryTenant()) as read:
         assert await read.token_versions.of(["user:a", "session:b"]) == {"user:a": 1, "session:b": 0}
 
@@ -276,16 +276,16 @@ async def test_a_link_stays_known_while_an_older_mail_could_bring_an_older_one(d
                 expires_at=LONG_AGO,
             )
             assert await tx.one_time_tokens.issue(ended)
-    assert await remove(database, RetentionRule.LINKS) == 1
+    assert await remove(database, account.LINKS) == 1
     async with database.transaction(EveryTenant()) as tx:
         await tx.outbox.done(mail.id)
-    assert await remove(database, RetentionRule.LINKS) == 2
+    assert await remove(database, account.LINKS) == 2
 
 
 async def test_a_mail_that_waits_is_never_taken_away(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.outbox.add(Mail(id=new_id(), kind="reset", recipient="ada@example.com", at=LONG_AGO))
-    assert await remove(database, RetentionRule.MAILS) == 0
+    assert await remove(database, operations.MAILS) == 0
     async with database.autocommit(EveryTenant()) as tx:
         assert len(await tx.outbox.take(1, NOW, timedelta(minutes=2))) == 1
 
@@ -300,8 +300,8 @@ async def test_an_expired_key_is_removed_and_a_living_one_stays(database: WholeD
         await tx.service_accounts.add(account)
         for key in (expired, living):
             await tx.api_keys.add(key, key_digest(str(key.id)))
-    assert await remove(database, RetentionRule.API_KEYS, NOW - TICK) == 0
-    assert await remove(database, RetentionRule.API_KEYS) == 1
+    assert await remove(database, service_accounts.API_KEYS, NOW - TICK) == 0
+    assert await remove(database, service_accounts.API_KEYS) == 1
     async with database.read_only(EveryTenant()) as read:
         assert await read.api_keys.of_account(home.id, account.id, LONG_AGO) == [living]
 
@@ -312,7 +312,7 @@ async def test_answers_of_all_tenants_go(database: WholeDatabase) -> None:
             claim = Claim(tenant_id=tenant_id, user_id=new_id(), key="k", fingerprint="f")
             assert await tx.answers.claim(claim, LONG_AGO) is None
             await tx.answers.keep(claim, b"first", LONG_AGO)
-    assert await remove(database, RetentionRule.ANSWERS) == 2
+    assert await remove(database, entities.ANSWERS) == 2
 
 
 async def test_one_process_removes_at_a_time(postgres: PostgresDatabase) -> None:
@@ -330,12 +330,12 @@ async def test_locked_rows_are_left_for_the_next_time(postgres: PostgresDatabase
     async with postgres.transaction(EveryTenant()) as trying:
         assert await trying.attempts.reserve(key, HOME, LOCKOUT, NOW)
         async with asyncio.timeout(HUNG_AFTER):
-            assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
-    assert await remove(postgres, RetentionRule.FAILURES, NOW - TICK) == 0
-    assert await remove(postgres, RetentionRule.FAILURES) == 2
+            assert await remove(postgres, login.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, login.FAILURES, NOW - TICK) == 0
+    assert await remove(postgres, login.FAILURES) == 2
 
 
-@pytest.mark.parametrize("what", RetentionRule)
+@pytest.mark.parametrize("what", RETENTION, ids=lambda rule: rule.name)
 async def test_an_index_finds_what_is_old(postgres: PostgresDatabase, what: RetentionRule) -> None:
     """None of the statements scans a large table sequentially."""
     statement = statement_of(what)

@@ -2,7 +2,8 @@
 
 from adapters.memory.identity.joining.domains import MemoryFormerMembers, MemoryJoinRequests, MemoryTenantDomains
 from adapters.memory.identity.joining.invitations import MemoryInvitations, MemoryReceivedInvitations
-from adapters.memory.store import MemoryContext
+from adapters.memory.store import MemoryContext, Retained
+from domain.parts.joining import FORMER_ADDRESSES, INVITATIONS, JOIN_REQUESTS
 
 
 class MemoryJoiningPorts(MemoryContext):
@@ -25,3 +26,16 @@ class MemoryJoiningPorts(MemoryContext):
     @property
     def former_members(self) -> MemoryFormerMembers:
         return MemoryFormerMembers(self.access)
+
+
+RETAINED: Retained = {
+    INVITATIONS: lambda store: (
+        store.invitations,
+        {key: invitation.ended_at or invitation.expires_at for key, invitation in store.invitations.items()},
+    ),
+    JOIN_REQUESTS: lambda store: (
+        store.join_requests,
+        {key: request.ended_at or request.created_at for key, request in store.join_requests.items()},
+    ),
+    FORMER_ADDRESSES: lambda store: (store.former_addresses, dict(store.former_addresses)),
+}

@@ -8,7 +8,8 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.memory.identity.service_accounts.accounts import current_roles
-from adapters.memory.store import Access, Store, StoredApiKey
+from adapters.memory.identity.service_accounts.state import StoredApiKey
+from adapters.memory.store import Access, Store
 from application.ports.identity.service_accounts import KeyUse
 from domain.identity.service_accounts import ApiKey, KeyState
 from domain.scope import at_issue, grants_subject, role_subject, tenant_subject, user_subject

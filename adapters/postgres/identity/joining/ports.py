@@ -1,5 +1,7 @@
 """Ports of joining tenants."""
 
+from sqlalchemy import func
+
 from adapters.postgres.context import PostgresContext
 from adapters.postgres.identity.joining.domains import (
     PostgresFormerMembers,
@@ -7,6 +9,9 @@ from adapters.postgres.identity.joining.domains import (
     PostgresTenantDomains,
 )
 from adapters.postgres.identity.joining.invitations import PostgresInvitations, PostgresReceivedInvitations
+from adapters.postgres.identity.listings import TABLES
+from adapters.postgres.statements.aged_rows import Retained, removing
+from domain.parts.joining import FORMER_ADDRESSES, INVITATIONS, JOIN_REQUESTS
 
 
 class PostgresJoiningPorts(PostgresContext):
@@ -31,3 +36,12 @@ class PostgresJoiningPorts(PostgresContext):
     @property
     def former_members(self) -> PostgresFormerMembers:
         return PostgresFormerMembers(self.connection)
+
+
+_INVITATIONS, _REQUESTS, _ADDRESSES = (TABLES[name] for name in ("invitations", "join_requests", "former_addresses"))
+
+RETAINED: Retained = {
+    INVITATIONS: removing(_INVITATIONS, func.coalesce(_INVITATIONS.c.ended_at, _INVITATIONS.c.expires_at)),
+    JOIN_REQUESTS: removing(_REQUESTS, func.coalesce(_REQUESTS.c.ended_at, _REQUESTS.c.created_at)),
+    FORMER_ADDRESSES: removing(_ADDRESSES, _ADDRESSES.c.marked_at),
+}

@@ -17,6 +17,7 @@ from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.schema.parts import BY_TABLE, IN_PARTS, InParts
 from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import Registry
+from domain.parts.composition import RETENTION
 from domain.retention import DatedRecords, RetentionRule
 from tests.conftest import NewDatabase
 from tests.waiting import HUNG_AFTER
@@ -243,7 +244,7 @@ async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
     await cleaner.close()
 
 
-@pytest.mark.parametrize("rule", RetentionRule)
+@pytest.mark.parametrize("rule", RETENTION, ids=lambda rule: rule.name)
 def test_no_rule_of_the_service_deletes_by_place_in_a_table_in_parts(rule: RetentionRule) -> None:
     """Rows of two parts may have the same place (``ctid``): only in a part by itself does it tell one row."""
     assert not [table for table in BY_TABLE if f"DELETE FROM {table} " in statement_of(rule).text]

@@ -14,11 +14,12 @@ import pytest
 
 from application.entities.conditional_changes import change_of
 from application.entities.writing import Write
-from application.ports.entities.idempotency import KEPT_FOR, Claim, StoredResponse
+from application.ports.entities.idempotency import Claim, StoredResponse
 from application.ports.entities.records import Change, Stored, Versions
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import Error, Forbidden, NotFound, PreconditionFailed
+from domain.retention import KEPT_FOR
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.contracts.entities.writing.test_writing import ADA, HERE, Desk
