@@ -14,7 +14,7 @@ from sqlalchemy.sql.base import Executable
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.page_bounds import within_bound
-from adapters.postgres.schema.rows import add_row_tables
+from adapters.postgres.entities.tables import HISTORY as LINES
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import json_value
 from adapters.postgres.statements.rows import Truth, Value, of_tenant
@@ -26,9 +26,6 @@ from domain.entities.query.query import too_large_page
 from domain.scope import OneTenant, Scope
 
 # the table does not depend on the entities that are declared
-_TABLES = sa.MetaData()
-add_row_tables(_TABLES)
-LINES = _TABLES.tables["row_history"]
 
 _NONE = sa.cast(constant("[]"), JSON())
 _NULL = sa.cast(sa.null(), JSON())

@@ -1,4 +1,4 @@
-"""Tokens of links in mails, the credentials that they change, used nonces, and the imported hashes that are left."""
+"""Proofs that an account is a person's: links in mails, credentials, used nonces, and social identities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import asyncpg
 from msgspec.structs import astuple
 
 from adapters.postgres.connection.connections import ServiceConnection
-from application.ports.identity.accounts import EmailChange, OneTimeToken, Purpose
+from application.ports.identity.accounts import EmailChange, LinkedProvider, OneTimeToken, Purpose
 from domain.limits import LINKS_APART
 
 # The account is locked before its tokens, as by a changed address: of concurrent mails one sees the other's token.
@@ -68,6 +68,15 @@ UPDATE email_changes SET email = '', email_key = '', hash = 'ended:' || user_id
 WHERE user_id = $1 AND email <> '' RETURNING true"""
 # The condition is word for word that of the partial index ix_users_imported; the prefix is FOREIGN.
 _ANY_IMPORTED = "SELECT EXISTS (SELECT FROM users WHERE password_hash LIKE 'foreign:%')"
+_USER_OF = "SELECT user_id FROM social_identities WHERE provider = $1 AND subject = $2"
+_OF_USER = "SELECT provider, linked_at FROM social_identities WHERE user_id = $1 ORDER BY linked_at, provider, subject"
+_LINK = """
+INSERT INTO social_identities (provider, subject, user_id, linked_at) VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING RETURNING true"""
+_UNLINK = """
+WITH gone AS (DELETE FROM social_identities WHERE user_id = $1 AND provider = $2 RETURNING 1)
+SELECT count(*) > 0 FROM gone"""
+_UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +154,24 @@ class PostgresUsedNonces:
 
     async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
         return bool(await self.connection.fetchval(_CONSUME_NONCE, nonce, until, now))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresSocialIdentities:
+    connection: ServiceConnection
+
+    async def user_of(self, provider: str, subject: str) -> UUID | None:
+        user_id: UUID | None = await self.connection.fetchval(_USER_OF, provider, subject)
+        return user_id
+
+    async def of_user(self, user_id: UUID) -> list[LinkedProvider]:
+        return [LinkedProvider(**row) for row in await self.connection.fetch(_OF_USER, user_id)]
+
+    async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
+        return bool(await self.connection.fetchval(_LINK, provider, subject, user_id, at))
+
+    async def unlink(self, user_id: UUID, provider: str) -> bool:
+        return bool(await self.connection.fetchval(_UNLINK, user_id, provider))
+
+    async def unlink_all(self, user_id: UUID) -> None:
+        await self.connection.execute(_UNLINK_ALL, user_id)

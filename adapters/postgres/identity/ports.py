@@ -9,6 +9,7 @@ from adapters.postgres.identity.accounts import (
     PostgresEmailChanges,
     PostgresImportedHashes,
     PostgresOneTimeTokens,
+    PostgresSocialIdentities,
     PostgresUsedNonces,
 )
 from adapters.postgres.identity.applications import PostgresApplications
@@ -18,7 +19,6 @@ from adapters.postgres.identity.memberships import PostgresMemberships
 from adapters.postgres.identity.roles import PostgresPermissions, PostgresRoles
 from adapters.postgres.identity.sessions import PostgresSessions
 from adapters.postgres.identity.signing_keys import PostgresSigningKeys, PostgresStoredSecrets
-from adapters.postgres.identity.social import PostgresSocialIdentities
 from adapters.postgres.identity.tenants import PostgresTenants
 from adapters.postgres.identity.users import PostgresUsers
 from adapters.postgres.statements.aged_rows import BEFORE, Retained, removing

@@ -8,37 +8,9 @@ from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
 from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
+from domain.entities.mistakes.entities import RESERVED_TABLES
 
-IDENTITY = (
-    "api_keys",
-    "email_changes",
-    "factors",
-    "former_addresses",
-    "former_members",
-    "invitations",
-    "join_requests",
-    "kept_answers",
-    "login_attempts",
-    "membership_roles",
-    "memberships",
-    "one_time_tokens",
-    "outbox",
-    "permissions",
-    "recovery_codes",
-    "revocation_counts",
-    "roles",
-    "row_history",
-    "service_account_roles",
-    "service_accounts",
-    "sessions",
-    "signing_keys",
-    "social_identities",
-    "spent_ids",
-    "tenant_domains",
-    "tenants",
-    "user_roles",
-    "users",
-)
+SERVICE_TABLES = tuple(sorted(name.replace("-", "_") for name in RESERVED_TABLES - {"alembic-version"}))
 """Tables of the service itself, which a test compares with the schema: a start has no time to import that."""
 
 _ASKED = """
@@ -66,7 +38,7 @@ async def guard_warnings(url: str, registry: Registry) -> list[str]:
 
     `tenantry check` compares more, such as the text of each policy, and takes Alembic and a second for it.
     """
-    tables = [*IDENTITY, *(model.table for model in registry)]
+    tables = [*SERVICE_TABLES, *(model.table for model in registry)]
     async with connected(url) as connection:
         rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
     return list(_sentences(rows))

@@ -1,7 +1,7 @@
 """Declarative base of identity's tables: advanced-alchemy's attributes and types on a registry of our own."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -37,6 +37,11 @@ class IdentityBase(CommonTableAttributes, AsyncAttrs, DeclarativeBase):
             dict[str, Any]: JSONB(),
         },
     )
+
+
+def tables_of(*rows: type[IdentityBase]) -> tuple[sa.Table, ...]:
+    """Tables of the models, which a part adds to ``SERVICE_TABLES``."""
+    return tuple(cast("sa.Table", row.__table__) for row in rows)
 
 
 RowId = Annotated[UUID, mapped_column(primary_key=True)]

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 
 import sqlalchemy as sa
 
+from adapters.postgres.schema.parts import BY_TABLE
 from adapters.postgres.schema.sql import ddl
 
 ROLE = "tenantry_service"
 EVERY = "every"
-APPEND_ONLY = frozenset({"audit_events", "row_history"})
+APPEND_ONLY = frozenset(BY_TABLE)
+"""Tables in parts by month hold records that are only added to."""
 
 SHARED_BY_ALL = frozenset({"roles", "row_history"})
 """Tables with rows of no tenant: everybody reads those, and only ``every`` writes them, but for ADDED_BY_ALL."""

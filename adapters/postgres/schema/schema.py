@@ -1,4 +1,4 @@
-"""Description of all tables: identity's models, and a table per entity, derived from its declaration."""
+"""Description of all tables: the models of all parts, and a table per entity, derived from its declaration."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -30,12 +30,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.entities import tables as entities
+from adapters.postgres.identity import tables as identity
+from adapters.postgres.identity.factors import tables as factors
+from adapters.postgres.identity.joining import tables as joining
+from adapters.postgres.identity.service_accounts import tables as service_accounts
+from adapters.postgres.operations import tables as operations
 from adapters.postgres.schema.copies import copy_columns, is_lowered, lowered_name, ordered_name
 from adapters.postgres.schema.declarative import NAMES
-from adapters.postgres.schema.identity import IDENTITY_TABLES
 from adapters.postgres.schema.parts import partitioned
-from adapters.postgres.schema.rows import add_row_tables
-from adapters.postgres.schema.service_accounts import SERVICE_ACCOUNT_TABLES
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
     DELETED_WITH,
@@ -49,6 +52,16 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
 from domain.entities.markers import DeclaredIndex, Unique
 from domain.entities.registry import DeclarationError
+
+SERVICE_TABLES = (
+    *identity.TABLES,
+    *joining.TABLES,
+    *factors.TABLES,
+    *service_accounts.TABLES,
+    *entities.TABLES,
+    *operations.TABLES,
+)
+"""Tables of all parts."""
 
 LIVING = "NOT is_deleted"
 
@@ -95,10 +108,9 @@ def metadata_for(registry: Registry) -> MetaData:
     Raises DeclarationError when an entity would take the name of a table of the service.
     """
     metadata = MetaData(naming_convention=NAMES)
-    for identity_table in (*IDENTITY_TABLES, *SERVICE_ACCOUNT_TABLES):
+    for part_table in SERVICE_TABLES:
         # copied, because a process can hold two registries, and the tables of both would meet in the models' MetaData
-        identity_table.to_metadata(metadata)
-    add_row_tables(metadata)
+        part_table.to_metadata(metadata)
     own = set(metadata.tables)
     if taken := [
         f"{model.name}: {model.plural!r} is a table of the service itself" for model in registry if model.table in own

@@ -24,7 +24,7 @@ from domain.entities.markers import (
     unique,
     widget,
 )
-from domain.entities.mistakes.entities import RESERVED_PATHS, RESERVED_TABLES
+from domain.entities.mistakes.entities import RESERVED_TABLES
 from domain.entities.registry import DeclarationError, build_registry
 from tests.domain.entities.test_declaration_mistakes import declared, mistakes
 
@@ -256,7 +256,7 @@ def test_indexes_of_one_name_are_told(case: str) -> None:
 def test_each_table_of_the_service_is_reserved() -> None:
     registry = build_registry(BUILTIN_ENTITIES)
     tables = {name.replace("_", "-") for name in metadata_for(registry).tables}
-    assert tables - RESERVED_TABLES - RESERVED_PATHS - registry.models.keys() == set()
+    assert tables - registry.models.keys() == RESERVED_TABLES - {"alembic-version"}
     with pytest.raises(DeclarationError, match="'factors' is a table of the service itself"):
         build_registry([declared({"x": str}, plural="factors")])
 

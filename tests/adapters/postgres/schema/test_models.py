@@ -19,11 +19,11 @@ from msgspec import Struct, defstruct
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
+from adapters.postgres.identity.tables import UserRow
 from adapters.postgres.migrations.autogenerate import render_item
 from adapters.postgres.migrations.inspection import differences
-from adapters.postgres.operations.open_tables import IDENTITY
+from adapters.postgres.operations.open_tables import SERVICE_TABLES
 from adapters.postgres.schema.declarative import IdentityBase
-from adapters.postgres.schema.identity import UserRow
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.catalogue import Category, Product, Review
 from domain.entities.declaration import Registry
@@ -107,7 +107,7 @@ def test_migrations_name_the_types_of_sqlalchemy() -> None:
 
 
 def test_the_tables_are_those_of_the_schema() -> None:
-    assert set(IDENTITY) == set(metadata_for(Registry({})).tables)
+    assert set(SERVICE_TABLES) == set(metadata_for(Registry({})).tables)
 
 
 def test_a_start_imports_no_schema_for_them() -> None:

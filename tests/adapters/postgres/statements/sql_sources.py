@@ -19,7 +19,7 @@ CLAUSE = re.compile(
     r"\b(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|FROM|WHERE|VALUES|ORDER BY|GROUP BY|LIMIT|JOIN|RETURNING|EXISTS"
     r"|ON CONFLICT|FOR UPDATE|IS NULL|IS NOT NULL|COLLATE|LIKE|AND|OR|UNION|OFFSET)\b"
 )
-DDL = ("schema/", "migrations/operations.py")
+DDL = re.compile(r"schema/|migrations/operations\.py|.*\btables\.py")
 """Places that make DDL of names of our own: policies, grants, index expressions, for which Core has no words."""
 
 BUILDS = {"format", "format_map", "join", "replace"}
@@ -42,7 +42,7 @@ class Literal:
 def sources(*folders: str) -> list[Path]:
     """Modules below the folders; ``""`` is all of adapters/postgres. Migrations stay as they were written."""
     found = {path for folder in folders for path in (POSTGRES / folder).rglob("*.py") if "versions" not in path.parts}
-    return sorted(path for path in found if not str(path.relative_to(POSTGRES)).startswith(DDL))
+    return sorted(path for path in found if not DDL.match(str(path.relative_to(POSTGRES))))
 
 
 def literals(path: Path) -> Iterator[Literal]:

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import Index
 from sqlalchemy.orm import Mapped, mapped_column
 
-from adapters.postgres.schema.declarative import BigInt, IdentityBase, RowId, UserKey, UserReference
+from adapters.postgres.schema.declarative import BigInt, IdentityBase, RowId, UserKey, UserReference, tables_of
 
 
 class FactorRow(IdentityBase):
@@ -44,3 +44,6 @@ class RecoveryCodeRow(IdentityBase):
     user_id: Mapped[UserKey]
     hash: Mapped[bytes] = mapped_column(primary_key=True)
     used_at: Mapped[datetime | None]
+
+
+TABLES = tables_of(FactorRow, RecoveryCodeRow)

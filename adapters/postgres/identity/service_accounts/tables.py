@@ -8,7 +8,7 @@ from sqlalchemy import ForeignKey, ForeignKeyConstraint, Index, literal_column, 
 from sqlalchemy.dialects.postgresql import CIDR
 from sqlalchemy.orm import Mapped, mapped_column
 
-from adapters.postgres.schema.declarative import DefaultTrue, IdentityBase, RowId
+from adapters.postgres.schema.declarative import DefaultTrue, IdentityBase, RowId, tables_of
 from adapters.postgres.schema.sql import without_case
 
 
@@ -85,6 +85,4 @@ class ApiKeyRow(IdentityBase):
     )
 
 
-SERVICE_ACCOUNT_TABLES = tuple(
-    IdentityBase.metadata.tables[row.__tablename__] for row in (ServiceAccountRow, ServiceAccountRoleRow, ApiKeyRow)
-)
+TABLES = tables_of(ServiceAccountRow, ServiceAccountRoleRow, ApiKeyRow)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy import ForeignKey, Index, literal_column, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from adapters.postgres.schema.declarative import IdentityBase, RowId, TextKey, UserKey
+from adapters.postgres.schema.declarative import IdentityBase, RowId, TextKey, UserKey, tables_of
 
 
 class InvitationRow(IdentityBase):
@@ -107,3 +107,6 @@ class FormerMemberRow(IdentityBase):
     user_id: Mapped[UserKey]
 
     __table_args__ = (Index("ix_former_members_user_id", "user_id"),)
+
+
+TABLES = tables_of(InvitationRow, TenantDomainRow, JoinRequestRow, FormerAddressRow, FormerMemberRow)

@@ -1,0 +1,54 @@
+"""Models of the outbox and of token versions."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy import Index, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from adapters.postgres.schema.declarative import BigInt, IdentityBase, RowId, TextKey, tables_of
+
+
+class OutboxMailRow(IdentityBase):
+    __tablename__ = "outbox"
+
+    id: Mapped[RowId]
+    # tells the later of two links, whatever the clocks of the processes say
+    number: Mapped[BigInt] = mapped_column(sa.Identity(always=True))
+    kind: Mapped[str]
+    recipient: Mapped[str]
+    name: Mapped[str]
+    address: Mapped[str]
+    at: Mapped[datetime]
+    due_at: Mapped[datetime]
+    tries: Mapped[int] = mapped_column(server_default=text("0"))
+    given_up_at: Mapped[datetime | None]
+    why: Mapped[str] = mapped_column(server_default=text("''"))
+    tried_again_at: Mapped[datetime | None]
+    about: Mapped[str] = mapped_column(server_default=text("''"))
+    language: Mapped[str] = mapped_column(server_default=text("''"))
+
+    __table_args__ = (
+        Index("ix_outbox_due", "due_at", "number", postgresql_where=text("given_up_at IS NULL")),
+        Index("ix_outbox_given_up_at", "given_up_at", postgresql_where=text("given_up_at IS NOT NULL")),
+        Index("ix_outbox_number", "number"),
+    )
+
+
+class RevocationCountRow(IdentityBase):
+    """Version of a subject's tokens. The table is also the outbox of the copy that is shared through Redis."""
+
+    __tablename__ = "revocation_counts"
+
+    subject: Mapped[TextKey]
+    count: Mapped[BigInt]
+    raised_at: Mapped[datetime | None]  # set while the shared copy may not know the count yet
+    ended_at: Mapped[datetime | None]  # the last moment at which a token of the subject can have been issued
+
+    __table_args__ = (
+        Index("ix_revocation_counts_raised_at", "raised_at", postgresql_where=text("raised_at IS NOT NULL")),
+        Index("ix_revocation_counts_ended_at", "ended_at", postgresql_where=text("ended_at IS NOT NULL")),
+    )
+
+
+TABLES = tables_of(OutboxMailRow, RevocationCountRow)
