@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import UNSET, Struct, UnsetType
@@ -12,7 +11,6 @@ from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.identity.passwords.password_rules import PasswordRules
 from application.ports.database import Database, Mail
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids, Passwords
 from domain.errors import Forbidden, NotFound, ValidationError
 from domain.identity.users import (
@@ -55,13 +53,9 @@ class RegistrationPolicy(Struct, frozen=True, kw_only=True):
     is_open: bool = True
 
 
-class RegistrationTransaction(IdentityTransaction, TenantTransaction, Protocol):
-    """Parts of the database that registration uses."""
-
-
 @dataclass(frozen=True)
 class Registration:
-    database: Database[RegistrationTransaction]
+    database: Database[TenantTransaction]
     passwords: Passwords
     password_reader: PasswordReader
     password_rules: PasswordRules
@@ -100,7 +94,7 @@ class Registration:
             language=client.language,
         )
 
-    async def _join(self, tx: RegistrationTransaction, user: User) -> UUID | None:
+    async def _join(self, tx: TenantTransaction, user: User) -> UUID | None:
         identifier = self.policy.default_tenant
         tenant = await tx.tenants.by_identifier(identifier) if identifier else None
         # A missing or closed default tenant, or one that is deleted meanwhile, must not keep anybody from registering.

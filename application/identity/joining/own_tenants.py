@@ -4,14 +4,12 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
 
 from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.tenant_forms import NewTenantForm, ensure_valid
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, profile_key
 from application.retry import retry_on_conflict
@@ -32,10 +30,6 @@ class OwnTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=
     identifier: str | UnsetType = UNSET
 
 
-class OwnTenantTransaction(IdentityTransaction, TenantTransaction, Protocol):
-    """Parts of the database that making a tenant needs."""
-
-
 @dataclass(frozen=True)
 class OwnTenants:
     """Use case of people who make a tenant for themselves.
@@ -43,7 +37,7 @@ class OwnTenants:
     With ``is_open`` False the answer is the same as if there were no such path.
     """
 
-    database: Database[OwnTenantTransaction]
+    database: Database[TenantTransaction]
     cache: Cache
     clock: Clock
     ids: Ids

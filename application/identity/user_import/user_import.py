@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
 from uuid import UUID
 
 from msgspec import Struct
@@ -14,7 +13,6 @@ from application.identity.user_import.imported_rows import ImportedUser, Row
 from application.ports.database import Database
 from application.ports.identity.passwords import ForeignHashes
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from domain.errors import Conflict, FieldError, NotFound, ValidationError
@@ -62,16 +60,12 @@ class Plan(Struct, frozen=True):
         return Outcome.JOINED if self.tenant_roles else Outcome.KEPT
 
 
-class UserImportTransaction(IdentityTransaction, TenantTransaction, Protocol):
-    """Parts of the database that the import uses."""
-
-
 IMPORT_CLIENT = Client(address="", network="", device="tenantry users import")
 
 
 @dataclass(frozen=True)
 class UserImport:
-    database: Database[UserImportTransaction]
+    database: Database[TenantTransaction]
     hashes: ForeignHashes
     revocations: Revocations
     cache: Cache
@@ -118,7 +112,7 @@ class UserImport:
                 published.update(await tx.token_versions.bump(subjects))
         await self.cache.drop([profile_key(user_id) for user_id in joining])
 
-    async def _apply_plan(self, tx: UserImportTransaction, plan: Plan, now: datetime) -> None:
+    async def _apply_plan(self, tx: TenantTransaction, plan: Plan, now: datetime) -> None:
         if plan.outcome is Outcome.KEPT:
             return
         if plan.is_new:
@@ -129,7 +123,7 @@ class UserImport:
         tenant_id = plan.tenant_roles.tenant_id if plan.tenant_roles else SYSTEM_TENANT_ID
         await tx.audit.add(tenant_id, event("user.imported", None, plan.user.id, IMPORT_CLIENT, now))
 
-    async def _plan_or_refusal(self, read: UserImportTransaction, row: Row) -> Plan | Result:
+    async def _plan_or_refusal(self, read: TenantTransaction, row: Row) -> Plan | Result:
         if row.user is None:
             return Result(row.number, Outcome.REFUSED, row.errors)
         try:
@@ -137,7 +131,7 @@ class UserImport:
         except ValidationError as refusal:
             return Result(row.number, Outcome.REFUSED, refusal.fields)
 
-    async def _plan(self, read: UserImportTransaction, row: Row, imported: ImportedUser) -> Plan:
+    async def _plan(self, read: TenantTransaction, row: Row, imported: ImportedUser) -> Plan:
         key = email_key(imported.email)
         tenant_roles, role_errors = await self._tenant_roles(read, imported)
         stored, hash_errors = self._stored_hash(imported)
@@ -163,7 +157,7 @@ class UserImport:
             return None, [FieldError("passwordHash", str(error))]
 
     async def _tenant_roles(
-        self, read: UserImportTransaction, imported: ImportedUser
+        self, read: TenantTransaction, imported: ImportedUser
     ) -> tuple[TenantRoles | None, list[FieldError]]:
         if not imported.tenant:
             return None, [FieldError("roles", "are held in a tenant: name it")] if imported.roles else []

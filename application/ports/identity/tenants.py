@@ -4,9 +4,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from application.ports.database import AuditTrail
-from application.ports.identity.users import Listing
-from application.ports.shared_memory import TokenVersions
+from application.ports.identity.users import IdentityTransaction, Listing
 from domain.identity.users import Tenant
 
 
@@ -46,12 +44,8 @@ class Tenants(Protocol):
         ...
 
 
-class TenantTransaction(Protocol):
-    """Parts of the database that hold tenants."""
+class TenantTransaction(IdentityTransaction, Protocol):
+    """Parts of the database that hold tenants, their members and their members' rights."""
 
     @property
     def tenants(self) -> Tenants: ...
-    @property
-    def token_versions(self) -> TokenVersions: ...
-    @property
-    def audit(self) -> AuditTrail: ...
