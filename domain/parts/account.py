@@ -1,6 +1,6 @@
 """Accounts: registration, confirmation of addresses, and passwords."""
 
-from domain.parts.part import Part
+from domain.parts.part import Columns, Part
 from domain.retention import DAY, RetentionRule
 
 # An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
@@ -20,4 +20,17 @@ ACCOUNT = Part(
         LINKS,
         EMAIL_CHANGES,
     ),
+    tables={
+        "users": Columns(
+            secret="password_hash",
+            personal="email email_key full_name phone_number profile_picture_url last_login_at",
+            internal=(
+                "id email_confirmed email_proved email_proved_at is_active must_change_password "
+                "password_set_at created_at updated_at webauthn_handle"
+            ),
+        ),
+        "one_time_tokens": Columns(
+            secret="hash", personal="email_key", internal="user_id purpose number issued_at expires_at used_at"
+        ),
+    },
 )

@@ -1,6 +1,6 @@
 """Administration of users, roles, permissions, memberships, tenants and their settings."""
 
-from domain.parts.part import AdministrationArea, Part, permissions_on
+from domain.parts.part import AdministrationArea, Columns, Part, permissions_on
 
 ADMINISTRATION = Part(
     permissions=(
@@ -39,4 +39,12 @@ ADMINISTRATION = Part(
         AdministrationArea("settings", "read:tenant-settings"),
         AdministrationArea("tenants", "read:tenants", super_admin=True),
     ),
+    tables={
+        "tenants": Columns(internal="id name identifier domain is_active created_at settings deleted_at"),
+        "memberships": Columns(internal="tenant_id user_id is_default joined_at is_owner sessions_ended_at"),
+        "membership_roles": Columns(internal="tenant_id user_id role_id"),
+        "roles": Columns(internal="id tenant_id name description permissions"),
+        "user_roles": Columns(internal="user_id role_id"),
+        "permissions": Columns(internal="id name description category"),
+    },
 )

@@ -11,7 +11,7 @@ from domain.parts.hosted_login import HOSTED_LOGIN
 from domain.parts.joining import JOINING
 from domain.parts.login import LOGIN
 from domain.parts.operations import OPERATIONS
-from domain.parts.part import AdministrationArea, Part
+from domain.parts.part import AdministrationArea, Columns, Part
 from domain.parts.self_service import SELF_SERVICE
 from domain.parts.service_accounts import SERVICE_ACCOUNTS
 from domain.retention import RetentionRule
@@ -45,3 +45,8 @@ AUDIT_ACTIONS: Mapping[str, str] = MappingProxyType(
 
 RETENTION: tuple[RetentionRule, ...] = tuple(rule for part in PARTS for rule in part.retention)
 """Rules of data that is removed by age."""
+
+TABLES: Mapping[str, Columns] = MappingProxyType(
+    {name: columns for part in PARTS for name, columns in part.tables.items()}
+)
+"""Tables of the service itself. Tests compare them with the schema, column by column."""

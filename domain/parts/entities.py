@@ -1,6 +1,6 @@
 """Rows of declared entities. Each entity has permissions of its own, which its declaration names."""
 
-from domain.parts.part import AdministrationArea, Part
+from domain.parts.part import AdministrationArea, Columns, Part
 from domain.retention import DAY, KEPT_FOR, RetentionRule
 
 ANSWERS = RetentionRule(
@@ -14,4 +14,8 @@ ENTITIES = Part(
         AdministrationArea("applications", "read:applications"),
     ),
     retention=(ANSWERS,),
+    tables={
+        "kept_answers": Columns(personal="answer", internal="tenant_id user_id key fingerprint at"),
+        "row_history": Columns(personal="by changes", internal="tenant_id entity row_id version action at"),
+    },
 )

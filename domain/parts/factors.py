@@ -1,6 +1,6 @@
 """Second factors: authenticator apps, passkeys and recovery codes."""
 
-from domain.parts.part import Part
+from domain.parts.part import Columns, Part
 
 FACTORS = Part(
     audit_actions={
@@ -15,5 +15,15 @@ FACTORS = Part(
         "factor.unproved": "By the first proof of an address, passkeys of before it became second factors at most.",
         "recovery-codes.made": "A user made ten new recovery codes.",
         "recovery-codes.used": "A recovery code was used.",
+    },
+    tables={
+        "factors": Columns(
+            secret="sealed",
+            personal="name credential_id public_key aaguid last_used_at",
+            internal=(
+                "id user_id kind created_at last_step counter transports backup_eligible backed_up uv_initialized"
+            ),
+        ),
+        "recovery_codes": Columns(secret="hash", internal="user_id used_at"),
     },
 )

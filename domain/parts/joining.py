@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.parts.part import AdministrationArea, Part
+from domain.parts.part import AdministrationArea, Columns, Part
 from domain.retention import RetentionRule
 
 INVITATIONS = RetentionRule(name="invitations", when="90 days after their end", kept=timedelta(days=90))
@@ -41,4 +41,15 @@ JOINING = Part(
         JOIN_REQUESTS,
         FORMER_ADDRESSES,
     ),
+    tables={
+        "invitations": Columns(
+            secret="hash",
+            personal="email email_key",
+            internal="tenant_id id role_ids invited_by created_at expires_at status ended_at accepted_by mailed_at",
+        ),
+        "tenant_domains": Columns(internal="tenant_id domain mode role_ids state proof set_by created_at checked_at"),
+        "join_requests": Columns(internal="tenant_id user_id domain status created_at ended_at ended_by"),
+        "former_members": Columns(internal="tenant_id user_id"),
+        "former_addresses": Columns(personal="digest", internal="tenant_id marked_at"),
+    },
 )

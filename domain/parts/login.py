@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
-from domain.parts.part import Part
+from domain.parts.part import Columns, Part
 from domain.retention import DAY, RetentionRule
 
 # A token issued before a setting was shortened lives on, so housekeeping uses this bound and not the setting.
@@ -46,4 +46,18 @@ LOGIN = Part(
         TOKEN_VERSIONS,
         USED_NONCES,
     ),
+    tables={
+        "sessions": Columns(
+            personal="address device",
+            internal=(
+                "id user_id tenant_id counter created_at rotated_at ended_at app_id methods "
+                "authenticated_at is_first_login"
+            ),
+        ),
+        "login_attempts": Columns(
+            personal="email_key network", internal="failures locks_at locks locked_until known_at tried_at"
+        ),
+        "social_identities": Columns(personal="provider subject", internal="user_id linked_at"),
+        "spent_ids": Columns(internal="id expires_at"),
+    },
 )

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.parts.part import AdministrationArea, Part
+from domain.parts.part import AdministrationArea, Columns, Part
 from domain.retention import RetentionRule
 
 READ_SYSTEM = "read:system"
@@ -19,4 +19,12 @@ OPERATIONS = Part(
     },
     areas=(AdministrationArea("system", READ_SYSTEM, super_admin=True),),
     retention=(MAILS,),
+    tables={
+        "outbox": Columns(
+            personal="recipient name address about",
+            internal="id number kind at due_at tries given_up_at why tried_again_at language",
+        ),
+        "revocation_counts": Columns(internal="subject count raised_at ended_at"),
+        "signing_keys": Columns(secret="sealed", internal="active_from purpose is_first", public="kid public"),
+    },
 )

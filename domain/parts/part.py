@@ -19,18 +19,33 @@ class AdministrationArea(Struct, frozen=True):
         return rights.may(self.permission) and (rights.is_super_admin or not self.super_admin)
 
 
+class Columns(Struct, frozen=True, kw_only=True):
+    """Columns of a table by their level of protection, with blanks between the names; docs/reference/data.md."""
+
+    secret: str = ""
+    personal: str = ""
+    internal: str = ""
+    public: str = ""
+
+    @property
+    def levels(self) -> Mapping[str, tuple[str, ...]]:
+        return {level: tuple(getattr(self, level).split()) for level in self.__struct_fields__}
+
+
 class Part(Struct, frozen=True, kw_only=True):
     """Data of one part of the service.
 
     ``permissions`` are those that its endpoints require. ``audit_actions`` maps each action that its use cases record
     to the action's meaning; braces mark the varying text, as in ``domain.added:{domain}``. ``areas`` are its areas of
-    administration, ``retention`` the rules by which housekeeping removes its data.
+    administration, ``retention`` the rules by which housekeeping removes its data. ``tables`` are the tables that no
+    entity may have, with their columns.
     """
 
     permissions: tuple[str, ...] = ()
     audit_actions: Mapping[str, str] = {}
     areas: tuple[AdministrationArea, ...] = ()
     retention: tuple[RetentionRule, ...] = ()
+    tables: Mapping[str, Columns] = {}
 
 
 def permissions_on(noun: str) -> tuple[str, ...]:

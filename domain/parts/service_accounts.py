@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.parts.part import AdministrationArea, Part, permissions_on
+from domain.parts.part import AdministrationArea, Columns, Part, permissions_on
 from domain.retention import RetentionRule
 
 # For those who look into what a key did.
@@ -22,4 +22,18 @@ SERVICE_ACCOUNTS = Part(
     },
     areas=(AdministrationArea("service-accounts", "read:service-accounts"),),
     retention=(API_KEYS,),
+    tables={
+        "service_accounts": Columns(
+            internal="tenant_id id name description is_active created_at created_by deleted_at"
+        ),
+        "service_account_roles": Columns(internal="tenant_id account_id role_id"),
+        "api_keys": Columns(
+            secret="hash",
+            personal="last_used_address",
+            internal=(
+                "id tenant_id account_id name start permissions networks created_at created_by expires_at "
+                "ended_at warned_at last_used_at"
+            ),
+        ),
+    },
 )

@@ -67,8 +67,8 @@ def test_every_column_has_one_level_of_protection() -> None:
     given = Counter(levelled())
     there = {(name, column) for name, columns in stored().items() for column in columns}
     assert [place for place, count in given.items() if count > 1] == []
-    assert there - given.keys() == set(), "tools/reference/data_page.py has to say how these are protected"
-    assert given.keys() - there == set(), "tools/reference/data_page.py names columns that are gone"
+    assert there - given.keys() == set(), "`tables` in domain/parts has to say how these are protected"
+    assert given.keys() - there == set(), "`tables` in domain/parts names columns that are gone"
 
 
 @pytest.mark.parametrize("rule", RETENTION, ids=lambda rule: rule.name)

@@ -8,10 +8,9 @@ from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
 from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
-from domain.entities.mistakes.entities import RESERVED_TABLES
+from domain.parts.composition import TABLES
 
-SERVICE_TABLES = tuple(sorted(name.replace("-", "_") for name in RESERVED_TABLES - {"alembic-version"}))
-"""Tables of the service itself, which a test compares with the schema: a start has no time to import that."""
+SERVICE_TABLES = tuple(sorted(TABLES))  # the names alone: a start has no time to import the schema
 
 _ASKED = """
 SELECT c.relname::text AS name, to_regrole('tenantry_service') IS NULL AS lacks_role,

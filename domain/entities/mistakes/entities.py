@@ -12,6 +12,7 @@ from domain.entities.mistakes.fields import is_spellable, length_mistake, name_m
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
 from domain.entities.mistakes.screens import screen_mistakes
+from domain.parts.composition import TABLES
 
 RESERVED_PATHS = frozenset(
     """auth entities system users roles permissions tenants service-accounts invitations webhooks changes usage files
@@ -19,13 +20,8 @@ RESERVED_PATHS = frozenset(
 )
 """First steps of paths under /api that the service has, or keeps for itself."""
 
-RESERVED_TABLES = frozenset(
-    """alembic-version api-keys email-changes factors former-addresses former-members invitations join-requests
-    kept-answers login-attempts membership-roles memberships one-time-tokens outbox permissions recovery-codes
-    revocation-counts roles row-history service-account-roles service-accounts sessions signing-keys social-identities
-    spent-ids tenant-domains tenants user-roles users""".split()
-)
-"""Tables of the service itself, which a test compares with the schema, with hyphens as in paths."""
+RESERVED_TABLES = frozenset({"alembic-version", *(name.replace("_", "-") for name in TABLES)})
+"""Tables of the service itself, with hyphens as in paths."""
 
 # What `is_name_of_part` in adapters/postgres/schema/parts.py knows by its name: a migration would pass the table over.
 _PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|rest)")

@@ -113,10 +113,7 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     for shelf in SHELVES:
         await use_entity(call, shelf)
     await read_audit_trail(call)
-    await call.done("GET", "/api/entities")
     await call.done("PUT", "/api/auth/me", {"fullName": "Ada Byron"})
-    await call.done("GET", "/api/system")
-    await call.done("GET", "/api/system/traffic")
     await administer(call)
     await use_keys(call)
     await use_account(call)
@@ -124,9 +121,11 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await change_owners(call)
     await use_second_factors(call.app)
     await join_by_domain(call.app)
-    for path in ("/health/live", "/health/ready", "/.well-known/jwks.json", "/.well-known/webauthn"):
-        assert (await call.app.call("GET", path)).status_code == 200
     description = description_of(call.app)
+    # What is read without an id needs no line of its own.
+    lists = {path for path, item in description.document["paths"].items() if "get" in item and "{" not in path}
+    for path in sorted(lists - read):
+        assert (await call("GET", path)).status_code == 200, path
     operations = [operation for path in description.document["paths"].values() for operation in path.values()]
     answered = {name for name, status in description.seen if status < 300}
     assert {operation["operationId"] for operation in operations} - ELSEWHERE == answered - ELSEWHERE
