@@ -18,6 +18,7 @@ NOT_ESCAPED = {
     "adapters/http/request/hosts.py": "hosts of a setting, escaped where they are listed",
     "domain/entities/csv_rows.py": "the delimiter is escaped where it is made",
     "domain/entities/forms.py": "digits of a declaration",
+    "domain/entities/mistakes/patterns.py": "patterns of a declaration, read when they are checked",
     "domain/entities/sheets.py": "literals, put together",
     "domain/identity/service_accounts.py": "literals, put together",
     "domain/words/words.py": "sentences of a file, escaped between their places",
