@@ -38,37 +38,23 @@ def is_permission(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def covers(held: str, needed: str) -> bool:
-    """Whether the permission ``held`` implies ``needed``; either may contain wildcards.
-
-    Example: ``covers("*:users", "read:users")`` is true, ``covers("read:users", "*:users")`` is false.
-    """
-    if held in (ALL_PERMISSIONS, needed):
-        return True
-    if needed == ALL_PERMISSIONS:
-        return held == "*:*"
-    held_action, _, held_resource = held.partition(":")
-    action, _, resource = needed.partition(":")
-    return held_action in ("*", action) and held_resource in ("*", resource)
-
-
 def allows(held: Iterable[str], needed: str) -> bool:
     """Whether any of the permissions ``held`` implies ``needed``."""
     holding = held if isinstance(held, tuple) else tuple(held)
     # Most permissions are held by their very name: that costs no parsing.
-    return needed in holding or any(covers(permission, needed) for permission in holding)
+    return needed in holding or any(name in holding for name in _wider(needed))
 
 
 def may_grant(held: Iterable[str], given: Iterable[str]) -> bool:
     """Whether every permission of ``given`` is implied by ``held``."""
-    holding = tuple(held)
-    return all(allows(holding, permission) for permission in given)
+    holding = set(held)
+    return all(name in holding or not holding.isdisjoint(_wider(name)) for name in given)
 
 
 def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
     """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
-    names = sorted({ALL_PERMISSIONS if name == "*:*" else name for name in permissions})
-    return tuple(name for name in names if not any(other != name and covers(other, name) for other in names))
+    names = {ALL_PERMISSIONS if name == "*:*" else name for name in permissions}
+    return tuple(sorted(name for name in names if names.isdisjoint(_wider(name))))
 
 
 def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
@@ -76,24 +62,21 @@ def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
 
     ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)`` for every permission ``p``.
     """
-    others = tuple(second)
-    # Every pair is looked at: both lists are short, and the outcome is remembered with its key.
-    return smallest(common for held in first for other in others if (common := _common(held, other)) is not None)
+    # Both lists are bounded, by the bytes of a token; looking names up keeps the work linear all the same.
+    held, others = set(smallest(first)), set(smallest(second))
+    common = {name for name in held if not others.isdisjoint((name, *_wider(name)))}
+    common |= {name for name in others if not held.isdisjoint(_wider(name))}
+    # What is left are pairs such as `read:*` and `*:users`, which imply `read:users` together.
+    for by_resource, by_action in ((held, others), (others, held)):
+        resources = [name for name in by_resource if name.startswith("*:")]
+        common |= {name[:-1] + narrow[2:] for name in by_action if name.endswith(":*") for narrow in resources}
+    return smallest(common)
 
 
-def _common(held: str, other: str) -> str | None:
-    """What two permissions have in common, which may be nothing."""
-    if ALL_PERMISSIONS in (held, other):
-        return other if held == ALL_PERMISSIONS else held
-    action, _, resource = held.partition(":")
-    other_action, _, other_resource = other.partition(":")
-    if "*" not in (action, other_action) and action != other_action:
-        return None
-    if "*" not in (resource, other_resource) and resource != other_resource:
-        return None
-    # Of each half the narrower one is what both imply.
-    narrow_action = other_action if action == "*" else action
-    return f"{narrow_action}:{other_resource if resource == '*' else resource}"
+def _wider(name: str) -> tuple[str, ...]:
+    """Other names that imply this one: ``("*", "*:*", "read:*", "*:users")`` for ``read:users``."""
+    action, _, resource = name.partition(":")
+    return tuple(wider for wider in (ALL_PERMISSIONS, "*:*", f"{action}:*", f"*:{resource}") if wider != name)
 
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")

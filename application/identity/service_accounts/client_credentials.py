@@ -139,6 +139,9 @@ def _granted(held: tuple[str, ...], scope: str | None) -> tuple[str, ...]:
     """The permissions that the token gets. Raises TokenRefused for a scope that is wider than the key."""
     if scope is None:
         return held
+    # Bound the text before work that grows with it: no token could carry a longer scope.
+    if len(scope) > GRANTS_BYTES:
+        raise TokenRefused("invalid_scope", TOO_LARGE)
     # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
     asked = scope.split(" ")
     if not all(map(is_permission, asked)):

@@ -18,7 +18,7 @@ from domain.identity.administration import ensure_fits_beside, ensure_keeps_name
 from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import ADMIN, MEMBER, Role, shipped_role_id
 from domain.parts.composition import AREAS, AUDIT_ACTIONS, OWN_PERMISSIONS, PARTS
-from domain.scope import allows, covers, is_permission, may_grant, smallest
+from domain.scope import ALL_PERMISSIONS, allows, is_permission, may_grant, meet, smallest
 from tests.builders import role
 
 SIDES = ["*", "read", "create", "users", "products"]
@@ -78,7 +78,51 @@ def test_names_that_do_not(name: str) -> None:
     ],
 )
 def test_what_covers_what(held: str, needed: str, expected: bool) -> None:
+    assert allows([held], needed) is expected
+    assert may_grant([held], [needed]) is expected
     assert covers(held, needed) is expected
+
+
+def covers(held: str, needed: str) -> bool:
+    """The rule of the specification, one permission against one; the service looks names up instead."""
+    if held in (ALL_PERMISSIONS, "*:*", needed):
+        return True
+    held_action, _, held_resource = held.partition(":")
+    action, _, resource = needed.partition(":")
+    return needed != ALL_PERMISSIONS and held_action in ("*", action) and held_resource in ("*", resource)
+
+
+@given(HELD, NAMES)
+def test_a_list_allows_what_one_of_its_permissions_covers(held: list[str], needed: str) -> None:
+    expected = any(covers(name, needed) for name in held)
+    assert allows(held, needed) is expected
+    assert may_grant(held, [needed]) is expected
+
+
+@given(HELD, HELD, NAMES)
+def test_what_two_lists_have_in_common_is_what_both_allow(first: list[str], second: list[str], needed: str) -> None:
+    assert allows(meet(first, second), needed) is (allows(first, needed) and allows(second, needed))
+
+
+def test_thousands_of_permissions_are_looked_up_and_not_compared() -> None:
+    """The number of comparisons of names grows with their number, not with its square."""
+    names = [Counted(f"read:n{number}") for number in range(2_600)]
+    Counted.comparisons = 0
+    assert len(smallest(names)) == len(meet(names, names)) == 2_600
+    assert may_grant(names, names)
+    assert Counted.comparisons < 50 * len(names)
+
+
+class Counted(str):
+    """A text that counts how often it is compared with another one."""
+
+    comparisons = 0
+    __slots__ = ()
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.comparisons += 1
+        return str.__eq__(self, other)
 
 
 def test_nothing_held_allows_nothing() -> None:
