@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from domain.errors import FieldError
-from domain.identity.users import PASSWORD_LENGTH, normal_password
+from domain.identity.users import PASSWORD_LENGTH, TYPED_LENGTH, normal_password
 
 
 def password_errors(
@@ -19,7 +19,7 @@ def password_errors(
     # No rules of composition: NIST SP 800-63B advises against them.
     shortest, longest = PASSWORD_LENGTH
     normal = normal_password(password)
-    if not shortest <= len(normal) <= longest:
+    if len(password) > TYPED_LENGTH or not shortest <= len(normal) <= longest:
         return (FieldError(field, f"takes {shortest} to {longest} characters"),)
     if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
         return (FieldError(field, "must not be made of your e-mail or name"),)

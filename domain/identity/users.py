@@ -86,6 +86,9 @@ def shipped_role_id(name: str) -> UUID:
 
 
 PASSWORD_LENGTH = (8, 128)
+TYPED_LENGTH = 4 * PASSWORD_LENGTH[1]
+"""Most code points of a password as it is typed, which NFKC may compose: a letter and three marks for each one."""
+
 EMAIL_LENGTH = 254
 NAME_LENGTH = 200
 PHONE_LENGTH = 50
@@ -96,6 +99,9 @@ NewPassword = Annotated[str, documented(PASSWORD_LENGTH[0], format="password")]
 """Plain or encrypted, so that the document has no upper bound: an encrypted one is longer."""
 PhoneNumber = Annotated[str, documented(most=PHONE_LENGTH)]
 
+LABEL_LENGTH = 63
+"""Most characters of a part of a domain (RFC 1035)."""
+_DOTS = re.compile("[.\u3002\uff0e\uff61]")  # dots of UTS 46
 _HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*")
 _PUNCTUATION = frozenset('()<>[]:;@\\,"')
 """Characters that need quoting before the ``@``; unquoted in a mail header they could name another recipient."""
@@ -290,7 +296,10 @@ def is_same_address(text: str, other: str) -> bool:
 
 def _parts(text: str) -> tuple[str, str] | None:
     """The local part in NFC and the domain in ASCII."""
-    address = unicodedata.normalize("NFC", text.strip())
+    # Bound the text first: the time of a normalisation grows with the square of the number of combining marks.
+    if len(text := text.strip()) > EMAIL_LENGTH:
+        return None
+    address = unicodedata.normalize("NFC", text)
     local, at, domain = address.rpartition("@")
     if not at or not local or len(address) > EMAIL_LENGTH or any(is_blank(char) for char in address):
         return None
@@ -305,6 +314,9 @@ def _ascii_host(domain: str) -> str | None:
     host = domain.lower()
     if host.isascii() and "xn--" not in host:
         return host
+    # A label of IDNA is never shorter in ASCII: a longer one is refused before the work, which grows with its square.
+    if any(len(label) > LABEL_LENGTH for label in _DOTS.split(domain)):
+        return None
     import idna  # noqa: PLC0415  # its tables are needed by few addresses
 
     try:
@@ -314,8 +326,11 @@ def _ascii_host(domain: str) -> str | None:
 
 
 def normal_password(text: str) -> str:
-    """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B)."""
-    return unicodedata.normalize("NFKC", text)
+    """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B).
+
+    A text of more than TYPED_LENGTH characters, which no account can have as its password, is returned as it is.
+    """
+    return unicodedata.normalize("NFKC", text) if len(text) <= TYPED_LENGTH else text
 
 
 def new_account_errors(email: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:

@@ -22,6 +22,7 @@ from domain.identity.administration import role_name_errors
 from domain.identity.identifiers import RESERVED_IDENTIFIERS, is_free_identifier, is_identifier
 from domain.identity.passwords import is_common, password_errors
 from domain.identity.users import (
+    TYPED_LENGTH,
     User,
     days_until_expiration,
     email_key,
@@ -118,6 +119,9 @@ def test_addresses_are_the_same_but_for_ascii_case() -> None:
         "ada@.example.com",
         "ada@example..com",
         "x" * 250 + "@example.com",
+        "a" + "\u0301" * 7_800 + "@example.com",
+        "ada@" + "ü" * 64 + ".example",
+        "ada@example" + "。ü" * 130,
         "a\u200bda@example.com",
         "ada@example.com,eve@example.org",
         "ada,eve@example.org",
@@ -365,3 +369,10 @@ def test_a_picture_is_an_address_of_the_web(url: str) -> None:
 @pytest.mark.parametrize("url", [None, "", "https://example.com/a.png?x=1#y", "HTTP://localhost:8000/a"])
 def test_addresses_of_the_web_are_taken(url: str | None) -> None:
     assert url_errors("profilePictureUrl", url, 500) == []
+
+
+@pytest.mark.parametrize("text", ["a" + "\u0301" * 8_000, "\ufdfa" * 2_000, "x" * (TYPED_LENGTH + 1)])
+def test_a_text_that_is_too_long_for_a_password_is_not_normalised(text: str) -> None:
+    """A normalisation takes time that grows with the square of the number of combining marks."""
+    assert normal_password(text) is text
+    assert password_errors(text, email="ada@example.com", full_name="Ada", field="password", words=()) != ()
