@@ -27,7 +27,10 @@ def unb64(text: str) -> bytes:
 
 @dataclass
 class Authenticator:
-    """One credential; ``handle`` is what the service called its user. Each fault is an attribute or an argument."""
+    """One credential; ``handle`` is what the service called its user. Each fault is an attribute or an argument.
+
+    ``cose`` is sent in the place of the public key of ``key``.
+    """
 
     origin: str = ORIGIN
     rp_id: str = RP_ID
@@ -37,6 +40,7 @@ class Authenticator:
     credential_id: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     key: ec.EllipticCurvePrivateKey = field(default_factory=lambda: ec.generate_private_key(ec.SECP256R1()))
     algorithm: int = -7
+    cose: dict[int, Any] | None = None
 
     def make(self, options: Json, **client: object) -> Json:
         """The answer to ``navigator.credentials.create``."""
@@ -65,6 +69,8 @@ class Authenticator:
         return json.dumps(told | changes).encode()
 
     def _public_key(self) -> bytes:
+        if self.cose is not None:
+            return cbor.encode(self.cose)
         numbers = self.key.public_key().public_numbers()
         return cbor.encode({1: 2, 3: self.algorithm, -1: 1, -2: numbers.x.to_bytes(32), -3: numbers.y.to_bytes(32)})
 

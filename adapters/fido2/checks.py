@@ -26,6 +26,7 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
+from adapters.fido2.public_keys import is_sound
 from application.ports.identity.factors import Credential
 from application.ports.identity.passkeys import Options, Response, Seen
 
@@ -68,8 +69,7 @@ class CheckedServer:
     def created(self, response: Response, challenge: bytes) -> Credential | None:
         try:
             data = self._server.register_complete(_state(challenge), response)
-            client = _client_data(response)
-            return _credential(data, response) if self._is_ours(client) else None
+            return _credential(data, response) if self._is_ours(response) else None
         except _WRONG:
             return None
 
@@ -83,13 +83,15 @@ class CheckedServer:
     def asserted(self, response: Response, challenge: bytes, credential: Credential) -> Seen | None:
         try:
             self._server.authenticate_complete(_state(challenge), [_stored(credential)], response)
-            return _seen(response) if self._is_ours(_client_data(response)) else None
+            return _seen(response) if self._is_ours(response) else None
         except _WRONG:
             return None
 
-    def _is_ours(self, client: CollectedClientData) -> bool:
+    def _is_ours(self, response: Response) -> bool:
+        client = _client_data(response)
         # Security: a page in a foreign frame could have its visitor's passkey asked for.
-        return client.origin in self.origins and not client.cross_origin and "topOrigin" not in _members(client)
+        is_framed = client.cross_origin or "topOrigin" in _members(client)
+        return response["type"] == "public-key" and client.origin in self.origins and not is_framed
 
     @cached_property
     def _server(self) -> Fido2Server:
@@ -148,6 +150,8 @@ def _stored(credential: Credential) -> AttestedCredentialData:
 def _credential(data: AuthenticatorData, response: Response) -> Credential | None:
     made = data.credential_data
     if made is None or made.public_key.ALGORITHM not in ALGORITHMS or not 0 < len(made.credential_id) <= LONGEST_ID:
+        return None
+    if not is_sound(made.public_key):
         return None
     # The id stands in the response as well, and there it is not signed.
     if _decoded(response["rawId"]) != made.credential_id:

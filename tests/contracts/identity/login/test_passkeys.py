@@ -9,6 +9,9 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key as generate_rsa_key
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,6 +25,7 @@ NAMES = ("ada@example.com", "Ada Byron")
 HANDLE, CHALLENGE = b"h" * 32, b"c" * 32
 
 Json = dict[str, Any]
+Cose = dict[int, Any]
 
 
 @pytest.fixture
@@ -131,6 +135,70 @@ async def test_another_site_and_a_user_who_is_not_there_are_refused(ceremonies: 
 
 async def test_a_key_of_another_algorithm_is_refused(ceremonies: PasskeyCeremonies) -> None:
     assert await made(ceremonies, Authenticator(algorithm=-47)) is None
+
+
+def ed25519(text: bytes, curve: int = 6) -> Cose:
+    return {1: 1, 3: -8, -1: curve, -2: text}
+
+
+def rsa(modulus: int, exponent: int = 65_537) -> Cose:
+    return {1: 3, 3: -257, -1: modulus.to_bytes(1_100).lstrip(b"\0"), -2: exponent.to_bytes(8).lstrip(b"\0")}
+
+
+def p256(x: int, y: int, *, curve: int = 1, size: int = 32) -> Cose:
+    return {1: 2, 3: -7, -1: curve, -2: x.to_bytes(size), -3: y.to_bytes(size)}
+
+
+POINT = ec.generate_private_key(ec.SECP256R1()).public_key().public_numbers()
+ED_KEY = Ed25519PrivateKey.generate().public_key().public_bytes_raw()
+MODULUS = generate_rsa_key(65_537, 2_048).public_key().public_numbers().n
+PRIME = 2**255 - 19
+LOW = [  # y coordinates of the points of small order, RFC 7748 and RFC 8032
+    0,
+    1,
+    PRIME - 1,
+    PRIME,
+    PRIME + 1,
+    0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7,
+    0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
+]
+BROKEN: list[Cose] = [
+    *(ed25519((y | sign << 255).to_bytes(32, "little")) for y in LOW for sign in (0, 1)),
+    ed25519(b"k" * 31),
+    ed25519(ED_KEY, curve=7),
+    {**ed25519(ED_KEY), 1: 2},
+    p256(POINT.x, POINT.y + 1),
+    p256(0, 0),
+    p256(POINT.x, POINT.y, curve=2),
+    p256(POINT.x, POINT.y, size=33),
+    rsa(MODULUS, 1),
+    rsa(MODULUS, 65_536),
+    rsa(MODULUS, 2**40 + 1),
+    rsa(MODULUS >> 1_024 | 1),
+    rsa((1 << 8_200) | 1),
+    rsa(MODULUS + 1),
+    {1: 3, 3: -257, -1: "n", -2: b"\1\0\1"},
+]
+
+
+@pytest.mark.parametrize("key", BROKEN)
+async def test_a_key_that_anybody_can_sign_for_is_not_stored(ceremonies: PasskeyCeremonies, key: Cose) -> None:
+    assert await made(ceremonies, Authenticator(cose=key)) is None
+
+
+@pytest.mark.parametrize("key", [ed25519(ED_KEY), p256(POINT.x, POINT.y), rsa(MODULUS), rsa(MODULUS, 3)])
+async def test_a_sound_key_of_each_algorithm_is_stored(ceremonies: PasskeyCeremonies, key: Cose) -> None:
+    assert await made(ceremonies, Authenticator(cose=key)) is not None
+
+
+@pytest.mark.parametrize("kind", ["password", "", None, "PUBLIC-KEY"])
+async def test_a_response_of_another_type_is_refused(ceremonies: PasskeyCeremonies, kind: str | None) -> None:
+    key = Authenticator()
+    credential = await registered(ceremonies, key)
+    options = await ceremonies.creation(HANDLE, NAMES, [], CHALLENGE)
+    assert await ceremonies.created(Authenticator().make(options) | {"type": kind}, CHALLENGE) is None
+    shown = key.show(await request(ceremonies, credential)) | {"type": kind}
+    assert await ceremonies.asserted(shown, CHALLENGE, credential) is None
 
 
 async def test_another_key_does_not_sign_for_it(ceremonies: PasskeyCeremonies) -> None:
