@@ -52,7 +52,7 @@ def own_certificate(folder: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_a_certificate_that_nobody_vouches_for_is_refused_before_anything_is_sent(
+async def test_an_untrusted_certificate_is_refused_before_anything_is_sent(
     client: ProviderClient, tmp_path: Path
 ) -> None:
     async with fake_provider(own_certificate(tmp_path)) as provider:

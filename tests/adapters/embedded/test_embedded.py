@@ -194,7 +194,7 @@ def test_roots_servers_are_not_roots(folder: Path, start: Start) -> None:
     assert {Path(f"/proc/{pid}").stat().st_uid for pid in processes_in(folder)} == {65534}
 
 
-def test_valkey_keeps_what_it_was_given_and_listens_on_its_socket_alone(folder: Path, start: Start) -> None:
+def test_valkey_retains_its_data_and_listens_only_on_its_socket(folder: Path, start: Start) -> None:
     with redis.Redis.from_url(start(folder / "data").said["redis_url"]) as client:
         assert client.set("a", "b")
         assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
@@ -306,7 +306,7 @@ def test_a_data_dir_that_cannot_be_made_is_named(folder: Path) -> None:
         start_embedded(folder / "file" / "data", postgres=True, valkey=True, durable=False)
 
 
-def test_asking_for_nothing_takes_nothing(folder: Path) -> None:
+def test_starting_no_servers_creates_no_data_folder(folder: Path) -> None:
     services = start_embedded(folder / "data", postgres=False, valkey=False, durable=True)
     services.stop()
     assert not (folder / "data").exists()

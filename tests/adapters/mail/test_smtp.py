@@ -139,7 +139,7 @@ def test_a_wrong_url_is_refused(url: str) -> None:
         read_smtp_url(url)
 
 
-async def test_a_server_that_falls_silent_is_not_told_goodbye() -> None:
+async def test_quit_is_not_sent_to_a_server_that_has_timed_out() -> None:
     """The conversation has one time limit: whoever waits for the answer to QUIT as well, waits twice."""
     heard: list[bytes] = []
     left = asyncio.Event()

@@ -64,7 +64,7 @@ async def test_a_request_that_left_its_window_makes_room_for_one() -> None:
     assert await admitted(admissions, "b"), "there is no room for three"
 
 
-async def test_a_clock_that_is_set_back_locks_nobody_out() -> None:
+async def test_a_clock_that_is_set_back_locks_no_caller_out() -> None:
     clock = MovableClock()
     admissions = MemoryAdmissions(clock)
     assert await admitted(admissions, "a")
@@ -91,19 +91,19 @@ async def held_by(*, taken_back: bool, set_back: timedelta = timedelta()) -> int
     return held
 
 
-async def test_callers_of_long_ago_are_not_kept() -> None:
+async def test_callers_with_expired_windows_are_removed_from_memory() -> None:
     assert await held_by(taken_back=False) < 10 * CALLERS
 
 
-async def test_callers_of_before_a_clock_was_set_back_are_not_kept() -> None:
+async def test_callers_from_before_a_clock_was_set_back_are_removed_from_memory() -> None:
     assert await held_by(taken_back=False, set_back=2 * WINDOW) < 10 * CALLERS
 
 
-async def test_callers_whose_requests_were_taken_back_are_not_kept() -> None:
+async def test_callers_with_refunded_requests_are_removed_from_memory() -> None:
     assert await held_by(taken_back=True) < 10 * CALLERS
 
 
-async def test_a_caller_of_a_longer_window_is_kept_for_all_of_it() -> None:
+async def test_a_caller_with_a_longer_window_is_counted_for_the_whole_window() -> None:
     clock = MovableClock()
     admissions = MemoryAdmissions(clock)
     for hours, is_allowed in ((0, True), (23, False), (1, True)):
@@ -179,7 +179,7 @@ async def lines(rows: int, *, is_upsert: bool) -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("key", [None, "sku"])
-async def test_an_import_takes_time_by_its_rows(registry: Registry, key: str | None) -> None:
+async def test_the_duration_of_an_import_grows_linearly_with_its_rows(registry: Registry, key: str | None) -> None:
     few = min([await seconds(registry, key, FEW) for _ in range(3)])
     assert await seconds(registry, key, MANY) < MOST * few
 

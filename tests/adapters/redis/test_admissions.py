@@ -158,7 +158,7 @@ async def raise_to(admissions: RedisAdmissions, number: int) -> None:
         versions[NAME] = number
 
 
-async def test_a_version_that_cannot_be_told_is_answered_once_every_lease_is_over(
+async def test_an_unknown_version_is_answered_when_every_lease_has_expired(
     server: RedisServer, pipeline: SharedPipeline
 ) -> None:
     times = Times(lifetime=0.3, due=0.1, slack=0.05)
@@ -169,7 +169,7 @@ async def test_a_version_that_cannot_be_told_is_answered_once_every_lease_is_ove
     assert times.until_known <= time.monotonic() - began
 
 
-async def test_a_kept_lease_lives_on(pipeline: SharedPipeline) -> None:
+async def test_a_renewed_lease_stays_valid(pipeline: SharedPipeline) -> None:
     # renewed from two fifths of its lifetime on: there is a second and more for that
     admissions = opened(pipeline, Times(lifetime=2, due=0.1, turn=0.05))
     async with admissions.kept():
@@ -210,7 +210,7 @@ async def commands_of(pipeline: SharedPipeline) -> int:
 SENT = ("evalsha", "eval", "info", "ping", "exists", "set")
 
 
-async def test_a_refused_command_of_the_cache_harms_nobody_else(
+async def test_a_refused_cache_command_does_not_affect_other_commands(
     pipeline: SharedPipeline, admissions: RedisAdmissions
 ) -> None:
     await known(admissions, 4)
@@ -236,7 +236,7 @@ async def test_calls_of_one_moment_share_round_trips(pipeline: SharedPipeline) -
     assert statistics.count(b"cmd=") == 1
 
 
-async def test_a_caller_who_leaves_takes_nobody_along(admissions: RedisAdmissions) -> None:
+async def test_cancelling_one_call_does_not_cancel_the_others(admissions: RedisAdmissions) -> None:
     await known(admissions, 4)
     tasks = [asyncio.create_task(certain(admissions)) for _ in range(10)]
     await asyncio.sleep(0)
@@ -253,9 +253,7 @@ async def test_a_replica_is_not_believed(
     assert await certain(admissions) is None
 
 
-async def test_keys_carry_one_hash_tag_and_do_not_stay_for_ever(
-    pipeline: SharedPipeline, admissions: RedisAdmissions
-) -> None:
+async def test_keys_have_one_hash_tag_and_a_time_to_live(pipeline: SharedPipeline, admissions: RedisAdmissions) -> None:
     await admissions.admit([Hit(Limit("login", 3), "user:a")], None)
     await known(admissions, 4)
     async with admissions.publishing(["user:b"]):
@@ -290,7 +288,9 @@ def test_pauses_grow_up_to_a_bound_and_end_with_success() -> None:
     assert not breaker.is_outage
 
 
-async def test_a_clock_that_is_set_back_locks_nobody_out(server: RedisServer, admissions: RedisAdmissions) -> None:
+async def test_a_clock_that_is_set_back_does_not_lock_a_caller_out(
+    server: RedisServer, admissions: RedisAdmissions
+) -> None:
     hit = Hit(Limit("once", 1), NAME)
     assert (await admissions.admit([hit], naming(NAME))).verdicts[0].allowed
     client = redis_client(server.url)

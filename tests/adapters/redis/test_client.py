@@ -82,7 +82,7 @@ def test_an_address_is_read(text: str, expected: RedisAddress) -> None:
 
 
 @pytest.mark.parametrize("text", BAD)
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_redis_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011  # the setting says what it takes
         read_address(text)
 
@@ -158,7 +158,7 @@ async def worlds(
         yield opened[0], opened[1], opened[2]
 
 
-async def test_services_with_prefixes_of_their_own_share_nothing(
+async def test_services_with_different_prefixes_share_nothing(
     server: RedisServer, worlds: tuple[Adapters, Adapters, Adapters]
 ) -> None:
     first, same, other = worlds

@@ -139,7 +139,7 @@ async def test_a_slot_is_handed_over(tmp_path: Path, within: float) -> None:
 
 
 @pytest.mark.long
-async def test_a_node_dies_and_its_replica_takes_over(tmp_path: Path) -> None:
+async def test_a_replica_replaces_a_dead_cluster_node(tmp_path: Path) -> None:
     async with open_cluster(tmp_path, replicated=True) as cluster:
 
         async def kill() -> None:

@@ -69,7 +69,9 @@ async def run(processes: LeasedProcesses, name: str, line: Line, turns: int = 10
     await processes.go_on(name, partial(works[name], line), turns)
 
 
-async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_before(processes: LeasedProcesses) -> None:
+async def test_a_change_that_cannot_reach_redis_is_answered_when_all_older_leases_are_over(
+    processes: LeasedProcesses,
+) -> None:
     """The others renew for as long as the change is not theirs to see: the longest that the old version can live."""
     cut, healthy = processes.lines
     cut.state = "cut"
@@ -90,7 +92,7 @@ async def test_who_cannot_tell_redis_is_answered_when_no_lease_is_left_from_befo
 
 
 @pytest.mark.promise("identity, revocation: a process killed between the commit and Redis")
-async def test_a_change_that_redis_was_not_told_is_found_by_the_others(processes: LeasedProcesses) -> None:
+async def test_a_change_that_did_not_reach_redis_is_found_by_other_processes(processes: LeasedProcesses) -> None:
     cut, healthy = processes.lines
     cut.state = "cut"
     await run(processes, "bump", cut, turns=4)
@@ -101,7 +103,7 @@ async def test_a_change_that_redis_was_not_told_is_found_by_the_others(processes
     assert processes.database.pending_since is None
 
 
-async def test_who_can_tell_redis_again_waits_no_longer(processes: LeasedProcesses) -> None:
+async def test_a_change_that_reaches_redis_again_is_answered_at_once(processes: LeasedProcesses) -> None:
     line = processes.lines[0]
     line.state = "cut"
     await run(processes, "bump", line, turns=4)
@@ -130,7 +132,7 @@ async def test_a_renewal_that_arrives_late_stretches_nothing(processes: LeasedPr
 
 
 @pytest.mark.promise("identity, revocation: an older copy of Redis")
-async def test_a_lease_that_lapsed_takes_the_whole_copy_with_it(processes: LeasedProcesses) -> None:
+async def test_an_expired_lease_invalidates_all_cached_versions(processes: LeasedProcesses) -> None:
     """What a server remembers from before it was somebody's replica for a while is worth nothing."""
     await processes.wait(processes.times.lifetime)
     processes.database.truth = 7  # published elsewhere meanwhile, and crossed off

@@ -118,7 +118,7 @@ class BrokenClient:
         raise RuntimeError("no node")
 
 
-async def test_an_error_of_any_kind_leaves_nobody_waiting() -> None:
+async def test_a_pipeline_error_of_any_kind_leaves_no_caller_waiting() -> None:
     broken: Any = BrokenClient()
     pipeline = SharedPipeline(broken)
     async with asyncio.timeout(HUNG_AFTER):

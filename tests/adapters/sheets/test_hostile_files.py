@@ -263,7 +263,7 @@ NO_TEXTS = {
 
 
 @pytest.mark.parametrize("name", NO_TEXTS)
-async def test_a_file_that_is_no_text_is_told_to_be_none(registry: Registry, name: str) -> None:
+async def test_a_file_that_is_not_text_is_refused_as_no_known_format(registry: Registry, name: str) -> None:
     with pytest.raises(BadRequest, match="neither CSV, xlsx nor Parquet"):
         await seen(registry, NO_TEXTS[name])
 

@@ -123,7 +123,7 @@ def test_row_groups_have_sixteen_megabytes_of_rows_and_not_too_few_rows(longest:
 
 
 @pytest.mark.promise("files, Parquet: the command line exports and imports by the same rules")
-def test_the_command_line_takes_the_formats_that_there_are() -> None:
+def test_the_command_line_offers_every_file_format() -> None:
     assert [*FILE_FORMS] == _FORMS
 
 

@@ -303,7 +303,7 @@ def test_a_number_that_is_not_zero_is_not_stored_as_zero(name: str, value: str, 
     assert [[detail.field for detail in error.details] for error in errors] == ([] if is_taken else [[name]])
 
 
-def test_a_cell_beside_the_table_is_an_error_of_its_row() -> None:
+def test_a_cell_outside_the_table_is_an_error_of_its_row() -> None:
     rows, errors = rows_of(workbook('<c r="A2"><v>1</v></c><c r="CV2"><v>1</v></c>'))
     assert not rows
     assert [error.details for error in errors] == [

@@ -91,7 +91,7 @@ async def test_waiting_for_a_connection_ends(single: PostgresDatabase) -> None:
     assert await single.is_ready()
 
 
-async def test_a_statement_that_takes_too_long_ends(single: PostgresDatabase) -> None:
+async def test_a_statement_that_runs_too_long_is_cancelled(single: PostgresDatabase) -> None:
     with pytest.raises(ServiceUnavailable):
         async with single.transaction(EVERY) as tx:
             await tx.connection.fetchval("SELECT pg_sleep(30)")
@@ -118,7 +118,7 @@ async def test_a_cancelled_transaction_leaves_nothing_behind(single: PostgresDat
         assert await read.users.state(ada.id) is None
 
 
-async def test_a_failure_that_was_swallowed_is_no_commit(postgres: PostgresDatabase) -> None:
+async def test_a_transaction_with_a_suppressed_failure_is_not_committed(postgres: PostgresDatabase) -> None:
 
     async def swallow() -> None:
         async with postgres.transaction(EVERY) as tx:
@@ -161,7 +161,7 @@ async def test_reading_again_in_the_same_tenant_says_the_scope_once(single: Post
     assert sent == [once, "BEGIN READ WRITE", "COMMIT"]
 
 
-async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None:
+async def test_stored_times_have_microsecond_precision(postgres: PostgresDatabase) -> None:
     ada = user(created_at=NOW)
     async with postgres.transaction(EVERY) as tx:
         await tx.users.add(ada)
@@ -170,7 +170,7 @@ async def test_times_keep_their_microseconds(postgres: PostgresDatabase) -> None
     assert state.user.created_at == NOW
 
 
-async def test_a_database_whose_connections_are_all_in_use_is_ready(single: PostgresDatabase) -> None:
+async def test_a_database_with_all_connections_in_use_is_ready(single: PostgresDatabase) -> None:
     assert await single.is_ready()
     async with single.read_only(EVERY):
         assert await single.is_ready()
@@ -245,7 +245,9 @@ async def test_a_host_that_is_away_or_silent_is_passed_by(
     assert accepted(silent) == 1  # the second time it begins with the host that was good
 
 
-async def test_where_no_host_will_do_the_last_reason_is_told(silent: socket.socket, refusing: int) -> None:
+async def test_connecting_raises_the_error_of_the_last_host_when_every_host_fails(
+    silent: socket.socket, refusing: int
+) -> None:
     with pytest.raises((OSError, asyncpg.PostgresError)):
         await connect(f"postgresql://u@127.0.0.1:{refusing},127.0.0.1:{refusing}/d", timeout=HUNG_AFTER)
     with pytest.raises(TimeoutError):

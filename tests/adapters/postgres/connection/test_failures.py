@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[Callable[[ServiceConnection], Awaitable[object]], type[E
 )
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("way", ["read_only", "transaction"])
-async def test_a_faulty_statement_is_no_outage(postgres: PostgresDatabase, name: str, way: str) -> None:
+async def test_a_faulty_statement_does_not_count_as_an_outage(postgres: PostgresDatabase, name: str, way: str) -> None:
     fault, error = FAULTS[name]
     with pytest.raises(error):
         async with getattr(postgres, way)(EVERY) as tx:
@@ -204,7 +204,7 @@ async def test_a_server_that_is_silent_is_not_ready_before_a_statement_is_given_
     assert caplog.text.count("PostgreSQL is away (TimeoutError)") == 1
 
 
-async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
+async def test_a_statement_timeout_on_a_responsive_server_does_not_count_as_an_outage(
     three_behind: dict[str, PostgresDatabase], caplog: pytest.LogCaptureFixture
 ) -> None:
     asked = (ask(database, within=way, statement="SELECT pg_sleep(30)") for way, database in three_behind.items())
@@ -219,7 +219,7 @@ async def test_a_statement_past_its_limit_on_a_server_that_answers_is_no_outage(
 @pytest.mark.promise(
     "declarations, internal errors: an outage of PostgreSQL is one warning when it begins and one when it ends"
 )
-async def test_a_busy_pool_and_a_time_limit_are_no_outage(
+async def test_a_busy_pool_and_a_statement_timeout_do_not_count_as_an_outage(
     postgres: PostgresDatabase, database_url: str, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
     # enough to make a connection on a busy machine, which the same patience waits for

@@ -47,7 +47,7 @@ async def asked(database: PostgresDatabase, number: int) -> None:
     "security, faults: a request that is given up at any moment leaves its connection in order, and no error that "
     "nobody reads"
 )
-async def test_requests_that_are_given_up_at_any_moment_leave_no_error_that_nobody_reads(
+async def test_cancelling_a_request_at_any_moment_leaves_no_unhandled_error(
     postgres: PostgresDatabase, database_url: str, registry: Registry, unread: list[str]
 ) -> None:
     """Over TCP, where the driver asks for TLS before each connection, those that cancel a statement included."""
@@ -108,7 +108,7 @@ async def test_a_statement_that_was_prepared_and_given_up_locks_no_table(
     await database.close()
 
 
-async def test_a_statement_whose_values_cannot_be_sent_locks_no_table(
+async def test_a_statement_with_values_that_cannot_be_sent_locks_no_table(
     postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     database = PostgresDatabase(database_url, registry, CountingIds(), connections=2)

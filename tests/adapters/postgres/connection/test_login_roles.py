@@ -110,7 +110,7 @@ async def test_a_superuser_would_leave_it_by_one_statement(plain: PostgresDataba
 
 
 @pytest.mark.promise("security, row-level security: the owner makes that role, and migrates")
-async def test_the_owner_makes_a_login_without_rights_of_its_own(
+async def test_the_owner_creates_a_login_role_without_administrative_rights(
     database_url: str, plain_url: str, registry: Registry
 ) -> None:
     # replicas that start together, and later starts
@@ -123,7 +123,7 @@ async def test_the_owner_makes_a_login_without_rights_of_its_own(
     assert await applied_versions(plain_url) == await applied_versions(database_url)
 
 
-async def test_the_owner_itself_needs_no_login_of_its_own(database_url: str) -> None:
+async def test_the_owner_needs_no_separate_login_role(database_url: str) -> None:
     await ensure_login_role(database_url, database_url)
     assert (await login_role(database_url)).server == urlsplit(database_url).hostname
 
@@ -147,7 +147,7 @@ async def migrated(new_database: NewDatabase) -> str:
 
 
 @pytest.mark.parametrize(("statement", "told"), TAKEN)
-async def test_a_right_that_is_missing_is_told_and_granted_again(
+async def test_a_missing_right_is_reported_and_granted_again(
     migrated: str, registry: Registry, statement: str, told: str
 ) -> None:
     assert await inspection.grant_rights(migrated, registry) == []
@@ -188,7 +188,7 @@ async def test_the_locale_of_a_test_database_is_fine(database_url: str) -> None:
     "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
     "database in use is served with a warning"
 )
-async def test_a_database_of_locale_c_is_told_with_the_remedy(make_database: MakeDatabase) -> None:
+async def test_a_database_with_locale_c_is_reported_with_the_remedy(make_database: MakeDatabase) -> None:
     mistake = await locale_mistake(await make_database(options=C_LOCALE))
     assert mistake is not None
     assert "has the locale C, for which É and é, Ω and ω, Ж and ж are not one letter" in mistake.sentence
@@ -199,7 +199,7 @@ async def test_a_database_of_locale_c_is_told_with_the_remedy(make_database: Mak
     "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
     "database in use is served with a warning"
 )
-async def test_an_encoding_without_most_letters_is_told(make_database: MakeDatabase) -> None:
+async def test_an_encoding_that_lacks_most_letters_is_reported(make_database: MakeDatabase) -> None:
     mistake = await locale_mistake(await make_database(options="ENCODING 'SQL_ASCII' LOCALE 'C'"))
     assert mistake is not None
     assert "has the encoding SQL_ASCII" in mistake.sentence

@@ -65,13 +65,15 @@ async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(two_conne
     assert await waiting == of_one
 
 
-async def test_who_waits_for_its_own_too_long_takes_another(two_connections: PostgresDatabase) -> None:
+async def test_a_request_that_waits_too_long_for_its_own_scope_uses_another_connection(
+    two_connections: PostgresDatabase,
+) -> None:
     async with two_connections.read_only(ONE):
         of_other = await backend(two_connections, OTHER)
         assert await backend(two_connections, ONE) == of_other
 
 
-async def test_who_waits_while_others_take_what_rested_may_make_one(
+async def test_a_waiting_request_may_open_a_connection_when_others_use_the_idle_ones(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> None:
     """Of three places one is free; nobody comes back."""
@@ -86,7 +88,7 @@ async def test_who_waits_while_others_take_what_rested_may_make_one(
     await database.close()
 
 
-async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others_have_two(
+async def test_the_last_connection_of_a_scope_is_not_reused_while_other_scopes_have_two(
     postgres: PostgresDatabase, database_url: str, registry: Registry
 ) -> None:
     database = PostgresDatabase(database_url, registry, CountingIds(), connections=3)
@@ -98,7 +100,7 @@ async def test_nobody_loses_the_last_connection_that_shows_its_rows_while_others
     await database.close()
 
 
-async def test_what_is_in_use_and_who_waits_is_told(two_connections: PostgresDatabase) -> None:
+async def test_the_load_reports_connections_in_use_and_waiting_requests(two_connections: PostgresDatabase) -> None:
     assert two_connections.load() == PoolLoad(most=2)
     async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
         waiting = [asyncio.create_task(shown(two_connections, scope)) for scope in (ONE, OTHER, ONE)]
@@ -119,7 +121,7 @@ async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_mad
     assert len(set(await asyncio.gather(*(backend(two_connections, scope) for scope in asked)))) <= 2
 
 
-async def test_nobody_waits_for_ever() -> None:
+async def test_a_waiting_request_is_passed_over_a_limited_number_of_times() -> None:
     """Requests of another scope that come again and again pass a request over so often, and no more."""
     waiting, served = WaitingRequests(), list[str]()
 

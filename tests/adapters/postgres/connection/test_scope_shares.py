@@ -104,7 +104,7 @@ async def test_a_scope_with_its_share_stops_no_other(
     assert four_connections.load().waiting == 0
 
 
-async def test_administration_of_a_tenant_takes_its_share_and_stops_no_login(
+async def test_administration_of_a_tenant_uses_the_share_of_that_tenant_and_blocks_no_login(
     four_connections: PostgresDatabase,
 ) -> None:
     async with AsyncExitStack() as stack, asyncio.timeout(HUNG_AFTER):
@@ -133,7 +133,7 @@ async def test_who_waits_for_a_turn_is_refused_when_the_database_is_closed(four_
         await closing
 
 
-async def test_a_request_that_waits_too_long_for_its_turn_is_told_so() -> None:
+async def test_a_request_that_waits_too_long_for_its_turn_is_refused_with_pool_busy() -> None:
     shares = ScopeShares(1)
     assert shares.is_taken("one")
     with pytest.raises(PoolBusy):

@@ -94,7 +94,7 @@ async def blocks_read(
 
 
 @pytest.mark.promise("identity, administration: Logins, roles, Admins and pages beside 6,000 members")
-async def test_the_state_of_an_account_takes_what_belongs_to_it(
+async def test_the_state_of_an_account_is_read_in_few_blocks_with_many_members(
     crowded: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     assert await blocks_read(crowded, ACCOUNT_STATE, f"'{SOMEBODY}', NULL, NULL") < FEW

@@ -102,7 +102,7 @@ async def log_in(services: Services, password: str = PASSWORD) -> None:
 
 
 @pytest.mark.promise("second factors, behaviour: a login without factors takes as many statements as before")
-async def test_a_login_without_factors_takes_three_statements_and_one_call_of_the_cache(
+async def test_a_login_without_factors_sends_three_statements_and_one_cache_call(
     counted: tuple[Services, Counted, CountedCalls],
 ) -> None:
     """The attempt, the state of the account with its factors, and the session with all that belongs to it."""
@@ -158,7 +158,7 @@ PLANS = (
 )
 
 
-async def test_the_statement_that_begins_a_session_is_not_planned_anew_for_each_login(
+async def test_the_statement_that_begins_a_session_uses_a_cached_plan(
     new_database: NewDatabase, registry: Registry
 ) -> None:
     url = await new_database()

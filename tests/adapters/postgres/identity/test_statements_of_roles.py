@@ -45,7 +45,7 @@ async def test_a_change_that_no_token_carries_reads_no_holders(
     assert await reads_holders(RoleChange(name="Renamed"))
 
 
-async def test_a_refusal_whose_line_could_not_be_written_gets_it_at_the_next_try(
+async def test_a_refusal_that_could_not_be_audited_is_audited_at_the_next_attempt(
     postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     database = PostgresDatabase(database_url, registry, CountingIds(), connections=1)

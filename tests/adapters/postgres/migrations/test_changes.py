@@ -200,7 +200,7 @@ async def test_a_failing_file_is_named_and_taken_back(books: Books) -> None:
     "migrations, common changes: no traceback is shown for a file that cannot be applied, is wrong Python, clashes "
     "with another or follows none"
 )
-async def test_a_mistake_in_a_file_is_told_with_its_line(books: Books) -> None:
+async def test_an_error_in_a_migration_file_is_reported_with_its_line(books: Books) -> None:
     registry = declared([("isbn", str)])
     path = (await books.write(registry)).path
     text, head = path.read_text(), "def upgrade() -> None:\n"

@@ -60,7 +60,7 @@ async def test_an_index_adds_the_copy_and_its_removal_drops_it(books: Books) -> 
     "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
     "order or document"
 )
-async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
+async def test_a_changed_scale_recreates_the_scaled_copy(books: Books) -> None:
     await books.start(priced(12, 2, "price"))
     await books.add({"price": Decimal("1.05")})
     finer = priced(14, 4, "price")
@@ -72,7 +72,7 @@ async def test_another_scale_makes_the_copy_anew(books: Books) -> None:
     assert await write_migration(books.url, finer, "again", books.folders) is None
 
 
-async def test_more_digits_of_the_same_scale_keep_the_index(books: Books) -> None:
+async def test_more_digits_with_the_same_scale_preserve_the_index(books: Books) -> None:
     await books.start(priced(12, 2, "shelf", "price"))
     await books.add({"price": Decimal("1.05")})
     wider = priced(18, 2, "shelf", "price")
@@ -112,7 +112,7 @@ async def test_a_narrower_decimal_waits_for_its_decision_with_the_copy(books: Bo
 @pytest.mark.promise(
     "migrations, renames: --rename keeps values and indexes of a field; a name that is none is refused"
 )
-async def test_a_renamed_decimal_takes_its_copy_along(books: Books) -> None:
+async def test_renaming_a_decimal_field_renames_its_scaled_copy(books: Books) -> None:
     await books.start(priced(12, 2, "shelf", "price"))
     await books.add({"price": Decimal("1.05")})
     renamed = priced(12, 2, "shelf", "cost", field="cost")
@@ -191,7 +191,7 @@ async def test_case_is_ignored_and_minded_again(books: Books) -> None:
     "declarations, case folding: the copy comes and goes with ignore_case, follows a rename, and takes the place of an "
     "index over lower in one transaction"
 )
-async def test_a_renamed_field_takes_its_copy_along(books: Books) -> None:
+async def test_renaming_a_field_renames_its_lowered_copy(books: Books) -> None:
     await books.start(titled(unique("title", ignore_case=True)))
     await books.add({"title": "A"})
     renamed = titled(unique("caption", ignore_case=True), field="caption")

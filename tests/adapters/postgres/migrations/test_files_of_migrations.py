@@ -65,7 +65,7 @@ async def test_of_two_branches_the_newest_is_taken_back_and_undone_first(books: 
     assert await left(books) == {"shelf"}
 
 
-async def test_the_next_file_joins_two_branches_and_is_undone_alone(books: Books) -> None:
+async def test_the_next_migration_merges_two_branches_and_is_undone_separately(books: Books) -> None:
     older, newer = await branches(books)
     joined = declared([*TITLE, *SHELF, *COLOUR, ("size", str | None, None)])
     written = await books.migrate(joined)
@@ -79,7 +79,7 @@ async def test_the_next_file_joins_two_branches_and_is_undone_alone(books: Books
     assert await left(books) == {"shelf"}
 
 
-async def test_a_revision_that_is_no_number_is_followed_and_undone(books: Books) -> None:
+async def test_a_revision_that_is_not_a_number_is_followed_and_undone(books: Books) -> None:
     first = (await books.write(declared(TITLE))).path
     text = first.read_text()
     first.write_text(text.replace(text.split('revision = "')[1].split('"')[0], "mine", 1))

@@ -72,7 +72,7 @@ async def test_replicas_that_start_together_on_an_empty_database_make_one_admin(
         assert tuple(counted or ()) == (1, 1, len(SHIPPED_ROLES))
 
 
-async def test_where_all_is_there_nothing_is_locked(new_database: NewDatabase, registry: Registry) -> None:
+async def test_a_start_locks_nothing_when_the_system_rows_exist(new_database: NewDatabase, registry: Registry) -> None:
     url = await new_database()
     async with replica(url, registry, 0) as first, replica(url, registry, 1) as second:
         await first.ensure_system()

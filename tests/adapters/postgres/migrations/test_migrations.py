@@ -67,7 +67,9 @@ def newest_of(folder: Path) -> set[str]:
     return named["revision"] - named["down_revision"]
 
 
-async def test_an_empty_database_becomes_what_is_declared(empty: str, registry: Registry, folders: list[Path]) -> None:
+async def test_an_empty_database_is_migrated_to_the_declared_schema(
+    empty: str, registry: Registry, folders: list[Path]
+) -> None:
     (newest,) = newest_of(VERSIONS)
     assert await pending(empty, registry) == [f"The database is empty: migrations up to {newest} are pending."]
     assert await upgrade(empty, registry) == []
@@ -117,7 +119,9 @@ async def test_a_new_entity_gets_table_keys_and_row_security(new_database: NewDa
         await connection.close()
 
 
-async def test_what_nothing_declares_any_more_is_left_and_told(new_database: NewDatabase, folders: list[Path]) -> None:
+async def test_columns_that_no_entity_declares_any_more_remain_and_are_reported(
+    new_database: NewDatabase, folders: list[Path]
+) -> None:
     url = await new_database()
     await Books(url, folders[-1]).start(WITH_BOOKS)
     connection = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
@@ -135,7 +139,7 @@ async def test_what_nothing_declares_any_more_is_left_and_told(new_database: New
     assert await upgrade(url, build_registry([*ENTITIES, *BUILTIN_ENTITIES]), folders) == []
 
 
-async def test_own_migrations_and_ours_are_lines_beside_each_other(
+async def test_migrations_of_the_project_and_of_the_service_are_separate_branches(
     new_database: NewDatabase, folders: list[Path], tmp_path: Path
 ) -> None:
     url = await new_database()
@@ -180,7 +184,7 @@ async def test_many_that_migrate_together_migrate_once(empty: str, registry: Reg
     assert await pending(empty, registry) == []
 
 
-async def test_a_user_who_may_not_make_the_role_is_told_what_to_do(
+async def test_a_database_user_who_may_not_create_the_role_gets_a_message_with_the_remedy(
     empty: str, servers: tuple[str, str], registry: Registry
 ) -> None:
     """The message is one of two: the role is missing, or, on a server that has it, cannot be taken on."""
@@ -216,7 +220,7 @@ async def test_a_downgrade_to_base_drops_all_tables_and_can_be_undone(
     assert await upgrade(url, registry) == []
 
 
-async def test_current_and_history_tell_the_migrations_and_change_nothing(
+async def test_current_and_history_list_the_migrations_and_change_nothing(
     empty: str, new_database: NewDatabase, registry: Registry, folders: list[Path]
 ) -> None:
     (newest,) = newest_of(VERSIONS)
@@ -236,7 +240,7 @@ async def test_current_and_history_tell_the_migrations_and_change_nothing(
     assert set(await inspection.current(url, WITH_BOOKS, folders)) == applied
 
 
-async def test_differences_are_told_in_words(
+async def test_schema_differences_are_reported_in_sentences(
     new_database: NewDatabase, registry: Registry, folders: list[Path]
 ) -> None:
     url = await new_database()
@@ -287,7 +291,7 @@ async def test_differences_are_told_in_words(
         ("GRANT TRUNCATE ON products TO tenantry_service", "may empty products"),
     ],
 )
-async def test_a_gap_in_row_level_security_is_told(
+async def test_a_gap_in_row_level_security_is_reported(
     new_database: NewDatabase, registry: Registry, statement: str, told: str
 ) -> None:
     url = await new_database()

@@ -67,7 +67,7 @@ async def test_a_file_with_a_rename_is_not_written_while_the_table_stays_in_use(
     "migrations, under traffic: a migration waits for a table for so long, gives its turn up, and tries again; whoever "
     "waits behind it goes on"
 )
-async def test_while_a_migration_waits_nobody_waits_behind_it_for_long(books: Books) -> None:
+async def test_a_migration_that_waits_for_a_lock_does_not_block_others_for_long(books: Books) -> None:
     await books.migrate(declared([("title", str)]))
     changed = declared([("title", str), ("pages", int | None, None)])
     await books.write(changed)

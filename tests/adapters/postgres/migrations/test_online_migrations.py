@@ -54,7 +54,7 @@ async def books(books: Books) -> Books:
     "migrations, under traffic: References and NOT NULL are made not valid, then validated, in a second file; both "
     "files name their locks"
 )
-async def test_what_reads_all_rows_stands_in_a_second_file_and_both_name_their_locks(books: Books) -> None:
+async def test_operations_that_read_all_rows_are_in_a_second_file_and_both_name_their_locks(books: Books) -> None:
     written = await books.write(AFTER)
     assert written.after is not None
     first, second = written.path.read_text(), written.after.read_text()
@@ -200,7 +200,7 @@ async def test_a_statement_that_is_stopped_leaves_the_limit_of_waiting_as_it_was
     assert outcome.value == "3s"
 
 
-async def test_a_search_index_that_comes_alone_is_built_beside_reads_and_writes(books: Books) -> None:
+async def test_an_index_for_a_new_search_is_built_without_blocking_reads_and_writes(books: Books) -> None:
     changed = declared(FIELDS, search=["title"])
     written = await books.write(changed)
     assert "the index ix_books_search is built CONCURRENTLY" in written.path.read_text()

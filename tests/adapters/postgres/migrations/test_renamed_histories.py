@@ -66,7 +66,7 @@ async def holding_lines(books: Books, since: datetime) -> AsyncIterator["asyncpg
     ("table", "column", "spoken"),
     [("books", "sku", "code=sku"), ("titles", "code", "books=titles")],
 )
-async def test_nobody_waits_while_lines_move_along_day_by_day(
+async def test_history_entries_are_renamed_day_by_day_without_blocking_writers(
     books: Books, table: str, column: str, spoken: str
 ) -> None:
     after = declared([(column, int)], table, history=True)

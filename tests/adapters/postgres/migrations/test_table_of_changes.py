@@ -322,7 +322,7 @@ def titled(plural: str = "books", **arguments: Any) -> Registry:
 @pytest.mark.promise(
     "migrations, workflow: each row of the table in docs/migrations.md is what is written, against a table with rows"
 )
-async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> None:
+async def test_unsafe_changes_are_refused_and_a_new_plural_makes_a_new_table(books: Books) -> None:
     await books.start(titled())
     await books.add({"title": "a", "state": "old", "is_deleted": True})
     with pytest.raises(MigrationRefused, match="would bring 1 deleted row of books back to life"):
@@ -337,7 +337,7 @@ async def test_what_is_refused_and_what_gets_another_plural(books: Books) -> Non
 @pytest.mark.promise(
     "migrations, renames: Stored values that an enum does not know are counted at --write, with the mapping to fill in"
 )
-async def test_a_member_that_is_kept_is_not_asked_about_again(books: Books) -> None:
+async def test_a_preserved_enum_member_is_not_asked_about_again(books: Books) -> None:
     await books.start(titled())
     await books.add({"title": "a", "state": "old"})
     narrow = defstruct("Book", [("title", str), ("state", New)], rename="camel", kw_only=True)

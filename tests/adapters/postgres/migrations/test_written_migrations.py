@@ -36,7 +36,7 @@ from tests.entrypoints.processes import ROOT
 @pytest.mark.promise(
     "migrations, renames: --rename keeps values and indexes of a field; a name that is none is refused"
 )
-async def test_a_rename_keeps_values_indexes_and_can_be_undone(books: Books) -> None:
+async def test_a_rename_preserves_values_and_indexes_and_can_be_undone(books: Books) -> None:
     before = declared([("code", str)], unique=[unique("code")])
     await books.start(before)
     await books.add({"code": "x"})
@@ -75,7 +75,7 @@ async def test_a_rename_among_other_new_fields_is_offered_by_its_type(books: Boo
         (["uq", "ix"], ["kind", "ix"], ["uq_books_ix_{}", "uq_books_{}"]),
     ],
 )
-async def test_a_renamed_field_renames_what_tells_of_it_alone(
+async def test_renaming_a_field_renames_only_the_indexes_that_contain_it(
     books: Books, fields: list[str], renamed: list[str], names: list[str]
 ) -> None:
     def made(columns: list[str]) -> Registry:
@@ -114,7 +114,7 @@ async def test_an_entity_is_renamed_with_its_rows_and_its_history(books: Books) 
 @pytest.mark.promise(
     "migrations, renames: a renamed field takes what histories tell of it along, decimals with their scale"
 )
-async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
+async def test_renaming_a_field_renames_it_in_the_history(books: Books) -> None:
     price = Annotated[Decimal, money(8, 2)]
     await books.start(declared([("list_price", price), ("title", str)], history=True))
     added = (
@@ -143,7 +143,7 @@ async def test_a_renamed_field_takes_its_history_along(books: Books) -> None:
 @pytest.mark.promise(
     "migrations, renames: a renamed field takes what histories tell of it along, decimals with their scale"
 )
-async def test_a_renamed_field_without_history_has_none_to_take_along(books: Books) -> None:
+async def test_renaming_a_field_without_history_changes_no_history(books: Books) -> None:
     await books.start(declared([("code", str)]))
     written = await books.migrate(declared([("sku", str)]), "code=sku")
     assert "rename('field'" not in written.path.read_text()
@@ -192,7 +192,7 @@ CASTS: list[tuple[Any, Any, str]] = [
 ]
 
 
-async def test_the_cast_that_is_offered_is_one_that_postgresql_takes(books: Books) -> None:
+async def test_the_suggested_cast_is_accepted_by_postgresql(books: Books) -> None:
     """All at once: each is that of a field of its own."""
     names = [f"value{number}" for number in range(len(CASTS))]
     await books.start(declared([(name, case[0] | None, None) for name, case in zip(names, CASTS, strict=True)]))

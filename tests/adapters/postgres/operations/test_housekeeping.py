@@ -42,7 +42,7 @@ async def test_cleaners_that_meet_drop_each_part_once(
     assert await kind.parts(owner) == [f"{kind.table}_rest"]
 
 
-async def test_what_cannot_be_deleted_keeps_no_part_from_being_made(
+async def test_a_partition_that_cannot_be_dropped_does_not_prevent_new_partitions(
     kind: Kind,
     records: DatedRecords,
     url: str,
@@ -76,7 +76,7 @@ async def test_what_cannot_be_deleted_keeps_no_part_from_being_made(
     assert later in await kind.parts(owner)
 
 
-async def test_a_machine_whose_clock_is_years_ahead_deletes_nothing_that_others_need(
+async def test_a_machine_with_a_clock_years_ahead_deletes_no_current_data(
     kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
 ) -> None:
     await kind.add(owner, now())

@@ -278,7 +278,7 @@ async def test_soft_deleted_entities_are_not_deleted_past_their_rules(rows: Rows
         assert gone.all() == [rows[HERE]["table"]]
 
 
-async def test_a_deletion_asks_for_living_rows_alone(
+async def test_a_deletion_with_a_subquery_selects_only_live_rows(
     rows: Rows, postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     await owner.execute(

@@ -45,7 +45,7 @@ async def ask(own: OwnQueries) -> None:
         await session.execute(sa.text("SELECT 1"))
 
 
-async def test_a_busy_pool_and_a_server_that_is_away_are_told_alike(
+async def test_a_busy_pool_and_an_unreachable_server_are_both_service_unavailable(
     impatient: OwnQueries, postgres: PostgresDatabase, registry: Registry
 ) -> None:
     async with AsyncExitStack() as busy:
@@ -83,7 +83,7 @@ async def test_a_tenant_with_its_share_of_connections_stops_no_other(impatient: 
         await ask(impatient)
 
 
-async def test_a_session_that_is_asked_for_its_engine_keeps_no_place(impatient: OwnQueries) -> None:
+async def test_a_session_that_was_asked_for_its_engine_releases_its_connection(impatient: OwnQueries) -> None:
     for _ in range(2 * CONNECTIONS):
         async with impatient.session(HERE) as session:
             session.get_bind()
@@ -139,7 +139,7 @@ async def test_nothing_of_a_session_is_left_for_the_next_tenant(
     assert (found, after) == (seen, before)
 
 
-async def test_a_session_that_has_ended_takes_no_connection(postgres: PostgresDatabase, registry: Registry) -> None:
+async def test_a_closed_session_uses_no_connection(postgres: PostgresDatabase, registry: Registry) -> None:
     """As a stream does that a handler returned: each such use kept a connection, and the sixth waited in vain."""
     own = OwnQueries(
         postgres.connect_for_own_queries, postgres.session_settings(), registry, postgres.ids, patience=0.05

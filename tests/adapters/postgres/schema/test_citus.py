@@ -41,7 +41,7 @@ class Town(Struct, rename="camel", kw_only=True):
 
 
 @pytest.mark.parametrize("registry", [CATALOGUE, ALL_KINDS], ids=["catalogue", "every kind"])
-def test_every_key_is_one_that_citus_takes(registry: Registry) -> None:
+def test_citus_can_distribute_every_key(registry: Registry) -> None:
     """Primary keys, unique indexes and foreign keys of all tables, histories and kept answers included."""
     assert citus.obstacles(registry) == []
     placed = citus.placement(registry)
@@ -57,7 +57,7 @@ def test_every_table_has_one_place() -> None:
     assert {"products", "categories", "reviews"} <= set(placed.distributed)
 
 
-def test_what_citus_refuses_is_told() -> None:
+def test_a_declaration_that_citus_refuses_is_reported() -> None:
     registry = build_registry([Land, Town])
     sentence = (
         "Land belongs to no tenant and has history=True: its lines have no tenant, and Citus distributes none "

@@ -188,7 +188,7 @@ def test_rows_that_refer_to_shared_rows_lock_these_on_every_node() -> None:
 
 
 @pytest.mark.promise("scale, growth: what a tenant writes is classified by the nodes of a Citus cluster that it asks")
-def test_lines_of_histories_take_their_tenant_from_the_rows_which_citus_cannot_follow() -> None:
+def test_a_history_entry_gets_its_tenant_from_its_row_and_asks_many_citus_nodes() -> None:
     assert {name: classified(text) for name, text in rows(HOUSES).items()} == {
         **{name: kind for name, kind in OF_ONE_TABLE.items() if name not in ("insert a row", "update a row")},
         **dict.fromkeys(WITH_HISTORY, "many"),
@@ -225,7 +225,7 @@ def test_an_import_joins_a_table_of_its_session() -> None:
     assert [name for name, kind in found.items() if kind == "none, local"] == ["drop doubles"]
 
 
-def test_kept_answers_are_on_the_node_of_their_tenant() -> None:
+def test_stored_idempotent_responses_are_on_the_citus_node_of_their_tenant() -> None:
     assert {name: classified(text) for name, text in ANSWERS.items()} == dict.fromkeys(ANSWERS, "one")
 
 

@@ -88,7 +88,7 @@ def test_identitys_tables_are_models_with_the_attributes_of_advanced_alchemy() -
     assert {"users", "sessions", "api_keys"} <= IdentityBase.metadata.tables.keys()
 
 
-def test_each_registry_has_a_description_of_its_own() -> None:
+def test_each_registry_has_separate_metadata() -> None:
     shop, library = metadata_for(build_registry([Category, Product, Review])), metadata_for(build_registry(LIBRARY))
     assert {"users", "products"} <= set(shop.tables)
     assert "products" not in library.tables

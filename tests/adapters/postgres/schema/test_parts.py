@@ -188,7 +188,7 @@ async def test_ten_processes_make_the_same_parts_once(kind: Kind, url: str, owne
 
 
 @pytest.mark.promise("scale, growth: Parts are made ahead, once, and no event or line is refused without one")
-async def test_a_month_whose_records_lie_in_the_rest_gets_no_part_and_refuses_no_record(
+async def test_a_month_with_records_in_the_default_partition_gets_no_partition_of_its_name(
     kind: Kind,
     owner: Connection,
 ) -> None:

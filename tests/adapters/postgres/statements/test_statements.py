@@ -91,7 +91,7 @@ def test_a_parameter_that_is_used_twice_has_one_number() -> None:
     assert statement.arguments({"other": 2, "unused": 3, "value": 1}) == [1, 2]
 
 
-def test_a_statement_that_is_explained_takes_the_same_parameters() -> None:
+def test_an_explained_statement_has_the_same_parameters() -> None:
     statement = compiled(sa.select(parameter("value", sa.Integer())))
     assert explained(statement).text == f"EXPLAIN (FORMAT JSON) {statement.text}"
     assert explained(statement).parameters == statement.parameters
@@ -130,7 +130,7 @@ def test_the_usual_statements_are_compiled_before_they_are_asked_for(registry: R
         assert (statements.page.cache_info().misses, statements.get.cache_info().misses) == built
 
 
-def test_a_start_compiles_the_statements_of_the_first_entities_alone() -> None:
+def test_a_start_compiles_only_the_statements_of_the_first_entities() -> None:
     """Each entity takes a start some 25 ms."""
     plurals = [f"boxes{number}" for number in range(MOST_ENTITIES + 1)]
     boxes = build_registry([entity(plural)(defstruct(plural.title(), [("name", str)])) for plural in plurals])

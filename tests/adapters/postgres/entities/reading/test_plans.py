@@ -98,7 +98,7 @@ async def test_a_search_is_found_by_an_index(planned: dict[str, dict[str, str | 
     assert planned["categories"]["search=word"] is None
 
 
-async def test_a_search_whose_index_goes_is_missed(
+async def test_a_search_without_its_index_is_reported_as_a_scan(
     postgres: PostgresDatabase, database_url: str, registry: Registry, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     await owner.execute("ALTER INDEX ix_products_search RENAME TO put_aside")
@@ -155,7 +155,7 @@ INDEX_SCANS = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_sort
     "declarations, indexes and decimals: Row-level security keeps a decimal from its index; its scaled copy is used by "
     "conditions, sorts and cursors (speed: make bench, make scale-tenants)"
 )
-async def test_row_level_security_keeps_an_index_from_the_decimal_itself(
+async def test_row_level_security_prevents_an_index_scan_on_the_decimal_itself(
     postgres: PostgresDatabase, database_url: str, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """The reason for the copy: where this fails, the server has learnt it, and the copy can go."""
@@ -173,7 +173,7 @@ async def test_row_level_security_keeps_an_index_from_the_decimal_itself(
     "declarations, case folding: Row-level security keeps an index from lower; a text that is unique without case has "
     "a lowered copy, by which filters, upserts and conflicts are found"
 )
-async def test_row_level_security_keeps_an_index_from_lower(
+async def test_row_level_security_prevents_an_index_scan_on_lower(
     postgres: PostgresDatabase, database_url: str, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     """The reason for the copy: where this fails, the server has learnt it, and the copy can go."""

@@ -67,7 +67,7 @@ async def found(database: PostgresDatabase, scope: Scope, pattern: str, most: in
     return ids
 
 
-async def test_a_function_finds_rows_of_its_connections_tenant_alone(
+async def test_a_search_function_returns_only_rows_of_the_tenant_of_its_connection(
     postgres: PostgresDatabase, registry: Registry
 ) -> None:
     here = await stored(postgres, HERE, registry, "red lamp", "chair")
@@ -92,7 +92,7 @@ async def test_a_function_finds_nothing_for_every_tenant_and_without_a_scope(
 
 
 @pytest.mark.parametrize(("most", "is_found"), [(-1, False), (0, False), (1, False), (2, True), (2**31 - 1, True)])
-async def test_more_rows_than_the_bound_are_not_told(
+async def test_a_search_function_returns_nothing_above_its_row_limit(
     postgres: PostgresDatabase, registry: Registry, most: int, is_found: bool
 ) -> None:
     await stored(postgres, HERE, registry, "red lamp", "blue lamp", "chair")
@@ -140,7 +140,7 @@ END
 """
 
 
-async def test_the_functions_are_what_was_reviewed(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def test_the_search_functions_equal_the_reviewed_ones(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
     rows = await owner.fetch(FUNCTIONS)
     assert [row["proname"] for row in rows] == ["categories.name", *(f"products.{field}" for field in sorted(FIELDS))]
     assert next(row["prosrc"] for row in rows if row["proname"] == "products.name") == TEXT
@@ -167,7 +167,7 @@ async def test_the_role_of_the_functions_has_few_rights(owner: "asyncpg.Connecti
     assert await owner.fetchval("SELECT pg_has_role('tenantry_service', 'tenantry_search', 'MEMBER')") is False
 
 
-async def test_row_level_security_keeps_the_service_from_the_index_and_not_the_function(
+async def test_row_level_security_blocks_the_search_index_but_not_the_search_function(
     postgres: PostgresDatabase, database_url: str
 ) -> None:
     """The reason for the functions: where this fails, the server has learnt it, and they can go."""

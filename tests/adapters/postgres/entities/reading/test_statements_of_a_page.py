@@ -157,7 +157,7 @@ async def test_lists_of_more_than_a_gigabyte_are_refused(
     assert [error.field for error in caught.value.fields] == ["include"]
 
 
-def test_a_statement_joins_the_relations_of_its_first_filters_alone() -> None:
+def test_a_statement_joins_only_the_relations_of_its_first_filters() -> None:
     """PostgreSQL tries the orders of joins: for thirty relations it planned for seconds, each of the first times."""
     asked = {f"way_{n}.{way}code": "a" for n in range(RELATIONS) for way in ("", "way_0.", "way_1.")}
     shape = page_shape(

@@ -114,7 +114,7 @@ def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatem
             yield loading.update_matching(registry, model, key, is_single=is_single)
 
 
-async def test_the_server_takes_each_statement_that_writes(
+async def test_postgresql_accepts_each_writing_statement(
     preparing: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:
     for model in registry:
@@ -128,7 +128,7 @@ async def test_the_server_takes_each_statement_that_writes(
             await preparing.prepare(loading.LEAVE_OUT)
 
 
-async def test_the_server_takes_the_statements_of_histories_and_idempotency(
+async def test_postgresql_accepts_the_statements_of_histories_and_idempotency(
     preparing: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     owners: tuple[history.Owner, ...] = ("shared", "tenant", "every tenant")
@@ -233,7 +233,7 @@ async def removed(
         await tx.records.remove(registry[plural], [row_id], ACT, version)
 
 
-async def test_a_row_that_another_moves_elsewhere_is_not_taken_along(
+async def test_a_row_that_is_moved_concurrently_is_not_cascade_deleted(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:
     going, staying = [await added(postgres, registry, "products", {**PRODUCT, "sku": sku}) for sku in ("A-1", "B-1")]
