@@ -102,7 +102,7 @@ print(struct.__module__, struct.__name__)
 """
 
 
-def test_a_file_that_has_just_changed_is_read_anew(tmp_path: Path) -> None:
+def test_a_file_that_has_just_changed_is_read_again(tmp_path: Path) -> None:
     """Its size and its time are those of before, by which Python would take what it had compiled."""
     file = tmp_path / "just_changed.py"  # a name that no other test imports
     for kind in ("str", "int"):
@@ -147,7 +147,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 @pytest.mark.parametrize("first", ["", "_routes"])
 @pytest.mark.parametrize("is_on_path", [False, True])
-def test_files_import_each_other_and_what_lies_beside_them(project: Project, first: str, *, is_on_path: bool) -> None:
+def test_declaration_files_can_import_each_other_and_neighbouring_modules(
+    project: Project, first: str, *, is_on_path: bool
+) -> None:
     """Each of them once: two classes of one entity would be two entities."""
     if is_on_path:
         sys.path.append(str(project.folder))
@@ -165,13 +167,13 @@ def test_a_module_that_was_imported_by_its_name_before_is_that_of_its_file(proje
     assert import_file(project.file("_routes")).Book is book
 
 
-def test_what_lies_beside_a_file_takes_no_name_of_a_library(project: Project) -> None:
+def test_a_module_next_to_a_file_does_not_replace_a_library_module(project: Project) -> None:
     (project.folder / "colorsys.py").write_text("")
     import_file(project.file(""))
     assert importlib.import_module("colorsys").__file__ != str(project.folder / "colorsys.py")
 
 
-def test_a_mistake_in_a_file_is_that_of_whoever_imports_it(project: Project) -> None:
+def test_an_error_in_an_imported_file_is_raised_in_the_importing_file(project: Project) -> None:
     project.file("").write_text("1 / 0")
     with pytest.raises(ZeroDivisionError):
         import_file(project.file("_routes"))

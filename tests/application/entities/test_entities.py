@@ -172,7 +172,7 @@ def freshness(at: Position | None) -> tuple[Freshness, MemoryLastWrites, Log]:
 
 
 @pytest.mark.parametrize(("at", "told"), [(Position(1, 0x10), Position(1, 0x10)), (None, NOWHERE_YET)], ids=str)
-async def test_a_write_that_is_kept_is_wanted_by_the_next_read_and_nobody_waits(
+async def test_a_remembered_write_position_is_wanted_by_the_next_read_without_waiting(
     at: Position | None, told: Position
 ) -> None:
     fresh, _, log = freshness(at)
@@ -183,7 +183,7 @@ async def test_a_write_that_is_kept_is_wanted_by_the_next_read_and_nobody_waits(
 
 
 @pytest.mark.parametrize(("at", "told"), [(Position(1, 0x10), Position(1, 0x10)), (None, NOWHERE_YET)], ids=str)
-async def test_a_write_that_cannot_be_kept_is_answered_once_the_replicas_have_it(
+async def test_a_write_with_no_storable_position_is_answered_when_the_replicas_have_it(
     at: Position | None, told: Position
 ) -> None:
     fresh, last_writes, log = freshness(at)

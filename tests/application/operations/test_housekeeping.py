@@ -131,7 +131,9 @@ async def test_versions_of_deleted_service_accounts_are_removed_too(service: InM
     assert (await swept(service))[TOKEN_VERSIONS.name] == 2
 
 
-async def test_an_expired_refresh_token_is_told_so_before_and_after(service: InMemoryService) -> None:
+async def test_an_expired_refresh_token_is_reported_as_expired_before_and_after_cleaning(
+    service: InMemoryService,
+) -> None:
     await service.holder()
     form = RefreshForm(refresh_token=(await service.login()).refresh_token)
     for days in (8, 21, 1, 1_000):
@@ -181,7 +183,7 @@ async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure
     assert await swept(service) == {}
 
 
-def test_no_setting_lets_a_token_live_longer_than_counts_are_kept() -> None:
+def test_no_setting_allows_tokens_that_outlive_stored_counts() -> None:
     longest = int(LONGEST_TOKEN.total_seconds()) // 60
     read_settings({"TENANTRY_ACCESS_TOKEN_MINUTES": str(longest)})
     for name in ("ACCESS_TOKEN_MINUTES", "GLOBAL_TOKEN_MINUTES"):
@@ -211,14 +213,14 @@ async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_na
 @pytest.mark.promise(
     "security, audit trail: Events are deleted past a retention that the operator sets, by the owner of the trail alone"
 )
-async def test_records_are_kept_for_ever_otherwise(service: InMemoryService, registry: Registry) -> None:
+async def test_records_without_a_retention_are_never_deleted(service: InMemoryService, registry: Registry) -> None:
     await write(service, registry)
     service.clock.move(10_000 * DAY)
     now, housekeeping = service.clock.now(), service.services.housekeeping
     assert [await housekeeping.forget(records, now) for records in DatedRecords] == [0, 0]
 
 
-async def test_cleaning_tells_how_many_lines_of_histories_went(registry: Registry) -> None:
+async def test_cleaning_reports_the_number_of_deleted_history_entries(registry: Registry) -> None:
     service = await open_service(registry, {"TENANTRY_HISTORY_RETENTION_DAYS": "1"})
     await write(service, registry)
     service.clock.move(1 * DAY)

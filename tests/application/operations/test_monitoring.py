@@ -59,7 +59,7 @@ class BrokenDatabase:
         return False
 
 
-async def test_the_age_of_the_oldest_mail_is_told(app: TestApp) -> None:
+async def test_monitoring_reports_the_age_of_the_oldest_mail(app: TestApp) -> None:
     watched, clock = app.services.monitoring, app.services.clock
     before = await watched.shared_state()
     assert (before.database, before.redis, before.migrations_pending) == (True, True, False)
@@ -72,7 +72,7 @@ async def test_the_age_of_the_oldest_mail_is_told(app: TestApp) -> None:
     assert after.oldest_mail == timedelta(minutes=7)
 
 
-async def test_an_absent_database_is_told_and_nothing_is_guessed(app: TestApp) -> None:
+async def test_monitoring_reports_an_unreachable_database_and_no_values_from_it(app: TestApp) -> None:
     broken = replace(app.services.monitoring, database=BrokenDatabase(app.services.database))
     state = await broken.shared_state()
     assert (state.database, state.redis) == (False, True)
@@ -115,7 +115,7 @@ async def test_checks_that_the_database_answered_and_refusals_are_counted(app: T
     assert not (await watched.shared_state()).redis
 
 
-async def test_hashes_that_wait_and_hashes_that_are_refused_are_told() -> None:
+async def test_monitoring_reports_waiting_and_refused_password_hashes() -> None:
     # slow enough that the first is not over before the fourth has asked
     passwords = Argon2Passwords(Cost(memory_kib=32_768, passes=4), cores=1, waiting=2)
     hashing = [asyncio.create_task(passwords.hash("correct horse")) for _ in range(4)]
@@ -183,7 +183,7 @@ def test_times_lie_within_their_bucket() -> None:
     assert slow.traffic.report().points[0].p99 == 10_000
 
 
-def test_idle_minutes_and_questions_about_the_service_are_no_points() -> None:
+def test_idle_minutes_and_requests_to_health_and_metrics_add_no_points() -> None:
     service = Service()
     service.answer(operation="health.ready", times=5)
     service.answer(operation="metrics")
@@ -194,7 +194,7 @@ def test_idle_minutes_and_questions_about_the_service_are_no_points() -> None:
     assert [point.requests for point in service.traffic.report().points] == [1]
 
 
-def test_six_hours_are_kept() -> None:
+def test_traffic_is_stored_for_six_hours() -> None:
     service = Service()
     for _ in range(READINGS + 50):
         service.answer()

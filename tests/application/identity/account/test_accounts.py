@@ -100,7 +100,7 @@ async def test_a_confirmation_works_once_for_a_day(service: InMemoryService) -> 
 
 @pytest.mark.promise("POST /api/auth/resend-confirmation")
 @pytest.mark.promise("identity, accounts and mail: Confirmation and resending it")
-async def test_resending_does_something_for_unconfirmed_addresses_alone(service: InMemoryService) -> None:
+async def test_resending_a_confirmation_sends_mail_only_to_unconfirmed_addresses(service: InMemoryService) -> None:
     await service.holder()
     for email in (EMAIL, "nobody@example.com", ADMIN):
         await service.services.accounts.request_link("confirmation", EmailForm(email=email))
@@ -108,7 +108,7 @@ async def test_resending_does_something_for_unconfirmed_addresses_alone(service:
 
 
 @pytest.mark.promise("identity, accounts and mail: a reset ends every session, removes a lock and confirms the address")
-async def test_a_reset_sets_the_password_and_ends_what_stood(service: InMemoryService) -> None:
+async def test_a_reset_sets_the_password_and_ends_existing_sessions(service: InMemoryService) -> None:
     await service.holder()
     before = await service.login()
     caller = service.caller(before)
@@ -247,7 +247,7 @@ async def test_asking_leaves_the_same_behind_for_every_address(service: InMemory
     assert outboxes[0] == outboxes[1]
 
 
-async def test_nobody_gets_a_mail_at_an_address_without_an_account(service: InMemoryService) -> None:
+async def test_a_reset_sends_no_mail_to_an_address_without_an_account(service: InMemoryService) -> None:
     await service.ask("nobody@example.com")
     assert await service.mails() == []
     async with service.adapters.database.autocommit(EveryTenant()) as tx:
@@ -289,7 +289,7 @@ async def test_no_welcome_unless_asked_for(service: InMemoryService) -> None:
 
 
 @pytest.mark.promise("identity, accounts and mail: a new address is unconfirmed; the previous address is told")
-async def test_a_new_address_is_confirmed_and_the_old_one_told(service: InMemoryService) -> None:
+async def test_a_new_address_needs_confirmation_and_the_old_address_is_notified(service: InMemoryService) -> None:
     root, user_id = await made_by_admin(service)
     await service.ask()
     old = await service.token()

@@ -67,7 +67,7 @@ async def test_names_from_before_the_rules_may_be_sent_back(service: InMemorySer
         await service.services.users.update(root, user.id, UserForm(full_name=f"{old}!"), HERE)
 
 
-async def test_missing_fields_of_a_role_change_keep_their_value(service: InMemoryService) -> None:
+async def test_fields_missing_from_a_role_change_are_not_changed(service: InMemoryService) -> None:
     root, roles = await service.admin(), service.services.roles
     form = RoleForm(name="Clerk", description="Keeps the books", permissions=["read:users"])
     made = await roles.create(root, form, HERE)
@@ -155,7 +155,7 @@ async def test_the_mark_of_the_default_is_moved_and_never_taken_away(service: In
     assert fields(error) == ["isDefault"]
 
 
-async def test_roles_that_have_grown_too_large_keep_nobody_from_another_default(service: InMemoryService) -> None:
+async def test_oversized_roles_do_not_prevent_changing_the_default_role(service: InMemoryService) -> None:
     root, services = await service.admin(), service.services
     tenant = await services.tenants.create(root, NewTenantForm(name="Acme", identifier="acme"), HERE)
     user = await services.users.create(root, NewUserForm(email=EMAIL, password=PASSWORD, full_name="Ada"), HERE)

@@ -141,7 +141,7 @@ REFUSALS = [(adding, NotFound), (changing, NotFound), (approving, NotFound), (cr
 
 
 @pytest.mark.parametrize(("act", "refusal"), [*REFUSALS, (assigning, TokenInvalid)])
-async def test_nobody_joins_a_tenant_that_is_deleted_meanwhile(
+async def test_users_cannot_join_a_tenant_that_is_deleted_concurrently(
     going: Going, act: Callable[[Going], Awaitable[object]], refusal: type[Error]
 ) -> None:
     with pytest.raises(refusal):
@@ -153,7 +153,7 @@ async def test_nobody_joins_a_tenant_that_is_deleted_meanwhile(
         assert (await read.join_requests.page(going.tenant_id, 1, 20))[1] == 1
 
 
-async def test_an_administrator_of_a_deleted_tenant_is_told_that_it_is_not_found(going: Going) -> None:
+async def test_an_administrator_of_a_deleted_tenant_gets_not_found(going: Going) -> None:
     """And not that a member of it does not exist."""
     async with going.database.database.transaction(EveryTenant()) as tx:
         await tx.tenants.remove(going.tenant_id, NOW)
@@ -213,7 +213,7 @@ async def test_an_invitation_to_a_tenant_that_is_deleted_meanwhile_is_a_wrong_li
     assert await going.tenants_of(going.eve.id) == []
 
 
-async def test_rows_of_an_import_are_planned_anew_when_their_tenant_is_deleted(going: Going) -> None:
+async def test_import_rows_are_planned_again_when_their_tenant_is_deleted(going: Going) -> None:
     """In this test the deletion is undone with the transaction, and so the rows are stored the second time."""
     rows = [
         Row(number, ImportedUser(email=f"u{number}@x.example", full_name="New", tenant="acme")) for number in (2, 3)

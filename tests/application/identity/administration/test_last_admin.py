@@ -116,7 +116,7 @@ async def test_with_another_active_admin_one_may_leave(acme: Acme, how: str) -> 
     "two of them leave at once; super-admins may"
 )
 @pytest.mark.parametrize("how", LOSSES)
-async def test_nor_does_another_take_the_last_admin_away_but_a_super_admin(acme: Acme, how: str) -> None:
+async def test_only_a_super_admin_can_remove_the_last_admin_of_a_tenant(acme: Acme, how: str) -> None:
     ada = await acme.member(EMAIL, "Admin")
     services = acme.service.services
     await services.roles.create(await acme.caller(EMAIL), RoleForm(name="Boss", permissions=["*"]), HERE)
@@ -128,7 +128,7 @@ async def test_nor_does_another_take_the_last_admin_away_but_a_super_admin(acme:
     await LOSSES[how](acme.service, visiting, acme.tenant_id, ada)
 
 
-async def test_an_admin_by_a_system_role_counts_and_keeps_it(acme: Acme) -> None:
+async def test_an_admin_by_a_system_role_counts_as_the_last_admin(acme: Acme) -> None:
     ada, bob = await acme.member(EMAIL, "Admin"), await acme.member("bob@example.com")
     services = acme.service.services
     await services.users.assign_roles(acme.root, bob, RolesForm(role_names=["Admin"]), HERE)

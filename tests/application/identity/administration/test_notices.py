@@ -54,7 +54,7 @@ async def enter(service: InMemoryService, token: str) -> list[LinkedProvider]:
     "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
     "and of changed roles"
 )
-async def test_a_linked_identity_is_told_and_shown(service: InMemoryService) -> None:
+async def test_linking_an_identity_notifies_the_owner_and_is_listed(service: InMemoryService) -> None:
     await service.register()
     await service.mails()
     assert await enter(service, "ada") == [LinkedProvider("google", service.clock.now())]
@@ -67,19 +67,19 @@ async def test_a_linked_identity_is_told_and_shown(service: InMemoryService) -> 
     "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
     "and of changed roles"
 )
-async def test_an_identity_that_the_proof_unlinked_is_told(service: InMemoryService) -> None:
+async def test_an_identity_that_a_confirmation_unlinks_is_notified(service: InMemoryService) -> None:
     with pytest.raises(EmailNotConfirmed):
         await enter(service, "unproved")
     await service.confirm(await service.token())
     assert await subjects(service) == ["Ways to log in were removed from your account"]
 
 
-async def test_a_proof_that_unlinks_nothing_is_not_told(service: InMemoryService) -> None:
+async def test_a_confirmation_that_unlinks_nothing_is_not_notified(service: InMemoryService) -> None:
     await service.holder()
     assert await subjects(service) == []
 
 
-async def test_a_login_from_a_new_device_is_told_and_the_first_is_not(service: InMemoryService) -> None:
+async def test_a_login_from_a_new_device_is_notified_except_the_first_login(service: InMemoryService) -> None:
     await service.holder()
     await service.login()
     assert await subjects(service) == []

@@ -95,7 +95,7 @@ async def test_without_an_application_no_token_names_one(shop: Shop) -> None:
 
 
 @pytest.mark.promise("identity, applications: Inactive application, tenant not in its list, permission missing: 403")
-async def test_a_closed_application_takes_nobody_not_even_to_choose(shop: Shop) -> None:
+async def test_an_inactive_application_refuses_logins_and_the_choice_of_a_tenant(shop: Shop) -> None:
     await shop.open_to(is_active=False)
     for tenant_id in (None, shop.acme):
         with pytest.raises(Forbidden):
@@ -198,7 +198,7 @@ def test_a_picture_is_named_exactly(given: str, address: str, source: str | None
      "https://acme.example;script-src/logo.svg", "data:image/png;base64,AAAA", "//acme.example/logo.svg",
      f"https://acme.example/{'ä' * 400}.svg"],
 )  # fmt: skip
-def test_what_a_policy_cannot_name_exactly_is_no_picture(given: str | None) -> None:
+def test_a_logo_address_that_a_policy_cannot_name_exactly_is_ignored(given: str | None) -> None:
     assert logo_of(given) is None
 
 

@@ -56,7 +56,9 @@ async def into(service: InMemoryService, tenant_id: UUID) -> None:
     await service.services.sign_in.login(form, HERE)
 
 
-async def test_a_right_password_that_is_refused_is_no_guess(service: InMemoryService, registry: Registry) -> None:
+async def test_a_refused_login_with_the_right_password_is_not_counted_as_a_guess(
+    service: InMemoryService, registry: Registry
+) -> None:
     made = await service.register()
     for _ in range(6):
         with pytest.raises(EmailNotConfirmed):
@@ -160,7 +162,7 @@ async def test_a_login_shows_in_the_profile_at_once(service: InMemoryService) ->
     assert after.last_login_at != before.last_login_at
 
 
-async def test_right_logins_at_the_same_moment_lock_nobody_out(service: InMemoryService) -> None:
+async def test_concurrent_logins_with_the_right_password_lock_no_account(service: InMemoryService) -> None:
     """More than the attempts that lock, as the workers of a test suite log in with one account."""
     made = await service.register()
     await service.confirm(await service.token())
@@ -169,7 +171,7 @@ async def test_right_logins_at_the_same_moment_lock_nobody_out(service: InMemory
     assert len({service.caller(answer).session_id for answer in answers}) == 20
 
 
-async def test_guesses_at_the_same_moment_lock_as_ever(service: InMemoryService) -> None:
+async def test_concurrent_guesses_lock_the_account_after_the_limit(service: InMemoryService) -> None:
     await service.register()
     await service.confirm(await service.token())
     guesses = (service.login("a wrong password") for _ in range(20))
@@ -282,7 +284,7 @@ async def test_a_session_that_has_ended_meanwhile_is_said_to_have_ended(refreshi
     assert not await refreshing.is_living()
 
 
-async def test_a_first_refresh_of_a_session_that_has_ended_meanwhile_is_told_so(refreshing: Refreshing) -> None:
+async def test_a_first_refresh_of_a_session_that_ends_concurrently_is_refused(refreshing: Refreshing) -> None:
     refreshing.database.ends = True
     with pytest.raises(TokenInvalid, match="The session has ended"):
         await refreshing.refresh()

@@ -288,12 +288,12 @@ async def compared(ask: Callable[[str], Awaitable[object]]) -> float:
 
 
 @pytest.mark.promise("identity, accounts and mail: Reset: the same response in the same time for every address")
-async def test_asking_takes_as_long_for_an_unknown_address(accounts: Accounts) -> None:
+async def test_requesting_a_reset_lasts_as_long_for_an_unknown_address(accounts: Accounts) -> None:
     chance = await compared(lambda email: accounts.request_link("reset", EmailForm(email=email)))
     assert 0.35 < chance < 0.65, chance
 
 
-async def test_a_wrong_token_takes_as_long_for_an_unknown_address(accounts: Accounts) -> None:
+async def test_a_wrong_token_lasts_as_long_for_an_unknown_address(accounts: Accounts) -> None:
     async def reset(email: str) -> None:
         with pytest.raises(ValidationError):
             await accounts.reset_password(
@@ -304,7 +304,7 @@ async def test_a_wrong_token_takes_as_long_for_an_unknown_address(accounts: Acco
     assert 0.35 < chance < 0.65, chance
 
 
-async def test_the_comparison_would_tell_a_statement_more(accounts: Accounts) -> None:
+async def test_the_timing_comparison_detects_additional_statements(accounts: Accounts) -> None:
     """Proof that the comparison detects a difference: the work that the relay does would show."""
 
     async def work_before_answering(email: str) -> None:

@@ -75,7 +75,7 @@ async def test_a_weak_new_password_costs_no_guess(service: InMemoryService) -> N
     await service.change(caller)
 
 
-async def test_the_current_password_is_no_new_one(service: InMemoryService) -> None:
+async def test_the_current_password_is_refused_as_the_new_one(service: InMemoryService) -> None:
     await service.holder()
     caller = service.caller(await service.login())
     await service.change(caller, new="Paßwort \ufb01rst 2026")
@@ -131,7 +131,7 @@ async def test_a_session_that_ended_by_time_is_not_listed(service: InMemoryServi
 
 
 @pytest.mark.promise("identity, refresh tokens and sessions: the owner is told of a theft, once")
-async def test_a_stolen_refresh_token_is_told_once(service: InMemoryService) -> None:
+async def test_a_stolen_refresh_token_is_notified_once(service: InMemoryService) -> None:
     await service.holder()
     first = await service.login()
     await service.services.renewal.refresh(RefreshForm(refresh_token=first.refresh_token), HERE)

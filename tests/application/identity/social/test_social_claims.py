@@ -33,7 +33,7 @@ from tests.waiting import HUNG_AFTER
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
-async def test_a_claim_waits_for_a_proof_that_is_being_stored_and_then_takes_nothing_away(
+async def test_a_claim_waits_for_a_concurrent_proof_and_then_removes_nothing(
     registry: Registry, postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     service = await open_service(registry, postgres, CONFIRM_EMAIL="false")
@@ -101,7 +101,7 @@ async def test_the_next_login_links_it_again_until_the_address_is_another(
     assert service.caller(await complete_login(service, "ada")).user_id != first.user_id
 
 
-async def test_its_owner_is_told_in_the_language_of_their_browser(service: InMemoryService) -> None:
+async def test_the_notice_of_an_unlinked_identity_is_in_the_language_of_the_browser(service: InMemoryService) -> None:
     caller = service.caller(await complete_login(service, "ada"))
     async with service.adapters.database.transaction(EveryTenant()) as tx:
         await tx.credentials.set_password(caller.user_id, "hash", service.clock.now())

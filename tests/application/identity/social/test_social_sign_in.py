@@ -162,7 +162,7 @@ async def test_a_newcomer_joins_the_default_tenant(registry: Registry, database:
     "security, rights: Identities that were linked before the proof of an address are unlinked by it, and a changed "
     "address unlinks all"
 )
-async def test_an_address_that_nobody_vouched_for_must_be_confirmed_first(service: InMemoryService) -> None:
+async def test_an_unverified_provider_address_must_be_confirmed_first(service: InMemoryService) -> None:
     with pytest.raises(EmailNotConfirmed):
         await complete_login(service, "ada, unverified")
     user = await account(service)
@@ -175,7 +175,7 @@ async def test_an_address_that_nobody_vouched_for_must_be_confirmed_first(servic
 
 
 @pytest.mark.promise("identity, social login: Addresses that the provider has not verified")
-async def test_an_address_that_nobody_vouched_for_opens_no_account_that_is_there(service: InMemoryService) -> None:
+async def test_an_unverified_provider_address_does_not_open_an_existing_account(service: InMemoryService) -> None:
     await service.holder()
     with pytest.raises(InvalidCredentials):
         await complete_login(service, "mallory")
@@ -183,7 +183,9 @@ async def test_an_address_that_nobody_vouched_for_opens_no_account_that_is_there
 
 
 @pytest.mark.parametrize("token", ["nameless", "no address", "unknown"])
-async def test_without_an_address_or_a_good_token_there_is_no_account(service: InMemoryService, token: str) -> None:
+async def test_a_provider_answer_without_address_or_valid_token_creates_no_account(
+    service: InMemoryService, token: str
+) -> None:
     with pytest.raises(InvalidCredentials):
         await complete_login(service, token)
 
@@ -210,7 +212,7 @@ async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryServi
 @pytest.mark.promise(
     "identity, social login: Account by provider and subject, otherwise by verified address, otherwise a new one"
 )
-async def test_a_proved_account_is_linked_and_keeps_all_it_has(service: InMemoryService) -> None:
+async def test_linking_a_proved_account_preserves_its_sessions_and_password(service: InMemoryService) -> None:
     await service.holder()
     before = await service.login()
     caller = service.caller(before)
@@ -271,7 +273,7 @@ async def test_and_by_a_reset_of_the_password_too(registry: Registry, database: 
     "identity, social login: an account whose owner never proved the address loses everything that was put into it"
 )
 @pytest.mark.promise("identity, administration: an account prepared for somebody else")
-async def test_an_account_that_an_administrator_made_is_its_owners_alone(service: InMemoryService) -> None:
+async def test_a_social_login_of_the_owner_revokes_access_to_a_prepared_account(service: InMemoryService) -> None:
     root = await service.admin()
     form = NewUserForm(email=EMAIL, password=PASSWORD, full_name="Prepared", roles=["Member"])
     made = await service.services.users.create(root, form, HERE)
@@ -314,7 +316,7 @@ async def test_a_disabled_account_stays_closed_and_is_not_linked(service: InMemo
 
 
 @pytest.mark.promise("identity, social login: a lock does not affect social logins")
-async def test_a_lock_keeps_nobody_from_a_social_login_and_is_not_lifted_by_it(service: InMemoryService) -> None:
+async def test_a_lock_does_not_affect_social_logins_and_is_not_lifted_by_them(service: InMemoryService) -> None:
     await service.holder()
     for _ in range(5):
         with pytest.raises(InvalidCredentials):
@@ -326,7 +328,7 @@ async def test_a_lock_keeps_nobody_from_a_social_login_and_is_not_lifted_by_it(s
         await service.login()
 
 
-async def test_the_super_admin_is_no_easier_to_claim(service: InMemoryService) -> None:
+async def test_a_social_login_cannot_claim_the_super_admin_more_easily(service: InMemoryService) -> None:
     before = await service.admin()
     after = service.caller(await complete_login(service, "admin"))
     assert after.user_id == before.user_id

@@ -191,14 +191,16 @@ async def test_a_line_of_json_with_wrong_types_names_its_other_wrong_fields_too(
 @pytest.mark.promise("identity, administration: Grants by user import")
 @pytest.mark.parametrize("tenant", ["acme", "system", ""])
 @pytest.mark.parametrize("roles", ["SuperAdmin", "Member;SuperAdmin"])
-async def test_nobody_becomes_super_admin(service: InMemoryService, users: UserImport, tenant: str, roles: str) -> None:
+async def test_an_import_cannot_make_a_super_admin(
+    service: InMemoryService, users: UserImport, tenant: str, roles: str
+) -> None:
     results = await users.store(csv(f"{EMAIL},Ada,{HASH},true,{tenant},{roles}", f"{ADMIN},Root,,,{tenant},{roles}"))
     assert outcomes(results) == [(2, "refused"), (3, "refused")]
     assert wrong(results) == ["roles", "roles"]
     assert await account(service) is None
 
 
-async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_what_is_held(
+async def test_imported_roles_that_do_not_fit_into_a_token_are_refused_with_the_held_roles(
     service: InMemoryService, users: UserImport
 ) -> None:
     first_role, second_role = (
@@ -226,7 +228,7 @@ async def test_roles_that_no_token_can_carry_are_refused_together_and_beside_wha
 
 
 @pytest.mark.promise("identity, administration: Grants by user import")
-async def test_a_row_never_takes_over_who_is_there(service: InMemoryService, users: UserImport) -> None:
+async def test_an_imported_row_never_replaces_an_existing_user(service: InMemoryService, users: UserImport) -> None:
     before = await known(service, ADMIN)
     assert outcomes(await users.store(csv(f"{ADMIN.upper()},Mallory,{HASH},true,,"))) == [(2, "kept")]
     assert await known(service, ADMIN) == before
@@ -284,7 +286,7 @@ def test_columns_may_be_spelled_as_other_systems_do() -> None:
     assert (row.user.full_name, row.user.email_confirmed, row.user.roles) == ("Ada", True, ("Member", "Admin"))
 
 
-def test_empty_lines_are_skipped_and_rows_keep_their_line_numbers() -> None:
+def test_empty_lines_are_skipped_and_rows_have_their_original_line_numbers() -> None:
     rows = csv('a@b.c,"Ada\r\nLovelace",,,,', ",,,,,", "b@b.c,Bob,,,,", "nul@b.c,a\0b,,,,")
     assert [row.number for row in rows] == [2, 4, 5]
     assert [bool(row.errors) for row in rows] == [False, False, True]
