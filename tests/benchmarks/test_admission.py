@@ -85,7 +85,7 @@ def test_a_row_of_stations_waits_as_the_sum_of_them() -> None:
     assert run.utilisations["second"] == pytest.approx(second.utilisation(60), rel=0.1)
 
 
-def test_what_is_away_takes_its_time_and_keeps_nobody_waiting() -> None:
+def test_a_distant_station_adds_latency_and_blocks_no_other_request() -> None:
     far = Station(name="far", seconds=0.01, away=0.5)
     near, away = simulate([ONE], 50, 5_000), simulate([far], 50, 5_000)
     assert away.mean == pytest.approx(near.mean + 0.5)

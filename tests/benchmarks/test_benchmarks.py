@@ -44,7 +44,7 @@ def test_a_reading_is_per_second_and_per_thousand_requests() -> None:
     assert (found.rate, found.cpu, found.database_cpu, found.busy) == (5_000.0, 0.15, 0.05, 0.75)
 
 
-def test_medians_are_of_each_figure_by_itself() -> None:
+def test_medians_are_calculated_separately_for_each_figure() -> None:
     found = medians([a_reading(10, p99=3), a_reading(30, p99=1), a_reading(20, p99=2)])
     assert (found.rate, found.p99) == (20, 2)
 
@@ -83,7 +83,7 @@ def test_one_failure_fails_the_load() -> None:
         client.summary([Seen(times=[1.0] * 1000, failures=["503: b''"], seconds=1.0)])
 
 
-def test_a_request_is_told_in_the_bytes_of_http() -> None:
+def test_a_request_is_written_in_http_1_1_bytes() -> None:
     request = posting("/api/products", "t", {"sku": MARK})
     assert request.wire() == (
         "POST /api/products HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer t\r\n"
@@ -92,13 +92,13 @@ def test_a_request_is_told_in_the_bytes_of_http() -> None:
     assert Request(path="/").wire() == "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-def test_each_mark_gets_a_number_of_its_own_and_the_length_stays() -> None:
+def test_each_mark_gets_a_different_number_of_the_same_length() -> None:
     text, following = numbered(f"a{MARK}b{MARK}", 41)
     assert (text, following) == ("a000000041b000000042", 43)
     assert len(text) == len(f"a{MARK}b{MARK}")
 
 
-def test_what_follows_takes_its_place_from_the_last_answer() -> None:
+def test_a_following_request_uses_the_cursor_of_the_last_answer() -> None:
     follow = Follow(Request(path="/api/products?cursor=$next"), ("data", "nextCursor"))
     assert client.followed(follow.request, "abc").path == "/api/products?cursor=abc"
 

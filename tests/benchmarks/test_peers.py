@@ -112,7 +112,7 @@ def test_ids_of_records_are_of_pocketbase_s_form() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(APPS.rglob("*.py")), ids=lambda file: file.name)
-def test_applications_compile_and_import_what_is_locked(file: Path) -> None:
+def test_peer_applications_compile_and_import_only_locked_packages(file: Path) -> None:
     tree = ast.parse(file.read_text("utf-8"))
     compile(tree, str(file), "exec")
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
@@ -147,7 +147,7 @@ def test_a_table_marks_the_best_of_a_row_and_says_what_a_peer_lacks() -> None:
     assert slowest[1:] == ["**25.0**", "50.0 †", "250", "100 †", "none"]
 
 
-def test_a_measurement_that_nobody_answered_is_no_operation_that_is_missing() -> None:
+def test_an_unanswered_measurement_differs_from_an_unsupported_operation() -> None:
     found = results(get={"Tenantry": 40.0, "FastCRUD": 20.0})
     found.unanswered.add(("get", "PocketBase"))
     assert row(report.rates(PLAN, found), "get by id")[1:] == ["**40.0**", "20.0", "none", "none", "?"]
@@ -160,7 +160,7 @@ def test_no_round_begins_that_would_end_too_late() -> None:
     assert not has_time(2, 481.0)
 
 
-def test_losses_are_told_with_the_fastest_first() -> None:
+def test_losses_are_listed_with_the_fastest_peer_first() -> None:
     found = results(
         get={"Tenantry": 100.0, "FastCRUD": 150.0, "PocketBase": 250.0, "advanced-alchemy": 99.0},
         create={"Tenantry": 100.0, "PocketBase": 100.0},
@@ -230,7 +230,7 @@ def test_a_run_is_of_everything_and_can_be_of_less() -> None:
     assert small.names == ["FastCRUD"]
 
 
-def test_the_benchmark_against_the_baseline_keeps_the_table_of_the_peers(tmp_path: Path) -> None:
+def test_the_baseline_benchmark_preserves_the_table_of_the_peers(tmp_path: Path) -> None:
     kept = "<!-- peers: written by a command -->\n\nthe table\n\n<!-- end of peers -->"
     earlier = "<!-- results: written by a command -->\n\nEarlier figures\n\n<!-- end of results -->"
     (tmp_path / "performance.md").write_text(f"# Performance\n\n{earlier}\n\n{kept}\n")
