@@ -189,7 +189,7 @@ def by_name(line: str) -> bool:
     return any(not LITERAL.fullmatch(name) for _, name in BY_NAME.findall(line))
 
 
-def test_what_is_assigned_by_a_name_is_listed_with_its_reason() -> None:
+def test_assignments_by_a_computed_name_are_listed_with_their_reasons() -> None:
     assert {line for line in lines() if by_name(line)} == ASSIGNED.keys()
 
 
@@ -238,7 +238,7 @@ def test_rows_are_read_whichever_way_they_were_filtered() -> None:
     assert read_pixels(picture(2, rows)) == (2, 5, colours * 5)
 
 
-def test_a_palette_keeps_the_frequent_colours_and_the_nearest_of_the_others() -> None:
+def test_a_palette_uses_the_frequent_colours_and_the_nearest_for_the_others() -> None:
     pixels = [(n, n, n) for n in range(256) for _ in range(2)] + [(7, 7, 8)]
     small = with_palette(picture(len(pixels), [b"\0" + bytes(part for pixel in pixels for part in pixel)]))
     palette = small[small.index(b"PLTE") + 4 :]

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 
 @pytest.mark.promise("console, journeys: Signing in and out, choosing a tenant, switching it")
-async def test_a_wrong_password_is_told_and_the_right_one_opens_the_tenant(visitor: Visitor) -> None:
+async def test_a_wrong_password_is_reported_and_the_right_one_opens_the_tenant(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.open()
     await visitor.sign_in(password="wrong password")
@@ -219,7 +219,7 @@ async def test_saved_views_come_back(visitor: Visitor) -> None:
 
 
 @pytest.mark.promise("console, accessibility and states: By the keyboard alone: sign-in, grid, form, import")
-async def test_the_keyboard_alone_reaches_a_row(visitor: Visitor) -> None:
+async def test_a_row_is_reached_by_keyboard_only(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products?sort=name:asc")
     await expect(page.locator("tbody tr:not(.spacer)").first).to_contain_text("Lamp 000")

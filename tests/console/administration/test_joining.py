@@ -151,7 +151,7 @@ async def test_a_domain_is_changed_and_removed(visitor: Visitor) -> None:
 
 
 @pytest.mark.promise("console, journeys: One's own invitations are shown, and asked for where the address is proved")
-async def test_the_account_asks_for_invitations_to_a_proved_address_alone(visitor: Visitor) -> None:
+async def test_the_account_page_requests_invitations_only_for_a_proved_address(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email, refused = "guest@other.example", list[str]()
     page.on("response", lambda answer: refused.append(answer.url) if answer.status >= 400 else None)
@@ -193,7 +193,7 @@ async def test_the_audit_trail_names_a_domain_of_any_length(visitor: Visitor, si
     assert await overflow(visitor) <= 0
 
 
-async def test_a_wrong_address_among_several_is_told_at_their_field(visitor: Visitor) -> None:
+async def test_a_wrong_address_among_several_is_reported_at_its_field(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people?tab=invitations")
     await page.get_by_role("button", name="Invite", exact=True).first.click()

@@ -42,7 +42,7 @@ async def test_only_permissions_that_the_caller_holds_can_be_given_and_taken(vis
     assert await violations(visitor) == []
 
 
-async def test_a_role_beyond_the_caller_keeps_its_name_and_stays(visitor: Visitor) -> None:
+async def test_a_role_beyond_the_callers_permissions_cannot_be_renamed_or_deleted(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
     await app.make_role("acme", "Keeper", KEEPER)

@@ -76,7 +76,7 @@ async def test_an_owner_passes_the_tenant_on_and_leaves_it(visitor: Visitor) -> 
 
 
 @pytest.mark.promise("console, journeys: a person's page offers what the service does for this caller alone")
-async def test_a_person_is_offered_what_the_service_does_alone(visitor: Visitor) -> None:
+async def test_the_page_of_a_person_offers_only_the_actions_allowed_to_the_caller(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     tenant_id, people = await make_tenant(visitor, "guild", "owner", "chief")
     body = {"name": "Clerk", "permissions": ["read:users", "read:roles"]}
@@ -123,7 +123,7 @@ async def test_an_administrator_resets_the_factors_of_a_member(visitor: Visitor)
 
 
 @pytest.mark.promise("console, journeys: Service accounts and keys")
-async def test_keys_that_end_soon_are_told_of_at_home(visitor: Visitor) -> None:
+async def test_keys_that_expire_soon_are_listed_on_the_home_page(visitor: Visitor) -> None:
     page = visitor.page
     await make_tenant(visitor, "keyring", "smith")
     await visitor.enter("keys", "smith@keyring.example")

@@ -120,7 +120,7 @@ async def test_the_reason_of_a_long_form_that_was_refused_is_in_sight(visitor: V
     await expect(page.get_by_role("alert")).to_be_in_viewport()
 
 
-async def test_a_column_that_is_moved_up_keeps_the_focus_to_the_top(visitor: Visitor) -> None:
+async def test_a_column_moved_up_to_the_top_retains_the_focus(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
     await page.get_by_role("button", name="Columns").click()
@@ -136,7 +136,7 @@ async def test_a_column_that_is_moved_up_keeps_the_focus_to_the_top(visitor: Vis
     "console, accessibility and states: who saves by keys keeps the focus, and who is refused gets it at the first "
     "wrong field"
 )
-async def test_the_pager_of_a_list_keeps_the_focus(visitor: Visitor) -> None:
+async def test_the_pager_of_a_list_retains_the_focus(visitor: Visitor) -> None:
     page = visitor.page
 
     async def of_two(route: Route) -> None:

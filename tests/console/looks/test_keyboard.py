@@ -248,7 +248,7 @@ async def test_a_reference_is_chosen_and_changed_without_a_mouse(visitor: Visito
     "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
     "who clicked beside gets none"
 )
-async def test_what_goes_away_gives_the_focus_to_its_neighbour(visitor: Visitor) -> None:
+async def test_a_removed_element_gives_the_focus_to_its_neighbour(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     for number in range(2):
         body = {"email": f"invited{number}@new.example", "roles": ["Reader"]}
@@ -275,7 +275,7 @@ async def test_what_goes_away_gives_the_focus_to_its_neighbour(visitor: Visitor)
     "console, accessibility and states: what goes away gives the focus to its neighbour, what ran gives it back, and "
     "who clicked beside gets none"
 )
-async def test_a_click_beside_everything_leaves_the_focus_there(visitor: Visitor) -> None:
+async def test_a_click_outside_all_controls_leaves_the_focus_on_the_page(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
     await page.get_by_role("searchbox").focus()

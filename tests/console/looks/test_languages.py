@@ -48,7 +48,7 @@ async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor:
 
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
-async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visitor) -> None:
+async def test_the_console_reports_wrong_credentials_in_its_own_language(visitor: Visitor) -> None:
     page = visitor.page
     visitor.service.let_time_pass()
     await visitor.open()
@@ -63,7 +63,7 @@ async def test_what_is_wrong_with_a_sign_in_is_told_by_the_console(visitor: Visi
 
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
-async def test_what_is_wrong_with_a_row_stands_at_its_fields_in_german(visitor: Visitor) -> None:
+async def test_errors_of_a_row_are_shown_at_its_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products/new")
     await page.get_by_role("button", name="Anlegen").click()
@@ -93,7 +93,7 @@ async def test_a_filter_that_is_refused_says_why_in_german(visitor: Visitor) -> 
 
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
-async def test_permissions_stand_under_headings_in_german(visitor: Visitor) -> None:
+async def test_permissions_are_listed_under_headings_in_german(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "count:shelves", "category": "Lager"}
     made = await app.call("POST", "/api/permissions", as_whom="root", json=body)
@@ -104,7 +104,7 @@ async def test_permissions_stand_under_headings_in_german(visitor: Visitor) -> N
     assert {permission["category"] for permission in listed} == {"administration", "entities", "Lager"}
 
 
-async def test_what_is_wrong_with_settings_stands_at_their_fields_in_german(visitor: Visitor) -> None:
+async def test_errors_of_settings_are_shown_at_their_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "settings")
     await page.get_by_label("Akzentfarbe").fill("red")
@@ -137,7 +137,7 @@ async def test_a_language_that_cannot_be_fetched_leaves_the_page_in_english(visi
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
 @pytest.mark.parametrize("language", ["de", "en"])
-async def test_a_code_with_a_sentence_that_nobody_translated_is_told_with_words_for_it(
+async def test_an_error_code_with_an_untranslated_message_is_shown_with_a_general_message(
     visitor: Visitor, language: str
 ) -> None:
     page, own = visitor.page, "Der Vorrat ist leer"
@@ -179,7 +179,7 @@ async def test_a_column_that_no_field_has_is_named(visitor: Visitor) -> None:
         ("de", ("Angemeldet", "Einstellungen geändert: timezone", "Verweigert: roles.create")),
     ],
 )
-async def test_events_are_told_in_words_and_filtered_by_their_codes(
+async def test_events_are_described_in_the_language_and_filtered_by_their_codes(
     visitor: Visitor, language: str, words: tuple[str, ...]
 ) -> None:
     page, app = visitor.page, visitor.service.app

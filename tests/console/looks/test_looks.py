@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
         ("de", ["Aktion", "Wann", "Wer", "Ziel", "Adresse", "Anfrage"], "Angelegt am"),
     ],
 )
-async def test_fields_that_the_service_keeps_are_named_in_the_language_of_the_reader(
+async def test_fields_set_by_the_service_are_labelled_in_the_language_of_the_reader(
     visitor: Visitor, language: str, columns: list[str], kept: str
 ) -> None:
     page, app = visitor.page, visitor.service.app
@@ -97,7 +97,7 @@ async def test_what_is_not_saved_yet_can_be_read_on_a_telephone(visitor: Visitor
     assert box["height"] < 30, "each word stands in a line of its own"
 
 
-async def test_a_service_account_tells_its_roles_apart_from_its_description(visitor: Visitor) -> None:
+async def test_a_service_account_lists_its_roles_separately_from_its_description(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "Robot", "description": "nightly", "roles": ["Reader", "Member"]}
     account = (await app.call("POST", "/api/service-accounts", as_whom="acme", json=body)).json()["data"]["id"]
@@ -105,7 +105,7 @@ async def test_a_service_account_tells_its_roles_apart_from_its_description(visi
     await expect(page.locator(".tags bdi")).to_have_text(["Member", "Reader"])
 
 
-async def test_who_may_nothing_in_a_tenant_is_told_so(visitor: Visitor) -> None:
+async def test_a_member_without_permissions_is_shown_as_such(visitor: Visitor) -> None:
     page = visitor.page
     user = await visitor.service.app.make_user("acme", "nobody@acme.example", [])
     await visitor.enter(f"people/{user}")
@@ -137,7 +137,7 @@ async def declare(route: Route) -> None:
     await route.fulfill(response=answer, json=body)
 
 
-async def test_a_colour_can_be_none_and_no_bound_is_told_that_nobody_declared(visitor: Visitor) -> None:
+async def test_a_colour_can_be_empty_and_only_declared_bounds_are_described(visitor: Visitor) -> None:
     page = visitor.page
     await page.route("**/api/entities", declare)
     await visitor.enter("rows/products/new")
@@ -306,9 +306,7 @@ async def test_permissions_stay_in_sight_while_the_roles_scroll_on_a_telephone(v
     "console, accessibility and states: on a telephone, whose browser zooms out of what is too wide, every screen has "
     "the width of the window"
 )
-async def test_no_screen_is_wider_than_a_telephone_whose_browser_would_zoom_out(
-    service: Service, chromium: Browser
-) -> None:
+async def test_every_screen_fits_the_width_of_a_telephone(service: Service, chromium: Browser) -> None:
     """Browsers of telephones show a page that is too wide as a whole, and small: there the window grows with it."""
     for number in range(30):
         await service.app.make_role("acme", f"Role {number:02} with a long name", ["read:products"])

@@ -55,7 +55,7 @@ async def test_what_is_drawn_above_has_the_form_of_what_the_service_counts(visit
     assert set(points[0]) == set(point(1))
 
 
-async def test_home_tells_how_many_rows_are_new(visitor: Visitor) -> None:
+async def test_the_home_page_shows_how_many_rows_are_new(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     # tests before this one may have added some to those that all share
     categories = (await app.call("GET", "/api/categories?pageSize=100", as_whom="acme")).json()["data"]["items"]
@@ -70,7 +70,7 @@ async def test_home_tells_how_many_rows_are_new(visitor: Visitor) -> None:
     await expect(main.get_by_role("link", name="Members")).to_contain_text("new in 14 days")
 
 
-async def test_a_row_of_a_service_whose_clock_is_ahead_is_new_today(visitor: Visitor) -> None:
+async def test_a_row_of_a_service_with_a_fast_clock_is_counted_as_new(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     categories = (await app.call("GET", "/api/categories?pageSize=100", as_whom="acme")).json()["data"]["items"]
     await page.clock.set_fixed_time(app.adapters.clock.now() - timedelta(days=2))

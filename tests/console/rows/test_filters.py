@@ -62,7 +62,7 @@ def locked(page: Page, row_id: str) -> Locator:
     return page.locator(".locked", has=page.get_by_role("img", name=UNSEEN)).filter(has_text=f"…{row_id[-8:]}")
 
 
-async def test_a_grid_tells_references_that_one_may_not_see(visitor: Visitor) -> None:
+async def test_a_grid_marks_references_that_the_caller_may_not_see(visitor: Visitor) -> None:
     page = visitor.page
     row = await editor(visitor)
     await visitor.enter("rows/products?sku=LAMP-008&~columns=name,categoryId,createdBy", EDITOR)
@@ -72,7 +72,7 @@ async def test_a_grid_tells_references_that_one_may_not_see(visitor: Visitor) ->
     assert await violations(visitor) == []
 
 
-async def test_a_form_keeps_a_reference_that_one_may_not_see(visitor: Visitor) -> None:
+async def test_a_form_preserves_a_reference_that_the_caller_may_not_see(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row = await editor(visitor)
     await visitor.enter(f"rows/products/{row['id']}", EDITOR)
@@ -139,7 +139,7 @@ async def test_a_reference_in_the_first_column_is_named_and_leads_to_its_row(vis
     await expect(page.get_by_role("gridcell").get_by_role("link").first).to_have_text("Somebody Else")
 
 
-async def test_somebody_outside_of_the_tenant_is_told_to_be_unseen(visitor: Visitor) -> None:
+async def test_the_audit_trail_marks_users_outside_the_tenant_as_unseen(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("audit?action=role.created")
     await expect(page.locator("tbody .locked").first).to_be_visible()

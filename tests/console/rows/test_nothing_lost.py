@@ -93,7 +93,7 @@ async def test_signing_out_asks_about_unsaved_changes(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("way", ["back", "history"])
-async def test_neither_the_way_back_nor_another_tab_of_a_row_takes_what_is_typed(visitor: Visitor, way: str) -> None:
+async def test_leaving_a_form_by_back_or_another_tab_asks_before_discarding_changes(visitor: Visitor, way: str) -> None:
     page = visitor.page
     row_id = await made(visitor.service.app, "/api/products", name="Typed", sku="TYPED", price="1.00")
     await visitor.enter("people")
@@ -111,7 +111,7 @@ async def test_neither_the_way_back_nor_another_tab_of_a_row_takes_what_is_typed
     await expect(page.get_by_label("Description")).to_have_count(0)
 
 
-async def test_what_is_typed_while_a_form_is_saved_is_kept(visitor: Visitor) -> None:
+async def test_text_typed_while_a_form_is_saved_is_preserved(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Typed")
     await visitor.enter(f"rows/categories/{row_id}")
@@ -152,7 +152,7 @@ async def test_a_tab_does_not_become_the_tab_of_somebody_else(visitor: Visitor) 
     assert (await app.call("GET", f"/api/categories/{row_id}", as_whom="acme")).json()["data"] == before
 
 
-async def test_what_is_typed_outlives_the_session(visitor: Visitor) -> None:
+async def test_text_typed_in_a_form_is_preserved_when_the_session_ends(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Typed")
     await visitor.enter(f"rows/categories/{row_id}")
@@ -174,7 +174,7 @@ async def test_what_is_typed_outlives_the_session(visitor: Visitor) -> None:
 
 
 @pytest.mark.parametrize("how", ["no network", "503"])
-async def test_a_sign_out_that_fails_is_told(visitor: Visitor, how: str) -> None:
+async def test_a_failed_sign_out_is_reported(visitor: Visitor, how: str) -> None:
     page = visitor.page
     await visitor.enter("account")
 
@@ -212,12 +212,12 @@ async def test_a_service_that_is_busy_at_a_reload_ends_no_session(visitor: Visit
     await expect(page.get_by_role("heading", name="Members")).to_be_visible()
 
 
-async def test_an_address_that_is_no_text_is_not_found(visitor: Visitor) -> None:
+async def test_an_address_that_cannot_be_decoded_is_not_found(visitor: Visitor) -> None:
     await visitor.enter("rows/%E0%A4%A")
     await expect(visitor.page.locator("main h1, main h2").first).to_be_visible()
 
 
-async def test_a_row_whose_answer_was_lost_is_made_once(visitor: Visitor) -> None:
+async def test_a_row_is_created_once_when_the_answer_is_lost(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     product = await made(app, "/api/products", name="P", sku="ONCE-1", price="1.00")
     await visitor.enter(f"rows/reviews/new?productId={product}")
@@ -234,7 +234,7 @@ async def test_a_row_whose_answer_was_lost_is_made_once(visitor: Visitor) -> Non
     assert stored["totalCount"] == 1
 
 
-async def test_a_file_whose_answer_was_lost_is_imported_once(visitor: Visitor) -> None:
+async def test_a_file_is_imported_once_when_the_answer_is_lost(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     product = await made(app, "/api/products", name="P", sku="ONCE-2", price="1.00")
     await visitor.enter("rows/reviews/import")
@@ -254,7 +254,7 @@ async def test_a_file_whose_answer_was_lost_is_imported_once(visitor: Visitor) -
     assert stored["totalCount"] == 2
 
 
-async def test_a_click_beside_a_dialog_takes_nothing_typed(visitor: Visitor) -> None:
+async def test_a_click_outside_a_dialog_discards_no_typed_text(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people")
     await page.get_by_role("button", name="Add member").click()
@@ -268,7 +268,7 @@ async def test_a_click_beside_a_dialog_takes_nothing_typed(visitor: Visitor) -> 
     await expect(dialog.get_by_label("Name")).to_have_value("Ada Lovelace")
 
 
-async def test_enter_takes_only_a_row_that_was_searched_for(visitor: Visitor) -> None:
+async def test_enter_chooses_only_a_row_that_matches_the_search(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products/new")
     box = page.get_by_role("combobox", name="Category")
@@ -321,7 +321,7 @@ TYPED_AT_ONCE = """new MutationObserver(() => {
 }).observe(document, {childList: true, subtree: true})"""
 
 
-async def test_what_is_typed_as_soon_as_a_form_is_there_is_kept(visitor: Visitor) -> None:
+async def test_text_typed_as_soon_as_a_form_appears_is_preserved(visitor: Visitor) -> None:
     page = visitor.page
     row_id = await made(visitor.service.app, "/api/categories", name="Typed")
     await visitor.enter()

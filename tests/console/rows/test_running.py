@@ -240,7 +240,7 @@ async def test_a_change_of_many_rows_is_sent_once_and_stopped_by_a_button(visito
     assert len(asked) == 1
 
 
-async def test_a_report_counts_rows_with_errors_and_rows_that_are_there_already(visitor: Visitor) -> None:
+async def test_an_import_report_counts_rows_with_errors_and_existing_rows(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products/import")
     # of 5,000 rows 100 have no price, and 50 more the key of the first
@@ -268,7 +268,7 @@ async def test_the_fields_of_a_mapping_are_in_sight_on_a_telephone(visitor: Visi
     assert box["x"] + box["width"] <= 360
 
 
-async def test_what_is_typed_in_a_dialog_outlives_the_session(visitor: Visitor) -> None:
+async def test_text_typed_in_a_dialog_is_preserved_when_the_session_ends(visitor: Visitor) -> None:
     page = visitor.page
     emails = "first@new.example\nsecond@new.example"
     await visitor.enter("people?tab=invitations")

@@ -82,7 +82,7 @@ async def test_a_form_with_unsaved_changes_asks_until_it_is_saved(
 
 
 @pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
-async def test_a_form_that_is_as_it_was_takes_no_question_from_another(visitor: Visitor) -> None:
+async def test_a_form_without_changes_does_not_cancel_the_question_of_another_form(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("settings")
     name, currency = page.get_by_label("Name shown to users"), page.get_by_label("Currency")
@@ -110,7 +110,7 @@ async def test_a_person_who_is_removed_is_left_without_a_question(visitor: Visit
 
 @pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
 @pytest.mark.parametrize("how", ["Escape", "the cross"])
-async def test_a_dialog_asks_before_it_takes_what_was_typed(visitor: Visitor, how: str) -> None:
+async def test_a_dialog_asks_before_it_discards_typed_text(visitor: Visitor, how: str) -> None:
     page = visitor.page
     await visitor.enter("people")
     adding = page.get_by_role("button", name="Add member")
@@ -198,7 +198,7 @@ async def test_enter_in_the_choice_between_two_values_sends_nothing(visitor: Vis
 
 
 @pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
-async def test_a_chosen_value_that_is_refused_is_told_at_its_field(visitor: Visitor) -> None:
+async def test_a_refused_value_of_a_conflict_is_reported_at_its_field(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Contested")
     await visitor.enter(f"rows/categories/{row_id}")
@@ -214,7 +214,7 @@ async def test_a_chosen_value_that_is_refused_is_told_at_its_field(visitor: Visi
 
 @pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
 @pytest.mark.parametrize("is_seen", [True, False], ids=["by those who see deleted rows", "by others"])
-async def test_a_row_that_was_deleted_meanwhile_is_told_as_such(visitor: Visitor, *, is_seen: bool) -> None:
+async def test_a_concurrently_deleted_row_is_reported_as_deleted(visitor: Visitor, *, is_seen: bool) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Deleted meanwhile")
     email = "editor@acme.example"
@@ -230,7 +230,7 @@ async def test_a_row_that_was_deleted_meanwhile_is_told_as_such(visitor: Visitor
     await expect(page.get_by_label("Description")).to_have_value("mine")
 
 
-async def test_a_needed_value_that_is_taken_away_is_told_as_needed(visitor: Visitor) -> None:
+async def test_a_removed_required_value_is_reported_as_required(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     review = {"rating": 3, "author": "Ada"}
     product = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"][0]["id"]
@@ -245,7 +245,7 @@ async def test_a_needed_value_that_is_taken_away_is_told_as_needed(visitor: Visi
 @pytest.mark.promise(
     "console, journeys: Values of selected rows are taken away after a question alone, and what is wrong is told once"
 )
-async def test_rows_are_emptied_together_after_a_question_and_what_is_wrong_is_told_once(visitor: Visitor) -> None:
+async def test_emptying_a_field_of_selected_rows_asks_first_and_reports_an_error_once(visitor: Visitor) -> None:
     page, asked = visitor.page, list[str]()
     page.on("request", lambda request: asked.append(request.url) if request.method == "PUT" else None)
     await visitor.enter("rows/products")
@@ -279,7 +279,7 @@ async def test_a_row_that_two_delete_is_shown_as_deleted(visitor: Visitor) -> No
     await expect(page.get_by_role("button", name="Restore")).to_be_visible()
 
 
-async def test_a_page_of_a_proxy_in_place_of_an_answer_is_told_as_no_service(visitor: Visitor) -> None:
+async def test_an_error_page_of_a_proxy_is_reported_as_an_unavailable_service(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row = await made(app, "/api/products", name="Behind a proxy", sku="PROXY-1", price="1.00")
     await visitor.enter(f"rows/products/{row}")

@@ -25,7 +25,7 @@ async def evaluate(visitor: Visitor, expression: str) -> object:
 
 
 @pytest.mark.promise("console, attacks: the cookie in an answer, the token in an address, in storage or in a log")
-async def test_scripts_can_keep_no_token(visitor: Visitor) -> None:
+async def test_scripts_cannot_read_a_token_from_storage_or_answers(visitor: Visitor) -> None:
     await visitor.enter("rows/products")
     await expect(visitor.page.get_by_role("grid")).to_be_visible()
     kept = await evaluate(
@@ -66,7 +66,7 @@ async def test_everything_but_the_session_is_the_public_api(visitor: Visitor) ->
 
 
 @pytest.mark.promise("console, attacks: Forced addresses: a member is shown and sent nothing of what they may not do")
-async def test_a_member_sees_no_administration_and_is_told_so_at_its_addresses(visitor: Visitor) -> None:
+async def test_a_member_sees_no_administration_and_gets_no_access_at_its_addresses(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter(email="reader@acme.example")
     links = await page.get_by_role("navigation").get_by_role("link").all_inner_texts()
@@ -84,7 +84,7 @@ async def test_a_member_sees_no_administration_and_is_told_so_at_its_addresses(v
 
 
 @pytest.mark.promise("console, attacks: an address to go on to after the sign-in")
-async def test_signing_in_leads_to_addresses_of_the_console_alone(visitor: Visitor) -> None:
+async def test_signing_in_leads_only_to_addresses_of_the_console(visitor: Visitor) -> None:
     await visitor.open("rows/products?to=https://example.org&next=//example.org")
     await visitor.sign_in()
     await expect(visitor.page.get_by_role("heading", name="Products")).to_be_visible()

@@ -74,7 +74,9 @@ async def enter_as_new(visitor: Visitor, email: str) -> None:
 
 
 @pytest.mark.promise("console, journeys: Passkeys and second factors")
-async def test_a_passkey_is_made_signs_in_alone_and_is_removed(visitor: Visitor, device: Device) -> None:
+async def test_a_passkey_is_created_signs_in_without_a_password_and_is_removed(
+    visitor: Visitor, device: Device
+) -> None:
     page = visitor.page
     await enter_as_new(visitor, "keyed@acme.example")
     await make_passkey(visitor, "Laptop")
@@ -109,7 +111,7 @@ async def test_a_passkey_is_offered_at_the_field_of_the_e_mail(visitor: Visitor,
     "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
     "not"
 )
-async def test_a_passkey_of_the_list_that_is_refused_is_told(visitor: Visitor, device: Device) -> None:
+async def test_a_refused_passkey_from_the_browser_list_is_reported(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await enter_as_new(visitor, "refused@acme.example")
     await make_passkey(visitor, "Laptop")
@@ -130,7 +132,7 @@ async def test_a_passkey_of_the_list_that_is_refused_is_told(visitor: Visitor, d
     "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
     "not"
 )
-async def test_a_list_of_passkeys_that_nobody_asked_for_tells_nothing(visitor: Visitor, device: Device) -> None:
+async def test_a_failed_unrequested_list_of_passkeys_is_not_reported(visitor: Visitor, device: Device) -> None:
     page = visitor.page
     await device.chooses(False)
     asked = []
@@ -206,7 +208,7 @@ async def test_where_a_tenant_demands_a_passkey_it_is_made_while_signing_in(visi
     "console, journeys: a passkey of the browser's list that is refused is told, and a list that nobody asked for is "
     "not"
 )
-async def test_a_passkey_that_is_refused_is_told_as_a_passkey(visitor: Visitor, device: Device) -> None:
+async def test_a_refused_passkey_is_reported_as_a_refused_passkey(visitor: Visitor, device: Device) -> None:
     page, app = visitor.page, visitor.service.app
     await enter_as_new(visitor, "former@acme.example")
     await make_passkey(visitor, "Laptop")
