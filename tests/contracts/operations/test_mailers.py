@@ -90,7 +90,7 @@ async def test_it_arrives_whole_as_text_and_as_html(way: Way) -> None:
         "ada@" + "x" * 70 + ".com",
     ],
 )
-async def test_what_is_no_address_is_undeliverable(way: Way, wrong: str) -> None:
+async def test_mail_to_an_invalid_address_is_undeliverable(way: Way, wrong: str) -> None:
     with pytest.raises(Undeliverable):
         await way.mailer.send(message(to=wrong))
     assert way.arrived() == []
@@ -128,7 +128,7 @@ async def test_the_inbox_has_what_was_written_the_newest_first(tmp_path: Path) -
     assert await inbox.find(new_id()) is None
 
 
-async def test_a_link_in_a_file_can_be_copied_and_stands_in_the_log(
+async def test_a_link_in_a_mail_file_is_one_line_and_is_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = "https://example.com/account/reset#token=" + "t" * 100

@@ -106,7 +106,7 @@ async def test_leaving_a_transaction_commits_it(database: WholeDatabase) -> None
     assert await count(database) == 1
 
 
-async def test_an_exception_takes_all_of_it_back(database: WholeDatabase) -> None:
+async def test_an_exception_rolls_back_the_whole_transaction(database: WholeDatabase) -> None:
     async def raise_and_fail() -> None:
         async with database.transaction(EveryTenant()) as tx:
             await tx.token_versions.bump([SUBJECT])
@@ -117,7 +117,7 @@ async def test_an_exception_takes_all_of_it_back(database: WholeDatabase) -> Non
     assert await count(database) == 0
 
 
-async def test_without_a_transaction_each_statement_stands_alone(database: WholeDatabase) -> None:
+async def test_a_statement_in_autocommit_is_committed_despite_a_later_exception(database: WholeDatabase) -> None:
     async def raise_and_fail() -> None:
         async with database.autocommit(EveryTenant()) as tx:
             await tx.token_versions.bump([SUBJECT])
@@ -158,7 +158,7 @@ def test_ids_are_uuids_of_version_7_and_later_ones_sort_after_earlier_ones(ids: 
     assert {(new_id.version, new_id.variant) for new_id in made} == {(7, "specified in RFC 4122")}
 
 
-def test_a_movable_clock_moves_as_it_is_told() -> None:
+def test_a_movable_clock_moves_by_the_given_duration() -> None:
     clock = MovableClock()
     before = clock.now()
     clock.move(timedelta(hours=1))
@@ -188,7 +188,9 @@ async def test_an_event_is_read_in_its_own_tenant(database: WholeDatabase, regis
     assert row["occurredAt"] == "2026-11-20T12:00:00.123456Z"
 
 
-async def test_each_tenant_that_is_told_has_a_line_of_its_own(database: WholeDatabase, registry: Registry) -> None:
+async def test_an_event_for_several_tenants_is_stored_once_for_each_tenant(
+    database: WholeDatabase, registry: Registry
+) -> None:
     told, other = [new_id() for _ in range(3)], new_id()
     event = AuditEvent(actor_id=new_id(), action="user.changed", target_id=new_id(), address="::1", occurred_at=NOW)
     async with database.transaction(EveryTenant()) as tx:

@@ -161,7 +161,7 @@ async def test_lines_that_lie_in_no_month_go_some_at_a_time(
     "security, audit trail: Lines of histories are deleted past a retention that the operator sets, by the tables' "
     "owner alone, and rows are written as before"
 )
-async def test_a_row_whose_oldest_lines_are_gone_is_changed_deleted_and_restored_as_before(
+async def test_a_row_with_deleted_history_entries_can_be_changed_deleted_and_restored(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
     row, other = [await add_of_old_histories(database, registry, HERE_OF_OLD_HISTORIES, LONG_AGO) for _ in range(2)]

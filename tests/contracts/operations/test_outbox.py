@@ -79,7 +79,7 @@ async def test_two_takers_never_get_the_same_mail(database: WholeDatabase) -> No
     assert sorted(taken) == sorted(stored_mail.id for stored_mail in mails)
 
 
-async def test_a_mail_whose_sender_crashed_is_due_again(database: WholeDatabase) -> None:
+async def test_a_mail_with_a_crashed_sender_is_due_again(database: WholeDatabase) -> None:
     await add(database, mail())
     (first,) = await take(database)
     assert await take(database, after=HELD - timedelta(seconds=1)) == []
@@ -143,7 +143,7 @@ async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> Non
     assert [due.mail for due in await take(database)] == [waiting]
 
 
-def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:
+def test_a_link_secret_is_equal_only_for_the_same_mail_and_key() -> None:
     secrets, mails = DerivedLinkSecrets("k" * 32), [new_id() for _ in range(100)]
     made = [secrets.secret(stored_mail) for stored_mail in mails]
     assert made == [DerivedLinkSecrets("k" * 32).secret(stored_mail) for stored_mail in mails]
@@ -151,7 +151,7 @@ def test_a_links_secret_is_the_same_for_the_same_mail_and_key_alone() -> None:
     assert {len(secret) for secret in made} == {43}
 
 
-async def test_the_backlog_tells_what_waits_since_when_and_what_was_given_up(database: WholeDatabase) -> None:
+async def test_the_backlog_counts_waiting_and_given_up_mails_and_has_the_oldest_time(database: WholeDatabase) -> None:
     async with database.read_only(EveryTenant()) as read:
         assert await read.outbox_state.backlog() == MailBacklog(waiting=0, oldest=None, given_up=0)
     old, lost = mail(at=NOW - timedelta(hours=2)), mail(at=NOW - timedelta(hours=3))

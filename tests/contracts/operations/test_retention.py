@@ -199,7 +199,7 @@ async def test_old_rows_go_some_at_a_time_and_younger_stay(database: WholeDataba
 
 
 @pytest.mark.parametrize("what", RETENTION, ids=lambda rule: rule.name)
-async def test_each_kind_leaves_all_others_alone(database: WholeDatabase, what: RetentionRule) -> None:
+async def test_a_retention_rule_removes_only_records_of_its_kind(database: WholeDatabase, what: RetentionRule) -> None:
     """The exception is an old session that has ended, which both rules on sessions remove."""
     alike = {login.ENDED_SESSIONS, login.OLD_SESSIONS}
     others = {kind: example for kind, example in KINDS.items() if kind is not what and not {kind, what} <= alike}
@@ -225,7 +225,7 @@ async def test_a_living_session_is_never_removed(database: WholeDatabase) -> Non
         assert await read.sessions.living(owner.id, NOW, LIFETIMES) == [begun]
 
 
-async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) -> None:
+async def test_an_active_lock_retains_its_failures(database: WholeDatabase) -> None:
     long = Lockout(attempts=1, duration=timedelta(days=60))
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.attempts.reserve("ada@example.com", HOME, long, NOW)
@@ -235,7 +235,7 @@ async def test_a_lock_that_stands_keeps_its_failures(database: WholeDatabase) ->
     assert await remove(database, login.FAILURES, NOW + long.duration) == 1
 
 
-async def test_a_network_outlives_the_failures_beside_it(database: WholeDatabase) -> None:
+async def test_a_known_network_is_retained_longer_than_failures(database: WholeDatabase) -> None:
     key = "ada@example.com"
     async with database.transaction(EveryTenant()) as tx:
         before = NOW - FAILURES_FORGOTTEN

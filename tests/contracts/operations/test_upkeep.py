@@ -65,7 +65,7 @@ async def told(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 @pytest.mark.parametrize("kind", ["memory", "postgres"])
-async def test_a_table_in_order_is_left_alone(
+async def test_upkeep_does_not_change_an_analyzed_table(
     kind: str, own_url: str, registry: Registry, memory: MemoryDatabase
 ) -> None:
     upkeep: Upkeep = MemoryUpkeep(memory) if kind == "memory" else PostgresUpkeep(own_url, registry)
@@ -208,7 +208,7 @@ def test_statistics_of_two_references_never_share_a_name() -> None:
     assert statistics_name("order", "line_item_id") != statistics_name("order_line", "item_id")
 
 
-async def test_a_database_that_is_away_is_told(registry: Registry) -> None:
+async def test_upkeep_reports_an_unreachable_database(registry: Registry) -> None:
     with pytest.raises(ServiceUnavailable):
         await PostgresUpkeep("postgresql://nobody@127.0.0.1:1/none", registry).tend()
 

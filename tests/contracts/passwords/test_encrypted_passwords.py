@@ -50,7 +50,7 @@ def sealed(purpose: Purpose = "RSA-OAEP-256", said: Any = SAID, key: Any = None,
 @pytest.mark.promise("identity, encrypted passwords: a JWE of the documented form, and nothing else")
 @pytest.mark.parametrize("purpose", OPENS_PASSWORDS)
 @pytest.mark.parametrize("with_kid", [True, False])
-def test_what_was_encrypted_to_a_published_key_opens(purpose: Purpose, with_kid: bool) -> None:
+def test_a_password_encrypted_to_a_published_key_opens(purpose: Purpose, with_kid: bool) -> None:
     text = sealed(purpose, **({"kid": KEYS[purpose].kid} if with_kid else {}))
     assert SEALED.is_encrypted(text)
     assert SEALED.open(text, NOW) == OPENED
@@ -142,7 +142,7 @@ def test_what_has_not_the_form_is_taken_for_no_jwe(text: str) -> None:
 
 
 @given(st.text(max_size=300) | st.binary(max_size=200).map(header), st.integers(0, 4))
-def test_whatever_stands_in_any_part_nothing_is_raised(part: str, place: int) -> None:
+def test_an_invalid_part_of_an_encrypted_password_raises_no_error(part: str, place: int) -> None:
     parts = sealed("ECDH-ES+A256KW").split(".") if place % 2 else SEALED_RSA.split(".")
     parts[place] = part
     text = ".".join(parts)
@@ -191,7 +191,7 @@ def test_a_new_key_is_published_when_every_process_has_it_and_the_old_one_opens_
     assert keyring.passwords.open(sealed(key=public(new)), end) == OPENED
 
 
-def test_another_process_opens_what_was_encrypted_and_one_of_another_secret_refuses_the_keys() -> None:
+def test_encrypted_passwords_open_in_other_processes_with_the_same_secret() -> None:
     other = JoserfcEncryptedPasswords(SECRET)
     other.use(list(KEYS.values()))
     assert other.open(SEALED_RSA, NOW) == OPENED

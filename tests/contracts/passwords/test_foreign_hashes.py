@@ -115,9 +115,7 @@ def passwords() -> Iterator[Argon2Passwords]:
 
 @pytest.mark.promise("identity, user import: Users with hashes of other systems log in, and the hash is replaced")
 @pytest.mark.parametrize("stored", OF_OTHERS.values(), ids=OF_OTHERS.keys())
-async def test_what_was_hashed_elsewhere_opens_with_what_was_typed_alone(
-    passwords: Argon2Passwords, stored: str
-) -> None:
+async def test_a_foreign_hash_matches_only_its_password(passwords: Argon2Passwords, stored: str) -> None:
     accepted = Argon2ForeignHashes().accepted(stored)
     assert accepted.startswith(FOREIGN)
     assert await passwords.verify(TYPED, accepted)

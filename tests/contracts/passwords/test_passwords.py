@@ -38,7 +38,7 @@ def passwords(request: pytest.FixtureRequest) -> Iterator[Passwords]:
     argon2.close()
 
 
-async def test_a_password_matches_its_own_hash_alone(passwords: Passwords) -> None:
+async def test_a_password_matches_only_its_hash(passwords: Passwords) -> None:
     stored = await passwords.hash("correct horse")
     assert "correct horse" not in stored
     assert await passwords.verify("correct horse", stored)
@@ -68,7 +68,7 @@ def test_the_default_cost_is_what_owasp_asks_for() -> None:
     assert Cost() == Cost(memory_kib=19_456, passes=2, lanes=1)
 
 
-async def test_a_missing_hash_takes_the_time_of_a_real_one() -> None:
+async def test_a_missing_hash_is_verified_in_the_time_of_a_real_one() -> None:
     passwords = Argon2Passwords(Cost(), cores=1)
     stored = await passwords.hash("correct horse")
     missing = min([await _seconds(passwords, None) for _ in range(5)])
@@ -178,14 +178,14 @@ async def test_a_password_from_a_breach_is_refused(breaches: BreachedPasswords) 
 
 @pytest.mark.promise("security, secrets: a new password is not made of the account, the service or a tenant")
 @pytest.mark.parametrize("password", ["tenantry-2026", "Acme Tools 1", "acme12345", "TOOLS2026", "password123"])
-async def test_what_is_refused_anyway_is_told_to_nobody(password: str) -> None:
+async def test_a_password_that_is_refused_locally_is_not_sent_to_the_breach_service(password: str) -> None:
     with pytest.raises(ValidationError):
         await ensure_good(password, AskedBreaches(fails))
 
 
 @pytest.mark.promise("security, secrets: a breach service of the project is asked last, and its outage stops nobody")
 @pytest.mark.parametrize("ask", [fails, never_answers])
-async def test_a_breach_service_that_is_away_stops_nobody(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unavailable_breach_service_refuses_no_password(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert not await AskedBreaches(ask, patience=0.01).is_breached(KNOWN)
     assert "did not answer" in caplog.text

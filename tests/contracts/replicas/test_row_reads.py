@@ -85,7 +85,7 @@ async def test_many_who_ask_at_once_share_one_statement(log: WriteAheadLog) -> N
     assert others[0] >= await first
 
 
-async def test_without_replicas_nobody_waits(log: WriteAheadLog) -> None:
+async def test_without_replicas_a_position_is_replayed_at_once(log: WriteAheadLog) -> None:
     await log.replayed(await log.position())
 
 
@@ -96,7 +96,7 @@ async def test_a_log_that_is_away_says_so() -> None:
     await log.close()
 
 
-def test_a_header_that_stands_alone_on_its_page_counts_for_the_page_before() -> None:
+def test_a_page_header_at_the_end_of_the_log_counts_for_the_page_before() -> None:
     assert replayable(5 * PAGE + PAGE_HEADER) == 5 * PAGE
     for reached in (5 * PAGE, 5 * PAGE + PAGE_HEADER + 8, 5 * PAGE - 8):
         assert replayable(reached) == reached
@@ -128,7 +128,7 @@ async def test_the_last_write_is_known(last_writes: LastWrites, session: UUID) -
     assert await last_writes.of(uuid4()) == BEGINNING
 
 
-async def test_an_earlier_write_that_is_told_later_changes_nothing(last_writes: LastWrites, session: UUID) -> None:
+async def test_an_earlier_write_that_is_noted_later_changes_nothing(last_writes: LastWrites, session: UUID) -> None:
     for position in (Position(2, 0x10), Position(1, 0xFFFF), Position(2, 0xF)):
         await last_writes.note(session, position)
         assert await last_writes.of(session) == Position(2, 0x10)
@@ -152,7 +152,7 @@ async def test_a_write_is_remembered_for_a_minute(redis_server: RedisServer, ses
     assert before + 60 <= ends_at < after + 61
 
 
-async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer, session: UUID) -> None:
+async def test_an_unavailable_store_knows_and_stores_no_last_writes(redis_server: RedisServer, session: UUID) -> None:
     pipeline = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER)
     away = RedisLastWrites(pipeline, prefix=uuid4().hex, on_all_after=0)
     redis_server.kill()
@@ -167,7 +167,7 @@ async def test_away_nothing_is_known_and_nothing_kept(redis_server: RedisServer,
 
 
 @pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
-async def test_a_server_that_began_just_now_knows_of_its_own_writes_alone(
+async def test_a_recently_started_redis_trusts_only_writes_noted_since_its_start(
     redis_server: RedisServer, session: UUID
 ) -> None:
     pipeline, prefix = SharedPipeline(redis_client(redis_server.url), patience=HUNG_AFTER), uuid4().hex

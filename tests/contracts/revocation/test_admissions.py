@@ -159,7 +159,7 @@ async def test_a_dead_token_is_refused_by_the_limit_that_counts_instead(shared: 
     assert await left(shared, own) == 9
 
 
-async def test_what_was_counted_is_taken_back_and_counted_instead(shared: Shared) -> None:
+async def test_recounting_refunds_some_hits_and_counts_others(shared: Shared) -> None:
     own, stranger = (Hit(limit(3, 60 * SECOND), name) for name in ("user:a", "address:a"))
     for _ in range(3):
         assert await allowed(shared.first, own)

@@ -41,7 +41,7 @@ async def test_what_was_never_read_is_not_known(shared: Shared) -> None:
     assert admission.ticket is not None
 
 
-async def test_what_was_remembered_is_known_to_all_processes(shared: Shared) -> None:
+async def test_a_remembered_version_is_known_to_all_processes(shared: Shared) -> None:
     name = subject()
     await known(shared, name, 4)
     assert await asked(shared.second, name) == Admission((), {name: 4}, None)
@@ -93,7 +93,9 @@ async def test_a_change_that_was_left_without_versions_leaves_what_was_known(sha
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable, RuntimeError, asyncio.CancelledError])
-async def test_a_change_whose_end_is_unknown_stays_uncertain(shared: Shared, error: type[BaseException]) -> None:
+async def test_a_change_with_an_unknown_end_leaves_the_version_uncertain(
+    shared: Shared, error: type[BaseException]
+) -> None:
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(error):
@@ -133,7 +135,7 @@ async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(share
     assert (await asked(shared.first, name)).token_versions is None
 
 
-async def test_a_change_whose_mark_was_lost_voids_what_was_read_meanwhile(shared: Shared) -> None:
+async def test_a_change_with_a_lost_mark_invalidates_concurrent_reads(shared: Shared) -> None:
     name = subject()
     async with shared.first.publishing([name]) as versions:
         await shared.lose()

@@ -104,7 +104,7 @@ def test_an_id_token_is_refused(changes: dict[str, Any], part: str) -> None:
 
 
 @given(ODD)
-def test_a_header_that_is_no_object_is_refused(header: Any) -> None:
+def test_a_token_header_that_is_not_an_object_is_refused(header: Any) -> None:
     ensure_refused(b64(json.dumps(header).encode()))
 
 

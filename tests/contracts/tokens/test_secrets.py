@@ -51,7 +51,7 @@ async def test_keys_come_the_oldest_first(database: WholeDatabase) -> None:
         assert not await tx.keys.add_first(key("d"))
 
 
-async def test_each_purpose_has_a_first_key_of_its_own(database: WholeDatabase) -> None:
+async def test_each_purpose_has_a_separate_first_key(database: WholeDatabase) -> None:
     keys = [replace(key(purpose), purpose=purpose) for purpose in PURPOSES]
     async with database.transaction(EveryTenant()) as tx:
         assert [await tx.keys.add_first(stored_key) for stored_key in keys] == [True] * len(PURPOSES)
@@ -59,7 +59,7 @@ async def test_each_purpose_has_a_first_key_of_its_own(database: WholeDatabase) 
         assert sorted(await tx.keys.all(), key=lambda stored: PURPOSES.index(stored.purpose)) == keys
 
 
-async def test_a_key_that_is_sealed_anew_stays_what_it_was(database: WholeDatabase) -> None:
+async def test_resealing_a_key_changes_only_its_sealed_value(database: WholeDatabase) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.keys.add(key("a"))
         await tx.keys.add(key("b", 1))
@@ -86,7 +86,7 @@ SEALED = TOKENS.seal(TOKEN)
 
 @pytest.mark.promise("identity, refresh tokens and sessions: one row, a sealed counter, compare-and-swap")
 @given(st.uuids(), st.integers(0, 2**63 - 1))
-def test_what_was_sealed_opens_to_itself(session_id: UUID, counter: int) -> None:
+def test_a_sealed_refresh_token_opens_to_the_same_token(session_id: UUID, counter: int) -> None:
     token = RefreshToken(session_id, counter)
     assert TOKENS.open(TOKENS.seal(token)) == token
 
@@ -137,14 +137,14 @@ CONTENT = Waiting(UUID(int=7), ("pwd",))
 SEALED_OF_TICKETS = TICKETS.seal("mfa", CONTENT, UNTIL)
 
 
-def test_what_was_sealed_opens_in_every_process_until_its_end() -> None:
+def test_a_sealed_ticket_opens_in_every_process_until_it_expires() -> None:
     opened = SealedTickets(SECRET).open("mfa", SEALED_OF_TICKETS, Waiting, UNTIL - timedelta.resolution)
     assert opened is not None
     assert opened == Ticket(opened.id, CONTENT, UNTIL)
     assert TICKETS.open("mfa", SEALED_OF_TICKETS, Waiting, UNTIL) is None
 
 
-def test_each_ticket_has_an_id_of_its_own() -> None:
+def test_each_ticket_has_a_different_id() -> None:
     opened = [TICKETS.open("mfa", TICKETS.seal("mfa", CONTENT, UNTIL), Waiting, NOW) for _ in range(100)]
     assert len({ticket.id for ticket in opened if ticket}) == 100
 
@@ -159,7 +159,7 @@ def test_no_other_kind_no_other_content_and_no_other_secret_opens_it() -> None:
     assert SealedTickets(SECRET + "!").open("mfa", SEALED_OF_TICKETS, Waiting, NOW) is None
 
 
-def test_its_text_tells_nothing() -> None:
+def test_the_text_of_a_ticket_reveals_no_content() -> None:
     assert str(CONTENT.user_id) not in SEALED_OF_TICKETS
     assert len(SEALED_OF_TICKETS) < 500
 
@@ -208,7 +208,7 @@ def rotation(database: WholeDatabase, secret: str, other: str | None = None) -> 
     "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
     "keys are sealed anew"
 )
-async def test_stored_keys_are_opened_by_either_secret_until_they_are_sealed_anew(database: WholeDatabase) -> None:
+async def test_stored_keys_open_by_either_secret_until_they_are_resealed(database: WholeDatabase) -> None:
     before = rotation(database, OLD)
     await before.ensure()
     with pytest.raises(WrongSecretKey):
@@ -233,7 +233,7 @@ async def test_stored_keys_are_opened_by_either_secret_until_they_are_sealed_ane
     "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
     "keys are sealed anew"
 )
-async def test_without_the_old_secret_nothing_is_sealed_anew(database: WholeDatabase) -> None:
+async def test_no_key_is_resealed_without_the_old_secret(database: WholeDatabase) -> None:
     await rotation(database, OLD).ensure()
     async with database.read_only(EveryTenant()) as read:
         stored = await read.keys.all()
@@ -268,7 +268,7 @@ def test_refresh_tokens_and_tickets_of_the_other_secret_open() -> None:
     "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
     "keys are sealed anew"
 )
-async def test_secrets_of_authenticator_apps_are_sealed_anew(database: WholeDatabase) -> None:
+async def test_secrets_of_authenticator_apps_are_resealed(database: WholeDatabase) -> None:
     old, both, new = SealedFactorSecrets(OLD), SealedFactorSecrets(NEW, OLD), SealedFactorSecrets(NEW)
     ada, bob = user(), user()
     async with database.transaction(EveryTenant()) as tx:

@@ -195,7 +195,7 @@ def test_the_table_signs_as_the_service_does() -> None:
 
 
 @pytest.mark.parametrize("said", [claims(), claims(super_admin=True, app_id="shop"), selector()])
-def test_what_was_signed_is_read(said: Claims) -> None:
+def test_a_signed_token_is_read_with_equal_claims(said: Claims) -> None:
     token = TOKENS.sign(said, NOW)
     assert TOKENS.read(token, NOW) == said
     assert TOKENS.read(token, NOW + HOUR - SECOND) == said

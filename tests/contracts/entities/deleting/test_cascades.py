@@ -90,7 +90,7 @@ async def test_a_batch_names_every_item(desk: Desk) -> None:
 @pytest.mark.promise(
     "declarations, rows sent back: a single one names the entity and the count, to those who may read it"
 )
-async def test_without_permission_to_read_neither_name_nor_count_is_told(desk: Desk) -> None:
+async def test_a_refused_deletion_without_read_permission_names_neither_entity_nor_count(desk: Desk) -> None:
     _, second, third = await volumes(desk)
     model, write = desk.registry["volumes"], Write(caller=CLERK, scope=HERE)
     assert await told(desk.crud.delete(write, model, third, None)) == (UNNAMED, [("id", UNNAMED)])
@@ -98,7 +98,7 @@ async def test_without_permission_to_read_neither_name_nor_count_is_told(desk: D
     assert fields == [("ids[0]", UNNAMED), ("ids[1]", UNNAMED)]
 
 
-async def test_absent_rows_are_told_before(desk: Desk) -> None:
+async def test_absent_rows_are_reported_before_references(desk: Desk) -> None:
     _, second, _ = await volumes(desk)
     foreign = (await volumes(desk, THERE))[1]
     model, write = desk.registry["volumes"], Write(caller=ADA, scope=HERE)
@@ -107,7 +107,7 @@ async def test_absent_rows_are_told_before(desk: Desk) -> None:
     assert [wrong.field for wrong in error.value.fields] == ["ids[1]", "ids[2]"]
 
 
-async def test_what_a_cascade_would_take_along_is_told_of_the_row_that_was_named(desk: Desk) -> None:
+async def test_a_restriction_on_a_cascaded_row_is_reported_for_the_named_row(desk: Desk) -> None:
     shelf = await desk.create("shelves", name="S")
     volume = await desk.create("volumes", title="V", shelf_id=shelf.id)
     await desk.create("marks", text="m", other_id=volume.id)
@@ -298,7 +298,7 @@ async def test_rows_that_are_not_marked_go_for_good_with_one_that_is(parks: Park
     assert await parks.restore("parks", park) == ()
 
 
-async def test_for_good_goes_what_was_deleted_before_as_well(parks: Parks) -> None:
+async def test_purging_a_row_also_purges_its_dependents_that_were_deleted_before(parks: Parks) -> None:
     park, other = await parks.add("parks"), await parks.add("parks")
     trees = [await parks.add("trees", park_id=each) for each in (park, park, other)]
     tickets = [await parks.add("tickets", park_id=each) for each in (park, other)]
@@ -331,7 +331,7 @@ async def test_rows_of_every_tenant_go_with_one_that_all_share(parks: Parks, is_
     assert await parks.living("trees", trees) == [True] * 3
 
 
-async def test_a_refused_deletion_takes_nothing_along(parks: Parks) -> None:
+async def test_a_refused_deletion_deletes_no_dependents(parks: Parks) -> None:
     """A version that is not the stored one refuses, and so does a row that is not there."""
     park = await parks.add("parks")
     tree = await parks.add("trees", park_id=park)

@@ -99,7 +99,7 @@ async def test_rows_of_tenants_are_not_removed_or_restored_under_every_tenant(sh
 
 
 @pytest.mark.promise("entities, details: Restore; 409 when a unique value was taken meanwhile")
-async def test_a_value_that_was_taken_meanwhile_keeps_a_row_away(shelves: Shelves) -> None:
+async def test_a_row_is_not_restored_when_another_row_has_its_unique_value(shelves: Shelves) -> None:
     row = await shelves.add("shelves", name="A")
     await shelves.remove("shelves", row)
     other = await shelves.add("shelves", name="A")
@@ -136,7 +136,7 @@ async def test_rows_deleted_together_come_back_each_with_its_own(shelves: Shelve
     assert not await shelves.lives("volumes", on_two)
 
 
-async def test_a_cascaded_row_can_be_restored_by_itself_only_with_its_reference(shelves: Shelves) -> None:
+async def test_a_cascaded_row_is_not_restored_separately_from_its_reference(shelves: Shelves) -> None:
     shelf = await shelves.add("shelves", name="A")
     volume = await shelves.add("volumes", title="T", shelf_id=shelf)
     await shelves.remove("shelves", shelf)
@@ -145,7 +145,7 @@ async def test_a_cascaded_row_can_be_restored_by_itself_only_with_its_reference(
     assert [detail.field for detail in error.value.fields] == ["shelfId"]
 
 
-async def test_nothing_comes_back_that_would_refer_to_what_is_deleted(shelves: Shelves) -> None:
+async def test_a_row_is_not_restored_when_its_dependents_refer_to_deleted_rows(shelves: Shelves) -> None:
     volume, other = await shelves.add("volumes", title="T"), await shelves.add("volumes", title="O")
     mark = await shelves.add("marks", text="m", volume_id=volume, other_id=other)
     await shelves.remove("volumes", volume)
@@ -158,7 +158,7 @@ async def test_nothing_comes_back_that_would_refer_to_what_is_deleted(shelves: S
     assert await shelves.lives("marks", mark)
 
 
-async def test_a_value_taken_from_what_went_along_keeps_all_of_it_away(shelves: Shelves) -> None:
+async def test_a_row_is_not_restored_when_a_dependent_has_a_reused_unique_value(shelves: Shelves) -> None:
     volume = await shelves.add("volumes", title="T")
     await shelves.add("marks", text="m", volume_id=volume)
     await shelves.remove("volumes", volume)
@@ -190,7 +190,7 @@ async def test_what_goes_along_by_another_way_is_not_in_the_way(shelves: Shelves
 
 
 @pytest.mark.promise("entities, details: clear")
-async def test_what_is_shared_is_cleared_for_every_tenant(shelves: Shelves) -> None:
+async def test_deleting_a_shared_row_clears_its_references_in_every_tenant(shelves: Shelves) -> None:
     genre = await shelves.add("genres", name="G")
     volume = await shelves.add("volumes", title="T", genre_id=genre)
     foreign = await shelves.add("volumes", title="T", scope=THERE, genre_id=genre)
@@ -226,7 +226,7 @@ async def test_a_deleted_row_can_still_go_for_good(shelves: Shelves) -> None:
     assert not await shelves.lives("shelves", row, DELETED)
 
 
-async def test_a_deleted_row_that_refers_keeps_what_it_restricts(shelves: Shelves) -> None:
+async def test_a_deleted_referring_row_still_restricts_a_purge(shelves: Shelves) -> None:
     volume = await shelves.add("volumes", title="T")
     mark = await shelves.add("marks", text="m", other_id=volume)
     await shelves.remove("marks", mark)
@@ -285,7 +285,7 @@ class TestHistory:
             ),
         ]
 
-    async def test_what_happens_by_way_of_others_is_told_too(self, shelves: Shelves) -> None:
+    async def test_the_history_of_a_row_contains_changes_made_by_cascades(self, shelves: Shelves) -> None:
         shelf, genre = await shelves.add("shelves", name="A"), await shelves.add("genres", name="G")
         row = await shelves.add("volumes", title="T", shelf_id=shelf, genre_id=genre)
         await shelves.remove("genres", genre)
@@ -302,7 +302,7 @@ class TestHistory:
         ]
         assert lines[3][3] == {"genreId": (f'"{genre}"', "null")}
 
-    async def test_it_is_of_its_own_tenant(self, shelves: Shelves) -> None:
+    async def test_the_history_of_a_row_is_visible_only_in_its_tenant(self, shelves: Shelves) -> None:
         row = await shelves.add("volumes", title="T")
         genre = await shelves.add("genres", name="G")
         async with shelves.database.read_only(THERE) as read:
@@ -320,7 +320,7 @@ class TestHistory:
             assert ([entry.version for entry in entries], total) == ([2, 1], 5)
             assert await read.history.page(shelves.registry["volumes"], row, 9, 10) == ([], 5)
 
-    async def test_what_is_undone_is_not_told(self, shelves: Shelves) -> None:
+    async def test_a_change_that_is_rolled_back_is_not_in_the_history(self, shelves: Shelves) -> None:
         row = await shelves.add("volumes", title="T")
 
         async def fail() -> None:

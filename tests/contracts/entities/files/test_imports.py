@@ -97,7 +97,7 @@ async def test_an_import_of_one_who_was_stopped_meanwhile_stores_nothing(
 @pytest.mark.promise(
     "security, rights: Rights and expiry are judged again inside the transaction of an import, just before its commit"
 )
-async def test_an_import_whose_token_expired_meanwhile_stores_nothing(
+async def test_an_import_stores_nothing_when_its_token_expires_during_the_import(
     database: WholeDatabase, registry: Registry
 ) -> None:
     with pytest.raises(TokenExpired):
@@ -141,7 +141,7 @@ async def test_a_file_breaks_off_for_one_who_was_stopped_meanwhile() -> None:
     assert (len(sent), closed) == (14, [True])
 
 
-async def test_a_short_file_asks_nobody() -> None:
+async def test_a_short_file_does_not_check_rights_again() -> None:
     async def rows() -> AsyncGenerator[bytes, None]:
         yield b"row"
 
@@ -226,7 +226,7 @@ async def test_a_large_import_renews_the_statistics_and_a_small_one_does_not(
     assert await analyzed(own_database) is not None
 
 
-async def test_a_dry_run_leaves_the_statistics_alone(own_database: PostgresDatabase, registry: Registry) -> None:
+async def test_a_dry_run_does_not_change_the_statistics(own_database: PostgresDatabase, registry: Registry) -> None:
     upkeep = PostgresUpkeep(own_database.url, registry)
     report = await imported_of_import_statistics(
         own_database, registry, upkeep, ANALYZED_FROM, ImportOptions(dry_run=True)

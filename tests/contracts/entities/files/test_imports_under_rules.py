@@ -115,13 +115,13 @@ async def test_a_row_finds_those_before_it_and_none_behind_it(imports: Imports) 
         assert sorted(loan.borrower for loan in await rows.all(Loan)) == ["Ada", "Bo"]
 
 
-async def test_a_row_finds_what_is_stored(imports: Imports) -> None:
+async def test_the_rule_of_an_imported_row_reads_stored_rows(imports: Imports) -> None:
     worn = await imports.desk.create("volumes", title="T", condition=Condition.WORN)
     report = await imports.report("loans", ["volumeId,borrower", f"{worn.id},Ada"])
     assert report == counted(0, 0, 1, refused(2, message="what is worn is not lent", field="volumeId"))
 
 
-async def test_other_errors_of_a_file_are_told_in_the_order_of_its_rows(imports: Imports) -> None:
+async def test_other_errors_of_a_file_are_reported_in_the_order_of_its_rows(imports: Imports) -> None:
     shelf, other = await imports.shelf("S"), await imports.shelf("O")
     lines = ["code,shelfId", f"A,{shelf}", f"B,{other}", f",{shelf}", f"C,{shelf}", f"D,{HERE.id}", f"E,{shelf}"]
     report = await imports.report("seats", [*lines, f"A,{other}", f"E,{other}"])

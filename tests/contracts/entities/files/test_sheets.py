@@ -44,7 +44,9 @@ async def read(sheets: Sheets, registry: Registry, body: bytes, **options: Any) 
 
 
 @pytest.mark.parametrize("count", [3, 10_000], ids=["little", "much"])
-async def test_valid_rows_come_as_the_database_takes_them(sheets: Sheets, registry: Registry, count: int) -> None:
+async def test_valid_rows_are_read_in_the_form_that_the_database_accepts(
+    sheets: Sheets, registry: Registry, count: int
+) -> None:
     lines, errors = await read(sheets, registry, HEADER + b"A,AAA,1.5\r\n" * count)
     assert not errors
     assert len(lines) == count

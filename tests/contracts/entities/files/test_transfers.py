@@ -79,7 +79,7 @@ REFUSED = '{"row":2,"message":"price: is required","details":[{"field":"price","
 
 
 @pytest.mark.promise("GET /api/{entities}/export: (its rows)")
-async def test_csv_has_a_header_escapes_formulas_and_tells_null_from_empty(files: Files) -> None:
+async def test_csv_has_a_header_escapes_formulas_and_distinguishes_null_from_empty(files: Files) -> None:
     await files.add("products", product("AAA", description="=1,2"), product("BBB", description=""), product("CCC"))
     said = await files.out(files.asked(sort="sku", fields="sku,description"), "csv")
     lines = [line.split(",", 1)[1] for line in said.decode().split("\r\n")[:-1]]
@@ -173,7 +173,7 @@ async def test_an_export_that_is_left_lets_go(files: Files) -> None:
     assert len(await files.skus()) == 300
 
 
-async def test_counting_stops_where_it_is_told_to(files: Files) -> None:
+async def test_counting_stops_at_the_given_limit(files: Files) -> None:
     await files.add("products", *(product(f"SKU-{n}") for n in range(5)))
     async with files.database.read_only(HERE) as read:
         counts = [await read.transfers.count(files.products, files.asked(), most) for most in (3, 9)]
@@ -195,7 +195,7 @@ async def test_all_tenants_at_once_are_not_written(files: Files) -> None:
 
 
 @pytest.mark.promise("POST /api/{entities}/import: (its rows)")
-async def test_taken_values_are_skipped_by_what_is_stored_and_by_what_came_before(files: Files) -> None:
+async def test_rows_with_values_used_by_stored_or_earlier_rows_are_skipped(files: Files) -> None:
     await files.add("products", product("AAA"))
     assert await files.load(row(2, "AAA"), row(3, "BBB"), row(4, "BBB")) == Loaded(1, 2, [])
 
@@ -214,7 +214,7 @@ async def test_a_row_that_refers_to_nothing_of_this_tenant_is_an_error(files: Fi
 
 
 @pytest.mark.parametrize("key", [None, "sku"])
-async def test_all_rows_that_the_database_refuses_are_counted_and_the_first_are_told(
+async def test_all_rows_refused_by_the_database_are_counted_and_the_first_are_reported(
     files: Files, key: str | None
 ) -> None:
     upsert = None if key is None else (ALL, None)

@@ -179,7 +179,7 @@ async def test_an_upsert_works_on_an_entity_with_several_uniques(people: WholeDa
 
 
 @pytest.mark.promise("files, upsert: an upsert works on entities with several uniques, by any of them")
-async def test_a_row_may_take_a_value_that_a_row_before_gave_up(people: WholeDatabase) -> None:
+async def test_an_upserted_row_may_use_a_value_that_an_earlier_row_released(people: WholeDatabase) -> None:
     await add(people, {"email": "a@x", "badge": 1}, {"email": "b@x", "badge": 2, "name": "B"})
     assert await load(people, line(2, email="a@x", badge=3), line(3, email="b@x", badge=1)) == Loaded(2, 0, [])
     assert [row["badge"] for row in await stored(people)] == [3, 1]
@@ -250,7 +250,7 @@ async def waiting(owner: "asyncpg.Connection[asyncpg.Record]") -> None:
 
 
 @pytest.mark.promise("files, upsert: a writer of the same moment is waited for, and what it wrote stays")
-async def test_an_upsert_waits_for_a_writer_and_keeps_what_it_wrote(
+async def test_an_upsert_waits_for_a_concurrent_writer_and_preserves_its_changes(
     emptied_postgres: PostgresDatabase, owner_of_people: "asyncpg.Connection[asyncpg.Record]"
 ) -> None:
     database = emptied_postgres
@@ -314,7 +314,9 @@ async def test_imports_and_changes_at_the_same_time_make_a_line_for_each_version
 
 
 @pytest.mark.parametrize("plural", ["people", "teams", "guests"])
-async def test_a_row_that_has_nothing_but_its_key_keeps_its_version(people: WholeDatabase, plural: str) -> None:
+async def test_an_upserted_row_with_only_its_key_does_not_change_the_version(
+    people: WholeDatabase, plural: str
+) -> None:
     await add(people, {"email": "a@x"}, {"email": "b@x", "name": "B"}, plural=plural)
     assert await load(people, line(2, email="a@x"), line(3, email="b@x", note="n"), plural=plural) == Loaded(2, 0, [])
     assert [row["version"] for row in await stored(people, plural=plural)] == [1, 2]
@@ -344,7 +346,7 @@ async def test_a_row_that_appears_while_another_is_waited_for_is_not_changed_unl
     assert [row["note"] for row in await stored(database, plural=plural)] == ["ours", "third"]
 
 
-async def test_rows_that_are_written_each_by_itself_are_found_without_reading_the_whole_file(
+async def test_rows_written_separately_are_found_without_reading_the_whole_file(
     emptied_postgres: PostgresDatabase,
 ) -> None:
     model, rows = PEOPLE, CHECKED_TOGETHER + 20

@@ -85,7 +85,7 @@ async def stored(database: PostgresDatabase) -> list[tuple[object, ...]]:
         return [tuple(row) for row in await tx.connection.fetch(STORED)]
 
 
-async def test_rows_that_keep_their_unique_values_are_stored_together(database: PostgresDatabase) -> None:
+async def test_rows_with_unchanged_unique_values_are_stored_together(database: PostgresDatabase) -> None:
     rows = [(f"P-{n:03}", f"Part {n}", n) for n in range(200)]
     loaded, _ = await load(database, *rows[:100])
     assert loaded == Loaded(100, 0, [])
@@ -97,7 +97,7 @@ async def test_rows_that_keep_their_unique_values_are_stored_together(database: 
     ]
 
 
-async def test_a_row_that_takes_another_unique_value_finds_what_the_rows_before_it_left(
+async def test_a_row_with_a_changed_unique_value_sees_the_changes_of_earlier_rows(
     database: PostgresDatabase,
 ) -> None:
     await load(database, ("P-1", "Bolt", 1), ("P-2", "Nut", 2), ("P-3", "Rod", 3))

@@ -64,7 +64,7 @@ async def test_rows_that_are_included_count_too(shop: Shop) -> None:
     assert (await shop.page("visits")).length == 4
 
 
-async def test_a_row_that_is_too_long_by_itself_is_a_page(shop: Shop) -> None:
+async def test_a_single_row_above_the_page_limit_is_a_page(shop: Shop) -> None:
     await visits(shop, THIRD * 4, None)
     assert (await shop.page("visits", "pageSize=1&sort=day")).length == 1
     assert await refused(shop, "pageSize=2") == ["pageSize"]
@@ -111,7 +111,7 @@ async def test_rows_that_are_too_long_together_are_not_changed_together(shop: Sh
     assert len(await changed(shop, *(Change(row_id, {"note": None}) for row_id in rows))) == 3
 
 
-async def test_a_row_that_is_too_long_by_itself_is_changed(shop: Shop) -> None:
+async def test_a_single_row_above_the_page_limit_can_be_changed(shop: Shop) -> None:
     (first,) = await visits(shop, THIRD * 4)
     change = Change(first, {"day": DAY + timedelta(days=50)})
     assert list(await seen(shop, change)) == [first]

@@ -211,7 +211,7 @@ async def test_totals_are_exact_estimated_or_left_out(shop: Shop) -> None:
     assert (told.total, told.total_is_estimate) == (5, False)
 
 
-async def test_an_estimated_total_tells_nothing_of_other_tenants(shop: Shop) -> None:
+async def test_an_estimated_total_reveals_nothing_about_other_tenants(shop: Shop) -> None:
     # the planner takes a tenant that it has not seen for one like those that it has
     await shop.products(*[{"price": Decimal(5_000)}] * 100, scope=THERE)
     ids = await shop.products(*[{"price": Decimal(number)} for number in range(1_002)])
@@ -267,7 +267,7 @@ async def test_the_ends_of_the_calendar_are_days_like_others(shop: Shop) -> None
     assert [row["releasedAt"] for row in rows] == ["9999-12-31T23:59:59.999999Z"]
 
 
-async def test_rows_of_every_tenant_say_whose_they_are(shop: Shop) -> None:
+async def test_rows_of_every_tenant_contain_their_tenant_id(shop: Shop) -> None:
     await shop.products({})
     await shop.products({}, scope=THERE)
     rows = await shop.items("products", "fields=sku&sort=id", EveryTenant())

@@ -113,7 +113,7 @@ async def get(database: WholeDatabase, row_id: UUID, view: View = WHOLE) -> dict
     "declarations, names and sizes: Entities of 300 fields with names of 60 characters are written, changed in "
     "batches, filtered, sorted, searched, deleted and restored with their history"
 )
-def test_the_entity_has_what_is_promised() -> None:
+def test_the_wide_entity_has_300_fields_with_names_of_60_characters() -> None:
     assert len(MODEL.declared) == FIELDS
     assert {len(name) for name in TEXTS} == {60}
 
@@ -186,7 +186,7 @@ async def test_a_row_has_its_history_is_deleted_and_restored(database: WholeData
 
 @pytest.mark.promise("declarations, names and sizes: They are exported and imported")
 @pytest.mark.parametrize("form", ["csv", "json"])
-async def test_rows_are_exported_with_what_is_included(database: WholeDatabase, form: Literal["csv", "json"]) -> None:
+async def test_rows_are_exported_with_included_relations(database: WholeDatabase, form: Literal["csv", "json"]) -> None:
     mark = new_id().hex
     (other,) = await add(database, {})
     await add(database, {TEXTS[-1]: mark, LINKS[0]: other})

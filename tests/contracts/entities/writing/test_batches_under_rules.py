@@ -34,7 +34,7 @@ async def test_a_batch_locks_what_its_rows_refer_to_before_their_rules_ask(
         assert await other.connection.fetch(FREE, [volume.id for volume in volumes]) == []
 
 
-async def test_a_batch_takes_its_turn_for_every_shared_row_that_its_rows_refer_to(
+async def test_a_batch_locks_every_shared_row_that_its_rows_refer_to(
     desk: Desk, postgres_library: PostgresDatabase
 ) -> None:
     genres = [await desk.create("genres", name=name) for name in "AB"]

@@ -61,7 +61,7 @@ async def version_of(desk: Desk, row: Stored) -> int:
     "declarations, rows sent back: a field that one may read and not write is no write while it is equal, by itself "
     "and in a batch"
 )
-async def test_a_closed_value_that_is_equal_is_no_write(desk: Desk) -> None:
+async def test_an_equal_value_of_a_read_only_field_is_not_a_write(desk: Desk) -> None:
     row = await volume(desk, "a")
     kept: dict[str, object] = {
         "cost": Decimal("12.5"),
@@ -111,7 +111,7 @@ async def test_one_of_several_versions_will_do(desk: Desk, versions: set[int], h
         assert await version_of(desk, row) == 3
 
 
-async def test_an_older_version_is_told_before_a_value_that_differs(desk: Desk) -> None:
+async def test_an_outdated_version_is_reported_before_a_differing_read_only_value(desk: Desk) -> None:
     row = await volume(desk, "a")
     await change(desk, Change(row.id, {"cost": Decimal(20)}))
     stale = change_of(row.id, {}, 1, {"cost": Decimal("12.50")})
@@ -141,7 +141,7 @@ async def test_a_batch_of_one_item_names_it_too(desk: Desk) -> None:
 
 
 @pytest.mark.promise("declarations, values: If-Match takes lists and compares strongly, If-None-Match weakly")
-async def test_a_deletion_takes_several_versions(desk: Desk) -> None:
+async def test_a_deletion_accepts_several_versions(desk: Desk) -> None:
     row, model, write = await volume(desk, "a"), desk.registry["volumes"], WRITE
     await refused(PreconditionFailed, lambda: desk.crud.delete(write, model, row.id, frozenset({2, 3})))
     await desk.crud.delete(write, model, row.id, frozenset({2, 1}))
@@ -174,7 +174,7 @@ async def answer(
     return first
 
 
-async def test_the_first_answer_is_kept(database: WholeDatabase) -> None:
+async def test_the_first_answer_to_an_idempotency_key_is_stored(database: WholeDatabase) -> None:
     assert await answer(database, claim(), b"first") is None
     assert await answer(database, claim(fingerprint="g"), b"second") == StoredResponse("f", b"first")
 
@@ -186,7 +186,7 @@ async def test_keys_are_a_users_own_in_one_tenant(database: WholeDatabase) -> No
     assert await answer(database, claim("other"), b"another key's") is None
 
 
-async def test_what_is_undone_keeps_no_answer(database: WholeDatabase) -> None:
+async def test_a_rolled_back_transaction_stores_no_answer(database: WholeDatabase) -> None:
     async def fail() -> None:
         async with database.transaction(HERE_OF_IDEMPOTENCY) as tx:
             assert await tx.answers.claim(claim(), NOW) is None

@@ -105,7 +105,7 @@ def test_each_text_and_list_of_an_index_has_its_share_of_the_room() -> None:
     "declarations, checks: a text or list that no index could hold is an error of its field, and the longest that is "
     "taken is stored"
 )
-async def test_the_longest_that_bodies_take_is_stored(database: PostgresDatabase) -> None:
+async def test_the_longest_text_that_bodies_accept_is_stored(database: PostgresDatabase) -> None:
     async with database.transaction(OneTenant(new_id())) as tx:
         assert await tx.records.add(MODEL, [NewRow(new_id(), read_new(MODEL, longest_body()))], ACT)
 

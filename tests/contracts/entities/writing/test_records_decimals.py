@@ -63,7 +63,7 @@ async def test_zero_has_no_sign(shop: Shop) -> None:
     "declarations, indexes and decimals: Row-level security keeps a decimal from its index; its scaled copy is used by "
     "conditions, sorts and cursors (speed: make bench, make scale-tenants)"
 )
-async def test_a_cursor_over_a_decimal_tells_the_decimal(shop: Shop) -> None:
+async def test_a_cursor_over_a_decimal_contains_the_decimal(shop: Shop) -> None:
     await shop.products(*({"price": Decimal(price)} for price in ("2", "0", "1.01", "1")))
     page = await shop.page("products", "sort=price:desc&pageSize=2")
     assert page.last is not None
@@ -78,7 +78,7 @@ def sorted_by_price(registry: Registry) -> tuple[SortKey, ...]:
 
 
 @pytest.mark.promise("declarations, indexes and decimals: Amounts of any digits are compared with the copy exactly")
-def test_a_cursor_with_more_digits_than_the_column_is_no_cursor(registry: Registry) -> None:
+def test_a_cursor_with_more_digits_than_the_column_is_refused(registry: Registry) -> None:
     sort = sorted_by_price(registry)
     cursor = write_cursor(sort, [Decimal("1.005"), new_id()])
     with pytest.raises(BadRequest, match="not valid for this order"):

@@ -98,7 +98,7 @@ async def test_many_rows_are_answered_in_the_order_given(writer: Writer) -> None
     assert [body(row)["sku"] for row in stored] == ["SKU-3", "SKU-1", "SKU-2"]
 
 
-async def test_lists_and_nulls_are_kept(writer: Writer) -> None:
+async def test_lists_and_nulls_are_stored(writer: Writer) -> None:
     tenants = [new_id(), new_id()]
     rows: list[Values] = [
         {
@@ -248,7 +248,7 @@ async def test_a_delete_of_another_version_is_refused(writer: Writer) -> None:
 
 @pytest.mark.promise("entities, details: CONFLICT: still referenced on delete")
 @pytest.mark.promise("entities, details: restrict")
-async def test_what_is_still_referred_to_is_kept(writer: Writer) -> None:
+async def test_a_referenced_row_cannot_be_deleted(writer: Writer) -> None:
     (target,) = await writer.add("categories", category("Books"))
     (referring,) = await writer.add("products", product("SKU-1", category_id=target.id))
     with pytest.raises(Conflict):
@@ -277,7 +277,7 @@ async def test_rows_of_tenants_are_not_written_under_every_tenant(writer: Writer
             await tx.records.add(writer.registry["categories"], [NewRow(new_id(), category("Books"))], ACT)
 
 
-async def test_what_was_added_in_a_transaction_that_fails_is_not_there(writer: Writer) -> None:
+async def test_a_row_added_in_a_failed_transaction_is_not_stored(writer: Writer) -> None:
     row = NewRow(new_id(), category("Books"))
 
     async def fail() -> None:
@@ -326,7 +326,7 @@ async def test_changes_at_once_lose_none(writer: Writer) -> None:
     assert found["version"] == 21
 
 
-async def test_batches_in_opposite_order_do_not_wait_for_each_other_for_ever(writer: Writer) -> None:
+async def test_batches_in_opposite_order_do_not_deadlock(writer: Writer) -> None:
     stored = await writer.add("products", *[product(f"SKU-{n}") for n in range(30)])
     forth = [Change(row.id, {"stock": 1}) for row in stored]
     await asyncio.gather(*(writer.change("products", *forth[:: (-1) ** n]) for n in range(8)))

@@ -48,7 +48,7 @@ async def test_a_rule_on_other_rows_refuses_what_was_taken_meanwhile(desk: Desk)
     assert (await desk.crud.restore(WRITE, visits, first.id, None)).answer.version == 3
 
 
-async def test_a_rule_on_the_row_itself_refuses_what_was_cleared_meanwhile(desk: Desk) -> None:
+async def test_a_rule_on_the_row_refuses_a_restoration_with_a_cleared_reference(desk: Desk) -> None:
     genre = await desk.create("genres", name="Poems")
     volume = await desk.create("volumes", title="A", code="bound", genre_id=genre.id)
     await desk.crud.delete(WRITE, desk.registry["volumes"], volume.id, None)

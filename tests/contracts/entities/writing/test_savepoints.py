@@ -56,7 +56,7 @@ async def test_an_error_undoes_a_part_and_the_others_stay(library: WholeDatabase
     assert await stored(library, desk, rows) == [True, False, True, True]
 
 
-async def test_a_failed_statement_ends_its_part_alone(library: WholeDatabase, desk: Desk) -> None:
+async def test_a_failed_statement_undoes_only_its_savepoint(library: WholeDatabase, desk: Desk) -> None:
     volumes, rows = desk.registry["volumes"], [new(desk, "a"), new(desk, "a"), new(desk, "b")]
     async with library.transaction(HERE) as tx:
         await tx.records.add(volumes, [rows[0]], ACT)
@@ -167,7 +167,7 @@ async def test_a_restoration_of_another_version_is_refused(rows: Rows, plural: s
             await tx.records.restore(model, row_id, ACT_OF_CAUGHT_REFUSALS, 2)
 
 
-async def test_a_transaction_goes_on_after_a_restoration_whose_value_is_taken(rows: Rows) -> None:
+async def test_a_transaction_continues_after_a_refused_restoration(rows: Rows) -> None:
     name = f"{new_id()}"
     row_id = await rows.add("categories", name=name)
     await rows.remove("categories", row_id)

@@ -177,13 +177,13 @@ async def test_three_rows_pass_every_unique_value_round(hall: Hall) -> None:
         assert await hall.all("isDeleted") == [False] * 3
 
 
-async def test_a_row_takes_what_another_gives_up_whatever_their_order(hall: Hall) -> None:
+async def test_a_row_gets_the_unique_value_that_another_releases_in_any_order(hall: Hall) -> None:
     await hall.change((1, {"label": "A 2"}), (2, {"label": "B"}))
     await hall.change((1, {"label": "C"}), (3, {"label": "A 2"}))
     assert await hall.all("label") == ["C", "B", "A 2"]
 
 
-async def test_a_row_for_which_nothing_was_sent_keeps_its_version(hall: Hall) -> None:
+async def test_a_row_without_sent_values_has_an_unchanged_version(hall: Hall) -> None:
     await hall.change((1, {"label": "A 2"}), (2, {"label": "A 1"}), (3, {}))
     assert await hall.all("version") == [2, 2, 1]
 
@@ -235,7 +235,7 @@ async def test_many_swaps_at_once_leave_one_order(seats: WholeDatabase, plural: 
     assert await hall.all("version") == [4, 4, 1]
 
 
-async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeDatabase) -> None:
+async def test_referring_rows_of_other_tenants_are_not_reported(seats: WholeDatabase) -> None:
     red = new_id()
     here, there = (Hall(seats, "soft-seats", is_alone=False) for _ in range(2))
     for hall in (here, there):
@@ -257,7 +257,7 @@ async def test_rows_of_other_tenants_that_refer_are_not_told_of(seats: WholeData
     assert await delete() == {red: {Referrer("soft-seats", ("colour_id",), 1)}}
 
 
-async def test_every_unique_field_that_is_taken_is_told_of_every_row(hall: Hall) -> None:
+async def test_every_duplicate_unique_field_is_reported_for_every_row(hall: Hall) -> None:
     changes: list[tuple[int, Values]] = [(1, {"label": "A 3"}), (2, {"code": "A3"}), (3, {"row": 1, "number": 3})]
     with pytest.raises(Conflict) as caught:
         await hall.change(*changes)

@@ -85,7 +85,7 @@ async def test_all_conditions_hold(desk: Desk) -> None:
         assert await rows.count(Volume, where("cost", Operator.GT, Decimal(9))) == 0
 
 
-async def test_rules_see_neither_other_tenants_nor_what_is_deleted(desk: Desk) -> None:
+async def test_rules_see_neither_other_tenants_nor_deleted_rows(desk: Desk) -> None:
     foreign, gone = await desk.create("volumes", THERE, title="T"), await desk.create("volumes", title="T")
     await desk.crud.delete(Write(caller=ADA, scope=HERE), desk.registry["volumes"], gone.id, None)
     async with asking(desk) as rows:
@@ -142,7 +142,9 @@ async def test_what_loses_against_others_is_tried_again(library: WholeDatabase, 
     assert (stored.version, faltering.begun) == (1, TRIES)
 
 
-async def test_what_keeps_losing_is_a_conflict(library: WholeDatabase, library_registry: Registry) -> None:
+async def test_a_repeated_serialization_failure_is_reported_as_a_conflict(
+    library: WholeDatabase, library_registry: Registry
+) -> None:
     faltering = Faltering(library, SerializationConflict, times=100)
     desk = Desk(faltering, library_registry)
     with pytest.raises(Conflict):

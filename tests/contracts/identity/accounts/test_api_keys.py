@@ -58,7 +58,7 @@ async def test_a_key_is_found_by_its_digest_with_its_account_and_the_token_versi
     assert await state_of(database, key_digest("tnt_other")) is None
 
 
-async def test_the_state_tells_a_closed_and_a_deleted_tenant(database: WholeDatabase) -> None:
+async def test_the_state_of_a_key_shows_an_inactive_and_a_deleted_tenant(database: WholeDatabase) -> None:
     account = await open_account(database)
     await add(database, api_key(account))
     async with database.transaction(EveryTenant()) as tx:
@@ -161,7 +161,7 @@ async def test_keys_are_counted_under_a_lock(postgres: PostgresDatabase) -> None
     "keys, impersonation: a key of one tenant opens nothing of another, on every route of every entity, and its "
     "account does not exist there"
 )
-async def test_a_key_is_seen_in_the_scope_of_its_tenant_alone(postgres: PostgresDatabase) -> None:
+async def test_a_key_is_visible_only_in_the_scope_of_its_tenant(postgres: PostgresDatabase) -> None:
     account, other = await open_account(postgres), await open_account(postgres)
     await add(postgres, api_key(account))
     async with postgres.read_only(OneTenant(account.tenant_id)) as read:

@@ -61,7 +61,7 @@ async def test_of_many_that_end_a_change_one_ends_it(database: WholeDatabase, ad
     assert sorted(await asyncio.gather(*(end() for _ in range(8)))) == [False] * 7 + [True]
 
 
-async def test_an_ended_change_has_no_link_and_keeps_the_times_of_its_mails(database: WholeDatabase, ada: User) -> None:
+async def test_an_ended_email_change_has_no_link_and_retains_its_mail_times(database: WholeDatabase, ada: User) -> None:
     change, later = change_of(ada), change_of(ada, hash="later", mailed_at=(NOW, LATER))
     async with database.transaction(EveryTenant()) as tx:
         await tx.email_changes.save(change)

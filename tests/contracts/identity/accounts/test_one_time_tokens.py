@@ -143,7 +143,7 @@ async def test_they_end_with_the_address_and_with_the_account(database: WholeDat
             assert await tx.one_time_tokens.living("reset", token(person).hash, NOW) is None
 
 
-async def test_a_save_keeps_what_changed_meanwhile(database: WholeDatabase, ada: User) -> None:
+async def test_saving_a_user_preserves_concurrent_changes(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.credentials.set_password(ada.id, "new", LATER)
         await tx.users.save(replace(ada, full_name="Ada Byron", updated_at=LATER), ada)

@@ -137,7 +137,7 @@ async def exported(database: WholeDatabase, owner: User, events: int = 100) -> P
 @pytest.mark.promise(
     "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
 )
-async def test_every_part_holds_what_was_stored_and_nothing_of_others(database: WholeDatabase) -> None:
+async def test_a_data_export_contains_every_part_of_the_user_and_nothing_of_others(database: WholeDatabase) -> None:
     ada, bob, home, other = user(phone_number="+49 30 1"), user(), tenant(), tenant()
     async with database.transaction(EveryTenant()) as tx:
         for made in (home, other):
@@ -170,7 +170,7 @@ async def test_every_part_holds_what_was_stored_and_nothing_of_others(database: 
     assert data.has_more_events is False
 
 
-async def test_of_many_events_the_latest_are_told_and_that_there_are_more(database: WholeDatabase) -> None:
+async def test_a_data_export_contains_the_latest_events_and_reports_further_ones(database: WholeDatabase) -> None:
     ada, home = user(), tenant()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)

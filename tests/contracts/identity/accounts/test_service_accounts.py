@@ -37,7 +37,7 @@ async def add(database: WholeDatabase, *accounts: ServiceAccount) -> None:
             await tx.service_accounts.add(account)
 
 
-async def test_an_account_is_read_with_its_roles_by_its_tenant_alone(
+async def test_a_service_account_is_read_with_its_roles_only_by_its_tenant(
     database: WholeDatabase, tenants: list[Tenant]
 ) -> None:
     here, there = tenants
@@ -89,7 +89,7 @@ async def test_a_name_is_taken_once_in_a_tenant_and_free_after_the_deletion(
     await add(database, service_account(here.id, name="import"))
 
 
-async def test_what_is_saved_is_read_again(database: WholeDatabase, tenants: list[Tenant]) -> None:
+async def test_a_saved_service_account_is_read_with_its_changes(database: WholeDatabase, tenants: list[Tenant]) -> None:
     here, there = tenants
     account = service_account(here.id, roles=(role(here.id, name="Old"), role(here.id, name="Kept")))
     new = role(here.id, name="New")
@@ -115,7 +115,9 @@ async def test_a_role_that_an_account_holds_stays(database: WholeDatabase, tenan
         await tx.roles.remove(account.roles[0].id)
 
 
-async def test_roles_beside_a_role_are_those_of_accounts_too(database: WholeDatabase, tenants: list[Tenant]) -> None:
+async def test_roles_held_with_a_role_include_those_of_service_accounts(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
     own, more = role(tenants[0].id), role(tenants[0].id)
     await add(database, service_account(tenants[0].id, roles=(own, more)))
     async with database.read_only(EveryTenant()) as read:
@@ -156,7 +158,7 @@ async def test_the_list_filters_searches_sorts_and_pages(database: WholeDatabase
     assert await listed(page=2, page_size=3) == ([], 3)
 
 
-async def test_living_keys_are_counted_and_the_last_use_of_any_is_told(
+async def test_live_keys_are_counted_and_the_last_use_of_any_key_is_shown(
     database: WholeDatabase, tenants: list[Tenant]
 ) -> None:
     here = tenants[0]

@@ -136,7 +136,7 @@ async def test_a_login_comes_too_late_for_another_password_or_a_removed_account(
         assert not await begin(tx, session(ada.id), Login(state=state, methods=(), by_password=False))
 
 
-async def test_removing_takes_all_that_belongs_to_the_account(database: WholeDatabase) -> None:
+async def test_removing_an_account_removes_its_sessions_and_memberships(database: WholeDatabase) -> None:
     ada, here = user(), tenant()
     held, own = role(here.id), session(ada.id)
     async with database.transaction(EveryTenant()) as tx:
@@ -194,7 +194,7 @@ async def test_the_list_filters_searches_and_sorts(database: WholeDatabase) -> N
     assert await listed(database, sort_by="full_name", descending=False) == ["Ada Lovelace", "Bob 100% Äther", "Cleo"]
 
 
-async def test_roles_in_tenants_are_told_by_the_names_of_both(database: WholeDatabase) -> None:
+async def test_roles_in_tenants_are_sorted_by_tenant_and_role_name(database: WholeDatabase) -> None:
     ada, bob = user(), user()
     first, second, gone = (tenant(identifier=f"{name}-{new_id().hex}") for name in ("a", "b", "c"))
     both = [role(tenant.id, name=name) for tenant in (first, second, gone) for name in ("Clerk", "Boss")]
@@ -252,7 +252,7 @@ async def test_accounts_are_the_same_from_wherever_they_are_seen(database: Whole
         assert await read.users.state(ada.id) is not None
 
 
-async def test_an_imported_hash_is_there_until_it_is_renewed(database: WholeDatabase) -> None:
+async def test_an_imported_hash_is_counted_until_it_is_renewed(database: WholeDatabase) -> None:
     ada, bob, cleo = user(password_hash="$argon2id$own"), user(password_hash=None), user(password_hash=f"{FOREIGN}old")
     async with database.transaction(EveryTenant()) as tx:
         for person in (ada, bob):

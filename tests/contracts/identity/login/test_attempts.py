@@ -71,7 +71,7 @@ async def test_so_many_failures_lock_a_network_for_a_while(database: WholeDataba
     assert await guesses.reserve(at=ends)
 
 
-async def test_after_a_lock_the_count_begins_anew(database: WholeDatabase) -> None:
+async def test_after_a_lock_the_count_of_guesses_restarts(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     await guesses.lock()
     later = NOW + LOCKOUT.duration
@@ -163,7 +163,7 @@ async def test_locks_over_all_networks_grow_too(database: WholeDatabase) -> None
     assert lasted == [LOCKOUT.duration, 2 * LOCKOUT.duration, 4 * LOCKOUT.duration]
 
 
-async def test_after_a_long_pause_the_count_begins_anew(database: WholeDatabase) -> None:
+async def test_after_a_long_pause_the_count_of_guesses_restarts(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     for _ in range(2):
         assert await guesses.reserve()
@@ -181,7 +181,7 @@ async def test_a_pause_ends_no_lock(database: WholeDatabase) -> None:
     assert await guesses.locked_until() == NOW + long.duration
 
 
-async def test_a_success_takes_all_failures_back(database: WholeDatabase) -> None:
+async def test_a_successful_login_resets_all_failures(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     await guesses.lock()
     await guesses.forgive(AWAY)

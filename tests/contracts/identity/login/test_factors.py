@@ -136,13 +136,13 @@ async def test_a_recovery_code_serves_once_and_new_ones_replace_it(database: Who
         assert await tx.recovery_codes.left(ada.id) == 0
 
 
-async def test_a_user_keeps_the_first_handle(database: WholeDatabase, ada: User) -> None:
+async def test_the_first_passkey_handle_of_a_user_is_permanent(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         assert await tx.passkey_handles.of(ada.id, b"\x00first") == b"\x00first"
         assert await tx.passkey_handles.of(ada.id, b"second") == b"\x00first"
 
 
-async def test_passkeys_of_one_user_alone_become_second_factors_at_most(database: WholeDatabase, ada: User) -> None:
+async def test_ending_passkey_logins_affects_only_the_passkeys_of_one_user(database: WholeDatabase, ada: User) -> None:
     async def verified() -> list[bool | None]:
         async with database.read_only(EveryTenant()) as read:
             factors = await read.factors.of(ada.id)
@@ -160,7 +160,7 @@ async def test_passkeys_of_one_user_alone_become_second_factors_at_most(database
     assert sorted(await verified(), key=repr) == [False, None]
 
 
-async def test_the_account_state_tells_the_kinds_of_factors(database: WholeDatabase, ada: User) -> None:
+async def test_the_account_state_contains_the_kinds_of_factors(database: WholeDatabase, ada: User) -> None:
     async def own() -> OwnFactors:
         async with database.read_only(EveryTenant()) as read:
             state = await read.users.state(ada.id)
@@ -178,7 +178,9 @@ async def test_the_account_state_tells_the_kinds_of_factors(database: WholeDatab
     assert await own() == OwnFactors(totp=True, passkey=True)
 
 
-async def test_memberships_and_visits_tell_what_the_tenant_asks(database: WholeDatabase, ada: User) -> None:
+async def test_memberships_and_visits_contain_the_security_settings_of_the_tenant(
+    database: WholeDatabase, ada: User
+) -> None:
     asked = TenantSecurity(
         require_mfa=True, mfa_methods=("passkey",), mfa_grace_days=3, idle_days=1, required_since=NOW
     )
@@ -204,7 +206,7 @@ async def test_a_removed_account_leaves_no_factor(database: WholeDatabase, ada: 
         assert await tx.recovery_codes.left(ada.id) == 0
 
 
-def test_a_secret_opens_for_its_user_and_with_its_key_alone() -> None:
+def test_a_factor_secret_opens_only_for_its_user_and_with_its_key() -> None:
     secrets, ada = SealedFactorSecrets("a secret key of more than 32 characters"), new_id()
     sealed = secrets.seal(ada, b"\x00 twenty bytes of it")
     assert secrets.open(ada, sealed) == b"\x00 twenty bytes of it"

@@ -108,7 +108,7 @@ async def test_many_logins_at_once_leave_so_many_sessions_after_the_next(databas
     "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
     "and of changed roles"
 )
-async def test_a_login_from_a_device_and_a_network_that_are_new_is_told(database: WholeDatabase, ada: User) -> None:
+async def test_a_login_with_a_new_device_and_a_new_network_is_notified(database: WholeDatabase, ada: User) -> None:
     await log_in(database, ada)
     assert await told(database) == [HOME]
     await log_in(database, ada, device="another browser")
@@ -125,7 +125,7 @@ async def test_a_login_from_a_device_and_a_network_that_are_new_is_told(database
     "security, rights: the owner learns by mail of a login from a new device, of a linked and of an unlinked identity, "
     "and of changed roles"
 )
-async def test_a_login_by_a_provider_is_told_where_device_and_address_are_new(
+async def test_a_social_login_with_a_new_device_and_a_new_address_is_notified(
     database: WholeDatabase, ada: User
 ) -> None:
     await log_in(database, ada, social=True)

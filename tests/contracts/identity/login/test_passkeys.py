@@ -48,7 +48,7 @@ async def request(ceremonies: PasskeyCeremonies, *known: Credential) -> Json:
     return await ceremonies.request(list(known), CHALLENGE, is_login=not known)
 
 
-async def test_options_are_json_for_browsers_and_name_what_is_needed(ceremonies: PasskeyCeremonies) -> None:
+async def test_passkey_options_are_json_for_browsers_and_name_the_requirements(ceremonies: PasskeyCeremonies) -> None:
     known = await registered(ceremonies, Authenticator())
     options = json.loads(json.dumps(await ceremonies.creation(HANDLE, NAMES, [known], CHALLENGE)))
     assert options["rp"] == {"id": "localhost", "name": "Tenantry"}
@@ -74,7 +74,7 @@ async def test_a_credential_is_what_the_authenticator_said(ceremonies: PasskeyCe
     assert (await registered(ceremonies, Authenticator())).uv_initialized
 
 
-async def test_an_assertion_says_what_was_signed(ceremonies: PasskeyCeremonies) -> None:
+async def test_a_verified_assertion_contains_the_signed_values(ceremonies: PasskeyCeremonies) -> None:
     key = Authenticator(counter=7)
     credential = await registered(ceremonies, key)
     response = key.show(await request(ceremonies, credential))

@@ -149,7 +149,7 @@ async def test_living_sessions_come_last_used_first(database: WholeDatabase, ada
         assert len(await tx.sessions.living(other.id, NOW, LIFETIMES)) == 1
 
 
-async def test_the_end_of_a_member_s_sessions_is_kept_with_the_membership(database: WholeDatabase, ada: User) -> None:
+async def test_the_end_of_a_member_s_sessions_is_stored_with_the_membership(database: WholeDatabase, ada: User) -> None:
     here, there = tenant(), tenant()
     async with database.transaction(EveryTenant()) as tx:
         for joined in (here, there):

@@ -39,7 +39,9 @@ def microsoft_keys(*issuers: str) -> Said:
     "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
-async def test_google_tells_numbers_and_truths_as_texts(http: HttpSocialProviders, provider: FakeProvider) -> None:
+async def test_google_answers_with_numbers_and_booleans_as_texts_are_understood(
+    http: HttpSocialProviders, provider: FakeProvider
+) -> None:
     provider.replies["/tokeninfo"] = Said(
         body={
             "azp": CLIENT,
@@ -101,7 +103,7 @@ async def test_google_names_itself_in_two_ways(http: HttpSocialProviders, provid
     "sign-in pages, behaviour: Answers in the whole shape that Google, GitHub and Microsoft document are understood: "
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
-async def test_github_tells_of_a_user_without_name_and_address(
+async def test_a_github_user_without_name_and_address_is_understood(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
     """The profile shows neither, and the list of addresses says which is hidden from others."""
@@ -161,7 +163,7 @@ async def test_a_scope_that_was_not_granted_is_an_identity_without_an_address(
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
 @pytest.mark.parametrize("error", ["bad_verification_code", "incorrect_client_credentials", "redirect_uri_mismatch"])
-async def test_github_tells_errors_with_the_status_of_a_success(
+async def test_a_github_error_with_a_success_status_is_refused(
     http: HttpSocialProviders, provider: FakeProvider, error: str
 ) -> None:
     said = {"error": error, "error_description": "No.", "error_uri": "/apps/managing-oauth-apps/"}
@@ -222,7 +224,7 @@ async def test_microsoft_publishes_keys_of_all_directories_and_of_one(
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
 @pytest.mark.parametrize("edov", [True, 1, "1", "true", "True"])
-async def test_microsoft_tells_in_many_ways_that_an_address_is_the_directorys(
+async def test_every_microsoft_form_of_a_verified_domain_address_is_understood(
     http: HttpSocialProviders, provider: FakeProvider, edov: object
 ) -> None:
     provider.replies[KEYS] = microsoft_keys(ISSUER, ISSUER.format("{tenantid}"))
@@ -249,7 +251,7 @@ async def test_microsoft_vouches_for_nothing_unless_it_was_asked_to(
     assert (without.email, without.email_verified) == (None, False)
 
 
-async def test_microsoft_tells_errors_with_their_circumstances(
+async def test_microsoft_errors_with_additional_members_are_understood(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
     refused = {

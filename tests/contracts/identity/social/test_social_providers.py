@@ -206,7 +206,7 @@ async def test_an_id_token_is_checked_in_every_part(http: HttpSocialProviders, t
     assert await http.identify("microsoft", token) is None
 
 
-async def test_a_key_of_one_directory_signs_for_that_one_alone(
+async def test_a_key_of_one_microsoft_directory_is_valid_only_for_that_directory(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
     provider.replies[KEYS] = Said(body=published(issuer="https://login.microsoftonline.com/consumers/v2.0"))
@@ -260,7 +260,9 @@ async def test_a_directory_that_does_not_own_the_domain_vouches_for_no_address(
     assert not found.email_verified
 
 
-async def test_github_names_the_primary_address_alone(http: HttpSocialProviders, provider: FakeProvider) -> None:
+async def test_github_addresses_other_than_the_primary_are_ignored(
+    http: HttpSocialProviders, provider: FakeProvider
+) -> None:
     provider.replies["/user/emails"] = Said(body=[{"email": "ada@example.com", "primary": False, "verified": True}])
     found = await http.identify("github", TOKEN)
     assert found is not None

@@ -188,7 +188,7 @@ async def test_a_provider_that_does_not_answer_is_away(
         await http.redeem("google", BROUGHT)
 
 
-async def test_a_provider_without_a_secret_takes_no_browser() -> None:
+async def test_a_provider_without_a_secret_offers_no_browser_login() -> None:
     settings = ProviderSettings(client_id=CLIENT, client_secret="", base_url=None)
     opened = HttpSocialProviders({"google": settings}, lambda: NOW)
     assert set(opened.names) == {"google"}
@@ -237,7 +237,7 @@ async def test_a_user_s_identities_are_listed_the_first_linked_first(database: W
         assert await tx.social.of_user(new_id()) == []
 
 
-async def test_all_of_a_user_are_unlinked_at_once_and_nobody_elses(database: WholeDatabase) -> None:
+async def test_unlinking_all_identities_of_a_user_does_not_affect_others(database: WholeDatabase) -> None:
     ada, bob = user(), user()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
@@ -272,7 +272,7 @@ async def test_one_provider_of_a_user_is_unlinked_and_no_other(database: WholeDa
     "security, rights: Identities that were linked before the proof of an address are unlinked by it, and a changed "
     "address unlinks all"
 )
-async def test_the_proof_of_an_address_unlinks_what_was_linked_before_it(database: WholeDatabase) -> None:
+async def test_proving_an_address_unlinks_identities_linked_before(database: WholeDatabase) -> None:
     ada = user(email="ada@example.com")
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)

@@ -61,7 +61,7 @@ async def names(request: pytest.FixtureRequest) -> AsyncIterator[Any]:
         yield OverNetwork(server)
 
 
-async def test_the_texts_of_a_name_are_told(names: Any) -> None:
+async def test_all_txt_records_of_a_name_are_returned(names: Any) -> None:
     names.has(NAME, "v=spf1 -all", "tenantry-verification=abc", 'a "quoted" one')
     assert sorted(await names.dns.texts(NAME)) == ['a "quoted" one', "tenantry-verification=abc", "v=spf1 -all"]
 
@@ -92,7 +92,7 @@ async def test_what_an_alias_leads_to_does_not_count(names: Any) -> None:
     "tenants, domains and requests to join: no search list completes the name; an outage is no absence, and loses "
     "nothing"
 )
-async def test_an_outage_is_no_absence(names: Any) -> None:
+async def test_a_dns_outage_differs_from_a_missing_record(names: Any) -> None:
     names.has(NAME, "tenantry-verification=abc")
     names.goes_away()
     with pytest.raises(DnsUnavailable):

@@ -90,7 +90,7 @@ async def test_a_domain_added_twice_at_once_is_one_with_one_record(
     assert len({item.record.value for item, _ in answers}) == 1
 
 
-async def test_a_domain_changes_and_keeps_when_it_was_made(
+async def test_a_changed_domain_retains_its_creation_time(
     database: WholeDatabase, homes: tuple[Tenant, Tenant]
 ) -> None:
     home, _ = homes
@@ -134,7 +134,7 @@ async def test_of_tenants_that_prove_a_domain_one_has_it(database: WholeDatabase
         await tx.domains.save(domain_of(loser, state="verified"))
 
 
-async def test_people_come_into_open_tenants_by_verified_domains_alone(
+async def test_users_join_only_active_tenants_by_verified_domains(
     database: WholeDatabase, homes: tuple[Tenant, Tenant]
 ) -> None:
     home, other = homes

@@ -32,7 +32,9 @@ async def homes(database: WholeDatabase) -> tuple[Tenant, Tenant]:
 @pytest.mark.promise(
     "tenants, domains and requests to join: whoever was removed or left does not come back by the domain"
 )
-async def test_an_account_is_known_while_it_is_there(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+async def test_a_former_member_is_recognised_while_the_account_exists(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
     home, other = homes
     ada = user()
     async with database.transaction(EveryTenant()) as tx:
@@ -117,7 +119,7 @@ def test_what_the_other_secret_made_is_recognised() -> None:
     "tenants, domains and requests to join: a new account of the same mailbox does not come back by the domain, "
     "whoever ended the old one"
 )
-def test_what_follows_a_plus_sign_is_no_other_mailbox() -> None:
+def test_a_plus_suffix_does_not_make_another_mailbox() -> None:
     for key in (ADA, "ada+news@acme.example", "ada+a+b@acme.example", "ada+@acme.example"):
         assert mailbox_key(key) == ADA
     assert mailbox_key("+ada@acme.example") == "+ada@acme.example"
@@ -134,7 +136,7 @@ def test_marks_are_of_every_tenant_that_is_left_and_found_by_the_digests() -> No
     assert departures.marks_of_account(state, tenants, new_id()) == marks
 
 
-def test_an_address_that_nobody_proved_is_marked_by_others_alone() -> None:
+def test_an_unproved_address_is_marked_only_when_another_user_ends_the_account() -> None:
     departures, home = Departures(KeyedAddressDigests(FIRST)), new_id()
     unproved, proved = user(email_proved=False), user(email_proved=True)
     assert departures.marks(unproved, [home], unproved.id) == []

@@ -311,7 +311,7 @@ async def test_roles_that_were_deleted_drop_out(database: WholeDatabase, acme: T
 
 
 @pytest.mark.promise("tenants, acceptance: a hundred invitations, their mails and audit lines in one statement")
-async def test_a_hundred_take_one_statement(postgres: PostgresDatabase) -> None:
+async def test_a_hundred_invitations_use_one_statement(postgres: PostgresDatabase) -> None:
     acme, ada = tenant(), user()
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.tenants.add(acme)

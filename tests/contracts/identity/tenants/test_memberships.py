@@ -211,7 +211,7 @@ async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
         await removing
 
 
-async def test_nobody_joins_a_deleted_tenant(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
+async def test_a_user_cannot_join_a_deleted_tenant(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
     here = tenants[0]
     async with database.transaction(EveryTenant()) as tx:
         await tx.memberships.save(ada.id, here.id, [], None, NOW)

@@ -57,7 +57,9 @@ async def test_names_find_the_tenants_own_first(database: WholeDatabase, tenants
         assert await read.roles.lock(new_id()) is None
 
 
-async def test_a_name_stands_for_one_role(database: WholeDatabase, tenants: list[Tenant]) -> None:
+async def test_a_role_name_is_unique_in_its_tenant_and_among_system_roles(
+    database: WholeDatabase, tenants: list[Tenant]
+) -> None:
     here, there = tenants
     await add(database, role(here.id, name="Editor"), role(there.id, name="editor"), role(None, name="Admin"))
     for taken in (role(here.id, name="EDITOR"), role(here.id, name="admin"), role(None, name="ADMIN")):
@@ -66,7 +68,7 @@ async def test_a_name_stands_for_one_role(database: WholeDatabase, tenants: list
         assert [detail.field for detail in error.value.fields] == ["name"]
 
 
-async def test_saving_keeps_the_name_free_of_others(database: WholeDatabase, tenants: list[Tenant]) -> None:
+async def test_a_role_cannot_be_renamed_to_the_name_of_another(database: WholeDatabase, tenants: list[Tenant]) -> None:
     stored, other = role(tenants[0].id, name="One"), role(tenants[0].id, name="Other")
     await add(database, stored, other)
     changed = Role(id=stored.id, tenant_id=stored.tenant_id, name="ONE", description="new", permissions=("*",))
@@ -187,7 +189,7 @@ async def test_two_admins_who_remove_each_other_leave_one(postgres: PostgresData
         assert len(await tx.memberships.lock_admins(home.id)) == 1
 
 
-async def test_each_set_of_roles_held_beside_a_role_is_returned_once(
+async def test_each_set_of_roles_held_together_with_a_role_is_returned_once(
     database: WholeDatabase, tenants: list[Tenant]
 ) -> None:
     here, there = tenants

@@ -70,7 +70,7 @@ async def test_a_deleted_tenant_is_found_no_more_and_not_saved(database: WholeDa
         assert await tx.tenants.page(Listing()) == ([], 0)
 
 
-async def test_nobody_holds_a_role_in_a_deleted_tenant(database: WholeDatabase) -> None:
+async def test_deleting_a_tenant_removes_the_roles_held_in_it(database: WholeDatabase) -> None:
     """Roles of the system can be removed then; those of other tenants' members and of the users themselves are kept."""
     gone, living, ada = tenant(), tenant(), user()
     shared, kept, own = role(None, name="Shared"), role(None, name="Kept"), role(None, name="Own")
@@ -149,7 +149,7 @@ async def test_a_locked_tenant_is_the_same_one(database: WholeDatabase) -> None:
             assert await lock(new_id()) is None
 
 
-async def test_changes_under_the_lock_take_turns(database: WholeDatabase) -> None:
+async def test_changes_to_a_locked_tenant_are_serialized(database: WholeDatabase) -> None:
     made = tenant()
     async with database.transaction(EveryTenant()) as tx:
         await tx.tenants.add(made)
