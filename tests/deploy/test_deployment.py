@@ -107,7 +107,7 @@ def test_containers_have_no_rights_and_write_where_they_may() -> None:
         assert sources == ["tenantry-settings", "tenantry-secrets"]
 
 
-def test_the_base_names_what_is_there() -> None:
+def test_the_kubernetes_base_names_existing_files_and_settings() -> None:
     base = DEPLOY / "kubernetes"
     customised = yaml.safe_load((base / "kustomization.yaml").read_text())
     (generated,) = customised["configMapGenerator"]
@@ -245,7 +245,7 @@ def test_the_image_is_built_in_stages_and_from_files_that_there_are() -> None:
     }
 
 
-def test_the_health_check_of_the_image_tells_a_living_service_from_a_dead_one() -> None:
+def test_the_health_check_of_the_image_fails_for_a_stopped_service() -> None:
     (text,) = re.findall(r'^    CMD (\["python".*\])$', DOCKERFILE, re.MULTILINE)
     _, *arguments = yaml.safe_load(text)
     asked: list[str] = []
