@@ -57,7 +57,7 @@ def test_every_command_of_a_guide_is_one(line: str) -> None:
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.name)
-def test_every_setting_of_a_guide_is_one_and_takes_its_value(page: Path) -> None:
+def test_every_setting_in_a_guide_exists_and_accepts_its_value(page: Path) -> None:
     for block in blocks(page):
         for name, given in _SETTING.findall(block):
             value = given.strip("'\"")
@@ -66,7 +66,7 @@ def test_every_setting_of_a_guide_is_one_and_takes_its_value(page: Path) -> None
                 VARIABLES[name].read(value)
 
 
-def test_replicas_are_told_of_settings_that_exist() -> None:
+def test_the_guide_to_replicas_names_existing_settings() -> None:
     table = re.findall(r"^\| (`.*?) \|", (DOCS / "several-replicas.md").read_text("utf-8"), re.MULTILINE)
     names = {name for cell in table for name in re.findall(r"`([A-Z_]+)`", cell)}
     assert {"SECRET_KEY", "BASE_URL", "MIGRATE"} < names <= set(VARIABLES)
@@ -120,7 +120,7 @@ def test_the_page_is_what_the_code_says(name: str) -> None:
     assert written == PAGES[name](), f"docs/reference/{name} is old: run make reference, and read the difference"
 
 
-def test_no_other_page_stands_among_them() -> None:
+def test_the_reference_folder_contains_only_generated_pages() -> None:
     assert {path.name for path in FOLDER.iterdir()} == set(PAGES)
 
 

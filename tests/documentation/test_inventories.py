@@ -72,7 +72,7 @@ def test_every_column_has_one_level_of_protection() -> None:
 
 
 @pytest.mark.parametrize("rule", RETENTION, ids=lambda rule: rule.name)
-def test_the_days_that_a_retention_rule_names_are_those_it_keeps(rule: RetentionRule) -> None:
+def test_a_retention_rule_names_the_days_that_it_uses(rule: RetentionRule) -> None:
     named = re.match(r"(\d+) days", rule.when)
     assert named is None or timedelta(days=int(named[1])) == rule.kept
 
