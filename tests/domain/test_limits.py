@@ -55,7 +55,7 @@ def test_entities_and_operations_count_apart() -> None:
     assert len(names) == 4
 
 
-def test_an_allowed_request_is_told_the_remaining_count() -> None:
+def test_an_allowed_request_gets_the_remaining_count() -> None:
     counted = CountedHit(True, 3, NOW - 10_000_001)
     assert verdict_of(LOGIN, counted, NOW) == Verdict(True, 10, 7, 1_000_000_050)
 
@@ -90,7 +90,7 @@ def kept(cache: BoundedCache[str, int]) -> list[str]:
     return [name for name in "abcd" if name in cache]
 
 
-def test_a_full_cache_keeps_all_that_fits() -> None:
+def test_a_full_cache_retains_every_entry_that_fits() -> None:
     assert kept(filled()) == ["a", "b", "c"]
 
 
@@ -120,7 +120,7 @@ def test_an_entry_ends_at_its_time() -> None:
     assert kept(cache) == ["c"]
 
 
-def test_what_was_dropped_leaves_room() -> None:
+def test_a_dropped_entry_frees_its_space() -> None:
     cache = filled()
     cache.drop("b")
     cache.put("d", 4, 2, 4.0)

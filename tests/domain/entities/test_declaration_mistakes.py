@@ -132,7 +132,7 @@ WRONG_FIELDS: dict[str, tuple[Any, str]] = {
     "entities, details: names on screens follow from the declaration, and mistakes in them stop the start"
 )
 @pytest.mark.parametrize("name", WRONG_FIELDS)
-def test_a_wrong_field_is_told_with_its_name_and_the_remedy(name: str) -> None:
+def test_a_wrong_field_is_reported_with_its_name_and_the_remedy(name: str) -> None:
     wrong, sentence = WRONG_FIELDS[name]
     (told,) = mistakes(declared({"thing_id": wrong}))
     assert told.startswith(("A: field 'thing_id' ", "A: relation ")), told
@@ -196,7 +196,7 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
     "filter can spell are refused"
 )
 @pytest.mark.parametrize("name", WRONG_ENTITIES)
-def test_a_wrong_entity_is_told_with_its_name_and_the_remedy(name: str) -> None:
+def test_a_wrong_entity_is_reported_with_its_name_and_the_remedy(name: str) -> None:
     kind, sentence = WRONG_ENTITIES[name]
     (told,) = mistakes(kind)
     assert told.startswith("A: ")
@@ -266,7 +266,7 @@ WRONG_METHODS: dict[str, tuple[str, Any, str]] = {
     "named"
 )
 @pytest.mark.parametrize("name", WRONG_METHODS)
-def test_a_rule_that_could_not_be_called_is_told(name: str) -> None:
+def test_a_rule_with_a_wrong_signature_is_reported(name: str) -> None:
     method, body, sentence = WRONG_METHODS[name]
     told = mistakes(entity("as")(type("A", (Method,), {method: body})))
     assert sentence in told[0]
@@ -357,7 +357,7 @@ def test_the_line_of_an_entity_that_is_wrong_as_a_whole() -> None:
 
 
 @pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
-def test_fields_that_could_not_be_read_are_no_further_mistakes() -> None:
+def test_an_unreadable_field_causes_no_further_errors() -> None:
     parent = declared({"name": set[str]}, "P", "ps", search=["name"], has_many={"as": many("as", by="p_id")})
     child = declared({"p_id": Annotated[set[UUID], ref("ps")], "q_id": Annotated[UUID, ref("qs")]})
     unread = entity("qs")(type("Q", (Struct,), {"__annotations__": {"b": "Nothing"}}))
@@ -368,7 +368,7 @@ def test_fields_that_could_not_be_read_are_no_further_mistakes() -> None:
     ]
 
 
-def test_a_reference_of_a_wrong_type_is_told_with_its_wrong_target() -> None:
+def test_a_reference_of_a_wrong_type_is_reported_with_its_wrong_target() -> None:
     told = mistakes(declared({"b_id": Annotated[set[UUID], ref("bs")]}))
     assert [re.split(" (?:has|leads)", mistake)[0] for mistake in told] == ["A: field 'b_id'", "A: relation 'b'"]
     assert "'bs', which is not declared" in told[1]
@@ -384,7 +384,7 @@ def test_a_relation_has_the_fields_name_without_id_whatever_the_spelling() -> No
     "declarations, checks: the signature of check and check_stored is looked at; a method that is nearly called so is "
     "named"
 )
-def test_checks_that_are_inherited_or_take_more_by_default_are_called() -> None:
+def test_checks_that_are_inherited_or_have_more_defaults_are_called() -> None:
     def check(self: object, before: object, strict: bool = True) -> Iterator[FieldError]:
         yield from ()
 

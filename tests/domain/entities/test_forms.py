@@ -71,7 +71,7 @@ def test_changes_hold_only_what_was_sent_and_null_is_sent() -> None:
     assert read_changes(PRODUCTS, {}) == {}
 
 
-def test_what_is_required_cannot_be_changed_to_null() -> None:
+def test_a_required_field_cannot_be_changed_to_null() -> None:
     with pytest.raises(ValidationError) as caught:
         read_changes(PRODUCTS, {"name": None, "price": None, "stock": None})
     assert {error.field for error in caught.value.fields} == {"name", "price", "stock"}
@@ -181,7 +181,7 @@ def test_a_wrong_value_names_its_field_once(field: str, value: object) -> None:
         ("releasedAt", "2026-11-20T14:00:00+02:00", datetime(2026, 11, 20, 12, tzinfo=UTC)),
     ],
 )
-def test_a_right_value_is_kept(field: str, value: object, expected: object) -> None:
+def test_a_valid_value_is_read_unchanged(field: str, value: object, expected: object) -> None:
     name = PRODUCTS.by_wire[field.lower()].name
     assert read_new(PRODUCTS, VALID | {field: value})[name] == expected
 
@@ -219,7 +219,7 @@ def test_money_that_fits(value: object) -> None:
 
 
 @pytest.mark.parametrize("value", ["", "x", None, True, [], {}])
-def test_what_is_no_number_is_left_to_the_type(value: object) -> None:
+def test_an_amount_that_is_not_a_number_is_left_to_the_type_check(value: object) -> None:
     assert money_error(money(12, 2), value) is None
 
 

@@ -62,7 +62,7 @@ WRONG_MARKS: dict[str, tuple[Any, str]] = {
     "arguments of another type are told"
 )
 @pytest.mark.parametrize("case", WRONG_MARKS)
-def test_a_mark_that_says_nothing_is_told(case: str) -> None:
+def test_a_meaningless_marker_is_reported(case: str) -> None:
     marked, expected = WRONG_MARKS[case]
     (told,) = mistakes(declared({"x": marked}))
     assert told.startswith("A: field 'x' ")
@@ -125,7 +125,7 @@ def told_of(kind: type[Struct]) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("argument", FIELDS_WITH)
-def test_an_argument_of_a_marker_is_told_whatever_its_type(argument: str) -> None:
+def test_a_marker_argument_of_a_wrong_type_is_reported(argument: str) -> None:
     for given in WRONG_TYPES:
         told = told_of(declared({"x_id": FIELDS_WITH[argument](given)}))
         assert "B: search takes a list, and got 'letters'" in told
@@ -133,7 +133,7 @@ def test_an_argument_of_a_marker_is_told_whatever_its_type(argument: str) -> Non
 
 
 @pytest.mark.parametrize("argument", ARGUMENTS_WITH)
-def test_an_argument_of_the_decorator_is_told_whatever_its_type(argument: str) -> None:
+def test_a_decorator_argument_of_a_wrong_type_is_reported(argument: str) -> None:
     for given in WRONG_TYPES:
         # A list cannot be the name of a relation, as Python says itself.
         if argument == "a name" and isinstance(given, list | dict):
@@ -144,7 +144,7 @@ def test_an_argument_of_the_decorator_is_told_whatever_its_type(argument: str) -
 
 
 @pytest.mark.parametrize("plural", [given for given in WRONG_TYPES if given != "words"])
-def test_a_path_is_told_whatever_its_type(plural: Any) -> None:
+def test_a_path_of_a_wrong_type_is_reported(plural: Any) -> None:
     told = told_of(declared({"x": set[str]}, plural=plural))
     assert told[0] == 'A: entity takes the path first, as in @entity("books")'
     assert [mistake.split(" has ")[0] for mistake in told[1:]] == [
@@ -184,14 +184,14 @@ WRONG_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "arguments of another type are told"
 )
 @pytest.mark.parametrize("case", WRONG_ARGUMENTS)
-def test_an_argument_of_another_type_is_told(case: str) -> None:
+def test_an_argument_of_another_type_is_reported(case: str) -> None:
     arguments, expected = WRONG_ARGUMENTS[case]
     (told,) = mistakes(declared({"x": str}, **arguments))
     assert told.startswith("A: ")
     assert expected in told
 
 
-def test_a_decorator_without_brackets_is_told() -> None:
+def test_a_decorator_without_brackets_is_reported() -> None:
     (told,) = mistakes(entity(defstruct("A", [("x", str)])))  # type: ignore[arg-type]
     assert told == 'A: entity takes the path first, as in @entity("books")'
 
@@ -248,7 +248,7 @@ SAME_NAMES: dict[str, tuple[list[type[Struct]], str, str]] = {
 
 @pytest.mark.promise("declarations, checks: Indexes that would have one name are told, also those of two entities")
 @pytest.mark.parametrize("case", SAME_NAMES)
-def test_indexes_of_one_name_are_told(case: str) -> None:
+def test_indexes_with_the_same_name_are_reported(case: str) -> None:
     kinds, makers, name = SAME_NAMES[case]
     assert any(told.startswith(f"{makers} would have indexes of one name, {name}: ") for told in mistakes(*kinds))
 

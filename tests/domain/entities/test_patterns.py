@@ -72,7 +72,7 @@ def test_a_repetition_that_reads_one_text_in_many_ways_is_refused(pattern: str) 
         r"^((25[0-5]|(2[0-4]|1\d|[1-9]|)\d)\.?\b){4}$",
     ],
 )
-def test_patterns_that_are_no_mistake(pattern: str) -> None:
+def test_safe_patterns_are_accepted(pattern: str) -> None:
     assert list(pattern_mistakes(pattern, 20)) == []
 
 
@@ -111,7 +111,7 @@ POWERS = {
     "declarations, checks: a pattern whose time grows with a power of the text's length needs a max_length"
 )
 @pytest.mark.parametrize("pattern", POWERS)
-def test_a_pattern_whose_time_grows_faster_than_its_text_needs_short_texts(pattern: str) -> None:
+def test_a_pattern_with_polynomial_time_needs_a_max_length(pattern: str) -> None:
     assert degree(pattern) == POWERS[pattern]
     told = list(pattern_mistakes(pattern, None))
     assert [f"the length of a text to the power of {POWERS[pattern]}: add max_length=" in each for each in told] == (
@@ -133,7 +133,7 @@ def test_a_list_of_hundreds_of_words_is_judged() -> None:
 @pytest.mark.promise(
     "declarations, checks: a pattern whose time grows with a power of the text's length needs a max_length"
 )
-def test_an_email_of_the_usual_length_is_no_mistake() -> None:
+def test_an_email_pattern_of_the_usual_length_is_accepted() -> None:
     usual = text(pattern=r"^\S+@\S+\.\S+$", max_length=254)
     build_registry([declared({"email": usual})])
 

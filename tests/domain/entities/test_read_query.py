@@ -174,7 +174,7 @@ def test_a_mistake_names_its_parameter(registry: Registry, text: str, names: lis
     assert hint in raised.value.fields[0].message
 
 
-def test_five_keys_are_as_many_as_a_sort_takes(registry: Registry) -> None:
+def test_a_sort_by_five_keys_is_accepted(registry: Registry) -> None:
     keys = asked("sort=name,price,stock,status,sku", registry).sort
     assert [key.path.field for key in keys] == ["name", "price", "stock", "status", "sku", "id"]
 
@@ -323,18 +323,18 @@ def test_relations_that_are_read_are_known(registry: Registry) -> None:
 
 @pytest.mark.promise("GET /api/{entities}/{id}: with include")
 @pytest.mark.parametrize("text", ["page=1", "name=a", "sort=name", "search=a", "format=csv"])
-def test_a_read_takes_only_what_shows(registry: Registry, text: str) -> None:
+def test_reading_one_row_refuses_list_parameters(registry: Registry, text: str) -> None:
     with pytest.raises(ValidationError):
         read_view(registry["products"], registry, frozenset(), parse_qsl(text))
 
 
 @pytest.mark.parametrize("text", ["page=1", "pageSize=10", "cursor=a", "count=none", "include=reviews"])
-def test_an_export_takes_no_pages_and_no_rows_in_rows(registry: Registry, text: str) -> None:
+def test_an_export_refuses_pages_and_included_collections(registry: Registry, text: str) -> None:
     with pytest.raises(ValidationError):
         read_export(registry["products"], registry, frozenset(), parse_qsl(text))
 
 
-def test_an_export_takes_the_filters_and_leaves_its_format_to_others(registry: Registry) -> None:
+def test_an_export_accepts_filters_and_ignores_its_format(registry: Registry) -> None:
     given = parse_qsl("format=csv&bom=true&minPrice=1&search=a&sort=name&include=category&fields=name")
     query = read_export(registry["products"], registry, frozenset(), given)
     assert query.where == (condition("price", Operator.GTE, Decimal(1)),)

@@ -98,7 +98,7 @@ def test_a_mistake_stops_the_start_with_one_sentence(name: str) -> None:
 
 
 @pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
-def test_all_mistakes_of_all_entities_are_told_at_once() -> None:
+def test_all_errors_of_all_entities_are_reported_at_once() -> None:
     told = mistakes(
         declared("users", {"name": set[str]}),
         declared("as", {"price": Decimal}),
@@ -143,11 +143,11 @@ def test_an_answer_names_id_the_declared_fields_and_the_servers_own() -> None:
     )
 
 
-def test_without_soft_delete_there_are_no_marks_of_it() -> None:
+def test_an_entity_without_soft_delete_has_no_is_deleted_field() -> None:
     assert "is_deleted" not in REGISTRY["currencies"].by_name
 
 
-def test_what_nobody_writes_has_no_audit_fields_of_its_own() -> None:
+def test_a_read_only_entity_has_no_audit_fields() -> None:
     assert "created_at" not in REGISTRY["audit-events"].by_name
     assert "tenant_id" in REGISTRY["audit-events"].by_name
 
@@ -207,7 +207,7 @@ def test_each_type_has_its_kind() -> None:
     assert model.by_name["choice"].choices == ("a", "b")
 
 
-def test_null_can_stand_inside_or_outside_of_annotated() -> None:
+def test_null_is_accepted_inside_or_outside_of_annotated() -> None:
     outside, inside = Annotated[str, Meta(max_length=3)] | None, Annotated[str | None, Meta(max_length=3)]
     for hint in (outside, inside):
         field = build_registry([declared("as", {"name": hint})])["as"].by_name["name"]
@@ -225,7 +225,7 @@ def test_a_property_that_wins_over_a_bound_is_an_oddity(name: str) -> None:
     assert "'price'" in oddity
 
 
-def test_a_rule_is_told_in_wire_names() -> None:
+def test_a_broken_rule_names_fields_by_their_wire_names() -> None:
     products = REGISTRY["products"]
     values = {field.name: None for field in products.declared} | {
         "status": products.struct.__annotations__["status"].LIVE
@@ -318,7 +318,7 @@ def test_each_table_by_kind_has_every_kind() -> None:
     assert {place: known - names for place, names in tables.items() if names != known} == {}
 
 
-def test_kinds_are_not_listed_beside_the_tables() -> None:
+def test_no_module_lists_several_kinds_of_fields() -> None:
     """A list of kinds passes a new kind over in silence: use a family of ``kinds`` or ``match`` with assert_never."""
     lists = (
         place

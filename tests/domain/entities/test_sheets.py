@@ -45,7 +45,7 @@ def test_no_escaped_text_begins_as_a_formula_does(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["'", "'a", "a=1", " =1", "'' =", "5", "O'Neill", "a\uff1d1", "\uff0f", "\uff21", "😀"]
 )
-def test_text_that_is_no_formula_stays_as_it_is(text: str) -> None:
+def test_text_that_is_not_a_formula_is_not_escaped(text: str) -> None:
     assert escaped(text) == text == unescaped(text)
 
 
@@ -236,9 +236,7 @@ def test_an_upsert_needs_a_column_of_its_key() -> None:
 @pytest.mark.parametrize(
     ("kind", "said"), [(RowError, ValidationError.sentence), (BrokenRow, UnprocessableEntity.sentence)]
 )
-def test_an_error_of_a_row_of_which_nothing_is_told_has_the_sentence_of_its_code(
-    kind: type[RowError], said: str
-) -> None:
+def test_a_row_error_without_visible_fields_has_the_sentence_of_its_code(kind: type[RowError], said: str) -> None:
     error = kind.on(2, [FieldError("bossId", "refers to nothing")])
     assert error.without(frozenset({"name"})) == error
     assert (told := error.without(frozenset({"bossId"}))).message == said

@@ -40,7 +40,7 @@ from tests.twins.everything import DECLARED
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\0", "\ud800", "a\udfffb", "\0\ud800"])
-def test_a_text_that_no_database_can_hold_is_no_value(text: str) -> None:
+def test_a_text_that_no_database_can_store_is_refused(text: str) -> None:
     with pytest.raises(NotAValue):
         read_text(text)
 
@@ -105,7 +105,7 @@ THINGS = build_registry([Thing])["things"]
     "declarations, values: Whole numbers from −2^63 to 2^63−1 are taken however they are read, and none beyond"
 )
 @pytest.mark.parametrize("number", [2**63 - 1, -(2**63), -(10**18), 10**18, 0])
-def test_a_big_number_takes_64_bits_however_it_was_read(number: int) -> None:
+def test_a_64_bit_number_is_accepted_from_every_kind_of_input(number: int) -> None:
     for sent in (number, Decimal(number)):
         assert read_new(THINGS, {"large": sent})["large"] == number
         assert read_changes(THINGS, {"large": sent}) == {"large": number}
@@ -209,7 +209,7 @@ def test_a_cell_that_a_float_holds_is_taken(text: str) -> None:
     assert read_new(THINGS, {"ratio": cell_value(THINGS.by_name["ratio"], text)})["ratio"] == float(text)
 
 
-def test_a_moment_beyond_the_calendar_is_told_beside_other_errors() -> None:
+def test_a_moment_outside_the_calendar_is_reported_with_other_errors() -> None:
     for moment, fields in (("0001-01-01T00:00:00+14:00", ["whole", "at"]), ("2026-11-20T12:00:00Z", ["whole"])):
         with pytest.raises(ValidationError) as caught:
             read_new(THINGS, {"whole": "x", "at": moment})
@@ -270,7 +270,7 @@ def test_what_holders_of_permissions_may_send() -> None:
     assert field_access(build_registry(LIBRARY)["shelves"], []) is EVERY_FIELD
 
 
-def test_a_field_with_both_permissions_is_sent_by_whoever_may_write_it() -> None:
+def test_a_field_with_both_permissions_can_be_sent_by_a_caller_who_may_write_it() -> None:
     @entity("safes")
     class Safe(Struct):
         code: Annotated[str, guarded(read="read:codes", write="write:codes")] = ""

@@ -119,7 +119,7 @@ def test_two_kinds_together_are_more_than_each(
     assert combined(shown, added) == together
 
 
-def test_what_was_proved_in_an_unknown_way_was_proved_and_a_factor_comes_to_it() -> None:
+def test_a_further_proof_after_an_unknown_one_counts_as_multi_factor() -> None:
     assert further((), ("otp",)) == ("otp", "mfa")
     assert further((), ("pwd",)) == ("pwd",)
     assert further(("pwd",), ("otp",)) == ("pwd", "otp", "mfa")
@@ -137,7 +137,7 @@ def test_grace_begins_when_the_tenant_asks_or_somebody_joins() -> None:
     assert demand_of(TenantSecurity(mfa_methods=KEYS), late, service_requires=False) == Demand()
 
 
-def test_asking_anew_begins_the_grace_anew_and_asking_on_does_not() -> None:
+def test_requiring_mfa_again_restarts_the_grace_period() -> None:
     asked = changed_security(TenantSecurity(), TenantSecurity(require_mfa=True), NOW)
     assert asked.required_since == NOW
     later = NOW + timedelta(days=1)
@@ -183,7 +183,7 @@ def test_a_clock_may_be_off_by_one_step(off: int, found: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦", "-12345", "1.2345", "\x00" * 6])
-def test_what_is_no_code_matches_nothing(text: str) -> None:
+def test_a_text_that_is_not_a_code_matches_no_time_step(text: str) -> None:
     assert matching_step(SECRET, text, NOW_OF_OTP) is None
 
 
@@ -223,5 +223,5 @@ def test_a_recovery_code_may_be_misread_and_typed_as_people_do() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "123456", "0000-0000-0000-000", "0000-0000-0000-000U", "0000-0000-0000-00011"])
-def test_what_is_no_recovery_code_has_no_digest(text: str) -> None:
+def test_a_text_that_is_not_a_recovery_code_has_no_digest(text: str) -> None:
     assert recovery_digest(text) is None

@@ -200,7 +200,7 @@ def test_other_roles_are_called_anything() -> None:
     ensure_keeps_name(made, MEMBER)
 
 
-def test_roles_fit_beside_others_by_what_they_hold_together() -> None:
+def test_roles_fit_together_by_the_permissions_that_they_have_in_common() -> None:
     """Sizes are added up first, which is quick, and only what is too much then is looked at as a token carries it."""
     names = [f"read:{'x' * 58}{number:03}" for number in range(112)]
     own, same, rest = (role(None, permissions=tuple(held)) for held in (names[:60], names[:60], names[60:]))

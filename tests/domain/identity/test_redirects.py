@@ -110,7 +110,7 @@ def test_no_text_is_too_strange_to_judge(text: str, before: str) -> None:
     assert redirect_mistake(before + text) is None or redirect_mistake(before + text)
 
 
-def test_code_and_state_are_parameters_of_their_own() -> None:
+def test_code_and_state_are_added_as_encoded_query_parameters() -> None:
     assert answered("https://shop.example/in", "c&d", None) == "https://shop.example/in?code=c%26d"
     assert (
         answered("https://shop.example/in?a=b", "c", "x y=#&")
@@ -173,7 +173,7 @@ def test_a_domain_is_compared_in_one_form(text: str, domain: str) -> None:
         "acme.42",
     ],
 )
-def test_what_no_address_ends_with_is_no_domain(text: str) -> None:
+def test_a_text_that_cannot_end_an_address_is_not_a_domain(text: str) -> None:
     assert normal_domain(text) is None
     assert [error.field for error in domain_errors(text)] == ["domain"]
 

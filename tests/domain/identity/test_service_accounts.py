@@ -74,7 +74,7 @@ def test_a_key_with_another_character_is_none(secret: str, place: int, char: str
 @pytest.mark.parametrize(
     "text", ["", "tnt_", "tnt_" + "A" * 38, "TNT_" + "A" * 38, "tnt_" + "é" * 38, "tnt_" + "A" * 1_000_000, "\0" * 42]
 )
-def test_noise_is_no_key(text: str) -> None:
+def test_random_text_is_not_accepted_as_an_api_key(text: str) -> None:
     assert not is_key(text)
 
 
@@ -115,7 +115,7 @@ def test_a_key_lives_until_the_tick_of_its_end() -> None:
 @pytest.mark.promise(
     "keys, guessing: Unknown, ended and wrong keys get the same answer; nothing is compared but a digest"
 )
-def test_of_every_other_end_the_same_is_told() -> None:
+def test_every_invalid_key_gets_the_same_error() -> None:
     living = state()
     ends = (
         state(key=replace(living.key, ended_at=NOW, expires_at=NOW)),

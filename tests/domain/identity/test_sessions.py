@@ -74,7 +74,7 @@ def test_a_session_without_a_tenant_is_refreshed_for_minutes_only() -> None:
     assert refresh_outcome(waiting, 5, NOW + timedelta(minutes=10), LIFETIMES) is RefreshOutcome.EXPIRED
 
 
-def test_a_session_whose_row_is_gone_has_expired_from_the_last_moment_that_any_session_has() -> None:
+def test_a_session_without_a_row_has_expired_after_the_longest_lifetime() -> None:
     session_id = UUID(int=int(NOW.timestamp() * 1000) << 80)
     end = NOW + LIFETIMES.session
     assert type(unknown_session(session_id, end - SECOND, LIFETIMES)) is TokenInvalid

@@ -216,7 +216,7 @@ ISSUED = {
 }
 
 
-def test_each_kind_of_subject_has_a_name_of_its_own() -> None:
+def test_each_kind_of_subject_has_a_different_name() -> None:
     assert len(ISSUED) == 5
 
 

@@ -130,7 +130,7 @@ def test_addresses_are_the_same_but_for_ascii_case() -> None:
         "ada;eve@example.com",
     ],
 )
-def test_texts_that_are_no_addresses(text: str) -> None:
+def test_invalid_email_addresses_have_no_key(text: str) -> None:
     assert email_key(text) is None
 
 
@@ -199,7 +199,7 @@ def test_passwords_that_are_refused(password: str, reason: str) -> None:
 @pytest.mark.promise(
     "security, secrets: Common passwords are refused: the list is exact, and refuses nothing beside it"
 )
-def test_no_password_beside_the_list_is_taken_for_a_common_one() -> None:
+def test_a_password_outside_the_list_is_not_counted_as_a_common_one() -> None:
     """The list is exact: a part of a line is none of it, and neither are two lines."""
     listed = lzma.decompress(COMMON.read_bytes()).decode().strip("\n").split("\n")
     assert len(listed) == 21_657

@@ -90,14 +90,14 @@ def test_what_a_page_or_the_console_may_show_of_the_api_is_translated(words: Wor
     ],
     ids=str,
 )
-def test_what_is_wrong_with_a_value_is_told_in_german(kind: Any, value: object, told: str) -> None:
+def test_an_invalid_value_is_described_in_german(kind: Any, value: object, told: str) -> None:
     form = msgspec.defstruct("Form", [("value", kind)])
     with pytest.raises(ValidationError) as refused:
         read_form(form, {"value": value})
     assert [words_of("de").answer(error.message) for error in refused.value.fields] == [told]
 
 
-def test_sentences_are_translated_with_their_numbers_and_unknown_ones_are_told_apart() -> None:
+def test_sentences_are_translated_with_their_numbers_and_unknown_ones_are_not() -> None:
     german = words_of("de")
     assert german.answer("takes 10 to 256 characters") == "braucht 10 bis 256 Zeichen"
     assert german.answer("is not (an) e-mail.address") is None
