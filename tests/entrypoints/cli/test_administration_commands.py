@@ -179,7 +179,7 @@ async def test_service_accounts_and_keys_are_made_and_listed(app: TestApp) -> No
         await service_accounts.list_keys(app.services, "Export", "acme")
 
 
-async def test_an_unknown_domain_is_told_with_its_tenant(app: TestApp) -> None:
+async def test_an_unknown_domain_is_reported_with_its_tenant(app: TestApp) -> None:
     for command in (domains.verify_domain, domains.remove_domain):
         with pytest.raises(CommandError) as refused:
             await command(app.services, "acme.example", "acme")
@@ -223,7 +223,7 @@ async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -
         await demo.fill_with(app.services, "http://127.0.0.1:8000")
 
 
-async def test_the_demo_of_a_project_without_the_catalogue_says_why_there_are_no_rows() -> None:
+async def test_the_demo_of_a_project_without_the_catalogue_explains_the_missing_rows() -> None:
     opened = await open_test_app(entities=(), counts_limits=False)
     said = await demo.fill_with(opened.services, "http://127.0.0.1:8000")
     assert "Harbour Coffee (harbour-coffee): 4 people.\n" in said

@@ -102,7 +102,7 @@ def test_a_database_without_tables_is_not_backed_up(tenantry: Tenantry, shared: 
 
 
 @pytest.mark.long
-async def test_a_database_with_content_is_replaced_only_when_told_and_not_under_a_service(
+async def test_restoring_over_content_needs_replace_and_a_stopped_service(
     serve: Serve, tenantry: Tenantry, migrated: dict[str, str]
 ) -> None:
     before, policies = await content_of(migrated["DATABASE_URL"]), await policies_of(migrated["DATABASE_URL"])
@@ -170,7 +170,7 @@ async def test_a_restore_that_fails_leaves_what_was_there(
 
 
 @pytest.mark.long
-async def test_migrations_that_are_not_here_and_another_key_are_told(
+async def test_a_restore_reports_unknown_migrations_and_another_secret_key(
     tenantry: Tenantry, migrated: dict[str, str], empty_database: NewDatabase, tmp_path: Path
 ) -> None:
     assert tenantry("backup", "first", **migrated).returncode == 0
@@ -213,7 +213,7 @@ def superusers(settings: Mapping[str, str], servers: tuple[str, str]) -> str:
 
 
 @pytest.mark.long
-async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
+async def test_a_plain_owner_dumps_and_restores_every_row(
     tenantry: Tenantry, plain: list[dict[str, str]], servers: tuple[str, str]
 ) -> None:
     assert tenantry("migrate", **plain[0]).returncode == 0
@@ -227,7 +227,7 @@ async def test_an_owner_without_rights_of_its_own_dumps_and_restores_every_row(
 
 
 @pytest.mark.long
-async def test_an_owner_without_rights_of_its_own_replaces_what_is_there_or_nothing(
+async def test_a_restore_by_a_plain_owner_replaces_everything_or_nothing(
     tenantry: Tenantry, plain: list[dict[str, str]], servers: tuple[str, str], tmp_path: Path
 ) -> None:
     """Beside extensions, whose functions belong to a superuser, with routines and statistics of tables."""
@@ -299,7 +299,7 @@ async def keys_of_two_services(url: str) -> AsyncIterator[str]:
         assert [key for key in (*own, *foreign) if await client.exists(key)] == foreign
 
 
-async def test_redis_forgets_this_service_alone(servers: tuple[str, str]) -> None:
+async def test_forgetting_redis_keys_deletes_only_keys_of_this_service(servers: tuple[str, str]) -> None:
     async with keys_of_two_services(servers[1]) as prefix:
         assert await forget_everything(servers[1], prefix)
     assert not await forget_everything("redis://127.0.0.1:1", prefix)

@@ -13,7 +13,7 @@ async def left_empty(url: str) -> None:
     await connection.close()
 
 
-async def test_a_killed_restore_is_told_and_undone(tenantry: Tenantry, migrated: dict[str, str]) -> None:
+async def test_a_killed_restore_is_reported_and_can_be_undone(tenantry: Tenantry, migrated: dict[str, str]) -> None:
     assert tenantry("create-admin", "root@example.com", **migrated).returncode == 0
     await left_empty(migrated["DATABASE_URL"])
     assert "tenantry restore --undo" in tenantry("check", **migrated).stdout

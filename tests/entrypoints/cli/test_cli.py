@@ -23,7 +23,7 @@ ENTITIES = (Book,)
 """
 
 
-def test_every_wrong_setting_is_told_and_nothing_is_started(tenantry: Tenantry, tmp_path: Path) -> None:
+def test_every_wrong_setting_is_reported_and_nothing_is_started(tenantry: Tenantry, tmp_path: Path) -> None:
     ended = tenantry("serve", PORT="eighty", WORKERS="none")
     assert ended.returncode == 2
     assert "TENANTRY_PORT got 'eighty'" in ended.stderr
@@ -32,14 +32,14 @@ def test_every_wrong_setting_is_told_and_nothing_is_started(tenantry: Tenantry, 
     assert not list(tmp_path.iterdir())
 
 
-def test_entities_says_what_is_served(tenantry: Tenantry) -> None:
+def test_entities_lists_the_served_entities(tenantry: Tenantry) -> None:
     ended = tenantry("entities")
     assert ended.returncode == 0
     for line in ("Product  /api/products", "category: one of categories", "create:products", "decimal(12,2)"):
         assert line in ended.stdout
 
 
-def test_entities_takes_a_file(tenantry: Tenantry, tmp_path: Path) -> None:
+def test_entities_accepts_a_file(tenantry: Tenantry, tmp_path: Path) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
     assert "Book  /api/books" in tenantry("entities", ENTITIES="books.py").stdout
     assert "Book  /api/books" in tenantry("entities", ENTITIES="books").stdout
@@ -148,7 +148,7 @@ def test_routes_of_a_project_are_listed_by_a_check(
     assert "routes:" not in tenantry("check", **migrated).stdout
 
 
-async def test_a_secret_key_that_opens_no_stored_key_is_told(tenantry: Tenantry, shared: dict[str, str]) -> None:
+async def test_a_secret_key_that_opens_no_stored_key_is_reported(tenantry: Tenantry, shared: dict[str, str]) -> None:
     assert tenantry("migrate", **shared).returncode == 0
     assert tenantry("keys", "rotate", **shared).returncode == 0
     checked = tenantry("check", **{**shared, "SECRET_KEY": ANOTHER_SECRET})
@@ -206,7 +206,7 @@ async def test_an_operator_cleans_up(tenantry: Tenantry, shared: dict[str, str])
 
 
 @pytest.mark.parametrize("content", [b"PAR1name,sku\n", b"\0\0\0\0\x15\x04PAR1", b"name,sku\n", b""])
-def test_a_file_that_is_called_parquet_and_is_none_is_told(
+def test_a_file_named_parquet_with_other_content_is_reported(
     tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path, content: bytes
 ) -> None:
     (tmp_path / "in.parquet").write_bytes(content)

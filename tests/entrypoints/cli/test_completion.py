@@ -78,7 +78,7 @@ def test_a_shell_completes_commands_options_and_choices(shell: str, path: str) -
     assert _offered(shell, "tenantry domains add acme.example --mode jo", path) == {"join"}
 
 
-def test_no_name_of_a_command_stands_in_a_script() -> None:
+def test_completion_scripts_contain_no_command_names() -> None:
     for shell in SHELLS:
         assert "migrat" not in script(commands, shell)
 
@@ -105,7 +105,7 @@ def test_an_address_to_try_is_one_that_answers(variables: dict[str, str], called
     assert any(f"curl -s {called}/api/auth/login" in line for line in lines)
 
 
-def test_a_greeting_that_cannot_be_printed_stands_on_standard_error(tmp_path: Path) -> None:
+def test_a_greeting_that_cannot_be_printed_is_written_to_standard_error(tmp_path: Path) -> None:
     """It has the password of the first super-admin, which is told this once."""
     says = (
         "from pathlib import Path; from entrypoints.server.serve import Greeting;"

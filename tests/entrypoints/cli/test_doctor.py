@@ -20,7 +20,7 @@ from tests.servers.smtp_server import certificate, smtp_server
 PAGE = Path("docs/command-line.md")
 
 
-def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, migrated: dict[str, str]) -> None:
+def test_doctor_reports_problems_with_the_remedy(tenantry: Tenantry, migrated: dict[str, str]) -> None:
     well = tenantry("doctor", **migrated, PORT=str(free_port()))
     assert "taken" not in well.stdout, well.stderr
     notes = [line for line in well.stdout.splitlines() if line.startswith("note:")]
@@ -37,7 +37,7 @@ def test_what_is_in_the_way_is_told_with_what_to_do(tenantry: Tenantry, migrated
     assert "does not answer: check TENANTRY_SMTP_URL" in ended.stdout
 
 
-async def test_a_gap_in_row_level_security_is_told_with_the_sql_that_ends_it(
+async def test_a_gap_in_row_level_security_is_reported_with_the_remedial_sql(
     tenantry: Tenantry, migrated: dict[str, str]
 ) -> None:
     connection = await asyncpg.connect(migrated["DATABASE_URL"])
@@ -60,14 +60,14 @@ def test_a_database_without_tables_is_a_sentence(tenantry: Tenantry, shared: dic
     assert "tenantry migrate" in ended.stderr
 
 
-async def test_replicas_that_are_none_or_away_are_told(migrated: dict[str, str]) -> None:
+async def test_doctor_reports_invalid_and_unreachable_replicas(migrated: dict[str, str]) -> None:
     urls = (Secret(migrated["DATABASE_URL"]), Secret(f"postgresql://127.0.0.1:{free_port()}/nowhere"))
     found = [finding async for finding in replicas_findings(Settings(database_replica_urls=urls))]
     assert ["1 of" in found[0], "is no replica" in found[0]] == [True, True]
     assert ["2 of" in found[1], "does not answer" in found[1]] == [True, True]
 
 
-async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:
+async def test_doctor_reports_a_redis_that_evicts_keys(tmp_path: Path) -> None:
     for policy, count in (("noeviction", 0), ("allkeys-lru", 1)):
         server = RedisServer(tmp_path, "--maxmemory-policy", policy)
         server.start()
@@ -80,7 +80,7 @@ async def test_a_redis_that_drops_keys_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
-async def test_a_mail_server_that_refuses_the_login_or_whose_certificate_nobody_vouches_for_is_told(
+async def test_doctor_reports_a_mail_server_with_refused_login_or_untrusted_certificate(
     tmp_path: Path,
 ) -> None:
     sender = "no-reply@example.com"

@@ -102,7 +102,7 @@ def test_exit_codes_are_those_of_the_page(tenantry: Tenantry, files: Path, path:
     assert "Traceback" not in away.stderr
 
 
-def test_every_command_with_data_takes_json() -> None:
+def test_every_command_with_output_data_accepts_json() -> None:
     for path in EVERY:
         command: click.Command = commands
         for name in path:
@@ -208,7 +208,7 @@ def test_what_failed_is_json_too(tenantry: Tenantry, files: Path, migrated: dict
         assert "wrong" in {finding["subject"] for finding in findings["findings"]}
 
 
-def test_a_second_service_in_a_folder_has_a_code_of_its_own(tenantry: Tenantry, tmp_path: Path) -> None:
+def test_a_second_service_in_a_folder_exits_with_a_separate_code(tenantry: Tenantry, tmp_path: Path) -> None:
     import fcntl
 
     (tmp_path / ".data").mkdir()
@@ -219,7 +219,7 @@ def test_a_second_service_in_a_folder_has_a_code_of_its_own(tenantry: Tenantry, 
 
 
 @pytest.mark.parametrize("words", ["demo", "backup saved", "import products good.csv --tenant acme"])
-def test_progress_is_shown_on_a_terminal_alone(
+def test_progress_is_shown_only_on_a_terminal(
     forks: Commands, tenantry: Tenantry, files: Path, migrated: dict[str, str], words: str
 ) -> None:
     (files / "good.csv").write_text("name,sku,price\n" + "".join(f"Lamp,LAMP-{n},1\n" for n in range(500)))

@@ -233,7 +233,7 @@ def command(pid: int) -> str:
 
 
 @pytest.mark.promise("files, hostile files: a worker ends with its client, and with its service")
-async def test_a_service_that_is_killed_takes_its_workers_along(serve: Serve, migrated: dict[str, str]) -> None:
+async def test_killing_a_service_ends_its_workers(serve: Serve, migrated: dict[str, str]) -> None:
     async with started(serve, migrated) as service:
         _, writer = await service.open("POST /api/products/import HTTP/1.1", form())
 

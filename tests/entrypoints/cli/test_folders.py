@@ -23,7 +23,7 @@ def acme(tenantry: Tenantry, migrated: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", "/nonexistent/folder/x.csv", TOO_LONG, "/dev/null"])
-def test_an_export_to_nowhere_is_told(tenantry: Tenantry, acme: dict[str, str], path: str) -> None:
+def test_an_export_to_an_impossible_path_is_reported(tenantry: Tenantry, acme: dict[str, str], path: str) -> None:
     ended = tenantry("export", "products", "--tenant", "acme", "--out", path, **acme)
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert ended.stderr.startswith(path)
@@ -32,7 +32,7 @@ def test_an_export_to_nowhere_is_told(tenantry: Tenantry, acme: dict[str, str], 
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_an_export_to_a_full_disk_is_no_wrong_argument(
+def test_an_export_to_a_full_disk_is_not_reported_as_a_wrong_argument(
     tenantry: Tenantry, acme: dict[str, str], tmp_path: Path
 ) -> None:
     (tmp_path / ".rows.csv.part").symlink_to("/dev/full")
@@ -43,7 +43,7 @@ def test_an_export_to_a_full_disk_is_no_wrong_argument(
 
 
 @pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", TOO_LONG])
-def test_a_backup_into_nowhere_is_told(tenantry: Tenantry, migrated: dict[str, str], path: str) -> None:
+def test_a_backup_to_an_impossible_path_is_reported(tenantry: Tenantry, migrated: dict[str, str], path: str) -> None:
     ended = tenantry("backup", path, **migrated)
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert ended.stderr.startswith(f"{path} cannot be written (")
@@ -51,13 +51,15 @@ def test_a_backup_into_nowhere_is_told(tenantry: Tenantry, migrated: dict[str, s
 
 
 @pytest.mark.parametrize("path", [NOWHERE, f"{NOWHERE}/x", TOO_LONG])
-def test_a_project_nowhere_is_told(tenantry: Tenantry, path: str) -> None:
+def test_a_project_at_an_impossible_path_is_reported(tenantry: Tenantry, path: str) -> None:
     ended = tenantry("init", path)
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert ended.stderr.startswith(f"{path} cannot be written (")
 
 
-def test_a_migration_that_has_no_folder_is_told(tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path) -> None:
+def test_writing_a_migration_without_a_folder_is_reported(
+    tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
+) -> None:
     assert tenantry("init", ".").returncode == 0
     shutil.rmtree(tmp_path / "migrations")
     (tmp_path / "migrations").touch()
@@ -67,7 +69,9 @@ def test_a_migration_that_has_no_folder_is_told(tenantry: Tenantry, migrated: di
 
 
 @pytest.mark.parametrize("command", [("serve",), ("tenants", "list"), ("mail", "open")])
-def test_a_data_dir_that_cannot_be_made_is_told_with_its_variable(tenantry: Tenantry, command: tuple[str, ...]) -> None:
+def test_a_data_dir_that_cannot_be_created_is_reported_with_its_variable(
+    tenantry: Tenantry, command: tuple[str, ...]
+) -> None:
     ended = tenantry(*command, DATA_DIR=NOWHERE, PORT=str(free_port()))
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert ended.stderr == (
@@ -76,7 +80,7 @@ def test_a_data_dir_that_cannot_be_made_is_told_with_its_variable(tenantry: Tena
     )
 
 
-def test_a_secret_key_is_not_made_anew_beside_a_database(tenantry: Tenantry, tmp_path: Path) -> None:
+def test_a_lost_secret_key_is_not_recreated_for_an_existing_database(tenantry: Tenantry, tmp_path: Path) -> None:
     data = tmp_path / "data"
     (data / "postgres").mkdir(parents=True)
     for command in ("tenants", "list"), ("serve",):
@@ -94,7 +98,7 @@ def test_a_secret_key_is_made_before_the_database(tenantry: Tenantry, tmp_path: 
 
 
 @pytest.mark.parametrize("content", [b"", b"short", b"\xff" * 8])
-def test_a_secret_key_that_was_cut_off_is_told(tenantry: Tenantry, tmp_path: Path, content: bytes) -> None:
+def test_a_truncated_secret_key_is_reported(tenantry: Tenantry, tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".data").mkdir()
     (tmp_path / ".data" / "secret.key").write_bytes(content)
     ended = tenantry("tenants", "list")
@@ -102,14 +106,14 @@ def test_a_secret_key_that_was_cut_off_is_told(tenantry: Tenantry, tmp_path: Pat
     assert ended.stderr.startswith(".data/secret.key does not hold the key that it was made with: put it back")
 
 
-def test_a_home_that_nobody_has_is_a_wrong_setting(tenantry: Tenantry) -> None:
+def test_an_unknown_home_folder_is_reported_as_a_wrong_setting(tenantry: Tenantry) -> None:
     ended = tenantry("tenants", "list", DATA_DIR="~nobodyxyz/x")
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert "TENANTRY_DATA_DIR got '~nobodyxyz/x'; it takes a folder" in ended.stderr
 
 
 @pytest.mark.parametrize("command", ["settings", "tenants list"])
-def test_a_current_folder_that_is_gone_is_told(tmp_path: Path, command: str) -> None:
+def test_a_removed_current_folder_is_reported(tmp_path: Path, command: str) -> None:
     (tmp_path / "gone").mkdir()
     script = f"rmdir ../gone && {shlex.join(COMMAND)} {command}"
     ended = subprocess.run(

@@ -79,7 +79,7 @@ async def test_a_restore_that_is_killed_at_work_is_undone(
     assert tenantry("check", **migrated).returncode == 0
 
 
-async def test_a_backup_that_is_told_to_end_leaves_no_folder(migrated: dict[str, str], tmp_path: Path) -> None:
+async def test_a_terminated_backup_leaves_no_folder(migrated: dict[str, str], tmp_path: Path) -> None:
     connection = await asyncpg.connect(migrated["DATABASE_URL"])
     async with connection.transaction():
         await connection.execute("LOCK TABLE products")

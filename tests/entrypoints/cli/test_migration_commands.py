@@ -37,7 +37,7 @@ def test_migrations_that_clash_are_named(tenantry: Tenantry, tmp_path: Path, sha
     assert "The migrations do not fit together" in checked.stdout
 
 
-def test_an_empty_database_is_told_from_a_broken_one(tenantry: Tenantry, shared: dict[str, str]) -> None:
+def test_an_empty_database_is_distinguished_from_a_broken_one(tenantry: Tenantry, shared: dict[str, str]) -> None:
     checked = tenantry("check", **shared)
     assert checked.returncode == 1
     assert "Run: tenantry migrate" in checked.stdout
@@ -198,7 +198,7 @@ async def test_check_counts_values_that_an_enum_does_not_know_any_more(
     "migrations, databases and replicas: a database at a revision that no file knows is told with the setting that "
     "differs, by serve, check, migrate, --check and --sql; the command that is recommended works"
 )
-async def test_files_that_are_named_no_more_are_told_with_the_setting(
+async def test_migration_files_that_are_no_longer_named_are_reported_with_the_setting(
     tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)
@@ -221,7 +221,7 @@ async def test_files_that_are_named_no_more_are_told_with_the_setting(
 
 
 @pytest.mark.parametrize("others", ["users", "alembic_version"])
-async def test_a_database_of_another_application_is_told_to_be_one(
+async def test_a_database_of_another_application_is_reported_as_such(
     tenantry: Tenantry, servers: tuple[str, str], empty_database: NewDatabase, others: str
 ) -> None:
     """Such as that of the application which the plugin is in. Marking it would lose where its own migrations are."""
@@ -256,7 +256,7 @@ async def test_a_database_of_a_newer_version_is_not_said_to_lack_files(
     assert "has no migration 0999" in tenantry("migrate", "--check", **migrated).stderr
 
 
-async def test_migrations_are_told_compared_and_marked(tenantry: Tenantry, shared: dict[str, str]) -> None:
+async def test_migrations_can_be_listed_compared_and_stamped(tenantry: Tenantry, shared: dict[str, str]) -> None:
     for words in (("--help",), ("stamp", "--help"), ("check", "--help")):
         assert tenantry("migrations", *words).returncode == 0
     empty = tenantry("migrations", "current", **shared)

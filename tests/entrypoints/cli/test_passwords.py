@@ -45,7 +45,7 @@ def test_without_a_terminal_the_password_is_a_line_of_standard_input(
 @pytest.mark.parametrize(
     "command", [ADMIN, ("users", "set-password", "a@b.example"), ("users", "create", "a@b.example", "--tenant", "acme")]
 )
-def test_a_password_that_is_not_there_is_told(
+def test_a_missing_password_on_standard_input_is_reported(
     tenantry: Tenantry, asking: dict[str, str], command: tuple[str, ...], given: str
 ) -> None:
     ended = tenantry(*command, stdin=given, **asking)
@@ -96,7 +96,7 @@ def test_without_standard_input_the_password_is_missed(
     assert "standard input has no line with one" in ended.stderr
 
 
-def test_a_password_that_cannot_be_written_is_told_on_standard_error(asking: dict[str, str], tmp_path: Path) -> None:
+def test_a_password_that_cannot_be_printed_is_written_to_standard_error(asking: dict[str, str], tmp_path: Path) -> None:
     """The account exists by then, and its password is said once."""
     ended = _redirected((*ADMIN, "--generate"), ">/dev/full", asking, tmp_path)
     assert ended.returncode == 1, ended.stderr

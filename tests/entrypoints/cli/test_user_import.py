@@ -73,7 +73,7 @@ def test_the_line_of_the_file_is_named(tmp_path: Path, case: str) -> None:
     assert f"(line 3 of {file})" in str(caught.value)
 
 
-def test_a_file_that_ends_the_process_is_told_as_well(tmp_path: Path) -> None:
+def test_a_declaration_file_that_ends_the_process_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "shop.py"
     file.write_text(HEAD + ENDS)
     with pytest.raises(EntitiesError, match=rf"cannot be imported: SystemExit: 3 \(line 3 of {file}\)"):

@@ -114,7 +114,7 @@ def test_the_page_names_every_file_of_a_project() -> None:
 
 
 @pytest.mark.promise("declarations, projects: tenantry init overwrites nothing")
-def test_a_folder_that_has_one_of_the_files_is_left_alone(tmp_path: Path, tenantry: Tenantry) -> None:
+def test_init_changes_nothing_in_a_folder_with_an_existing_file(tmp_path: Path, tenantry: Tenantry) -> None:
     (tmp_path / "books.py").write_text("mine\n")
     (tmp_path / ".gitignore").write_text("mine\n")
     refused = tenantry("init")

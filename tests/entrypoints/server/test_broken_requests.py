@@ -30,7 +30,7 @@ BROKEN = (
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_no_setting_takes_an_address_that_cannot_be_taken_apart(broken: str) -> None:
+def test_no_setting_accepts_an_address_that_cannot_be_parsed(broken: str) -> None:
     addresses = [name for name in VARIABLES if name.endswith(("_URL", "_URLS", "_ORIGINS", "HOST"))]
     assert len(addresses) > 12
     for name in addresses:

@@ -71,7 +71,7 @@ async def test_a_line_is_what_the_log_would_make_of_it(caplog: pytest.LogCapture
     assert said | {"time": "", "message": ""} == logged | {"time": "", "message": ""}
 
 
-def test_a_formatter_that_knows_no_fields_says_what_was_answered(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_plain_log_formatter_prints_the_answered_request(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
         log_access(AccessLine("GET", "/a b%s\n", 404, 0.0012, "x", "::1", None))
     assert logging.Formatter("%(message)s").format(caplog.records[0]) == r"answered GET '/a b%s\n': 404 in 1.2 ms"
@@ -108,7 +108,7 @@ async def test_a_line_is_written_while_nothing_follows() -> None:
     os.close(read)
 
 
-async def test_nobody_reading_is_no_failure() -> None:
+async def test_logging_to_a_closed_pipe_raises_no_error() -> None:
     read, write = os.pipe()
     os.close(read)
     writer = writer_to(write)
@@ -117,7 +117,7 @@ async def test_nobody_reading_is_no_failure() -> None:
     os.close(write)
 
 
-async def test_a_reader_that_takes_nothing_does_not_keep_the_service_from_ending() -> None:
+async def test_a_blocked_log_reader_does_not_prevent_the_service_from_ending() -> None:
     """Nor from answering, with as much behind it as may wait and more."""
     read, write = os.pipe()
     writer = writer_to(write, gathered=0, patience=0.05)
@@ -183,7 +183,7 @@ def failed() -> logging.LogRecord:
 
 
 @pytest.mark.parametrize("formatter", [json_lines, plain_lines])
-def test_an_error_is_told_with_its_traceback_and_without_the_values_of_variables(formatter: Any) -> None:
+def test_an_error_is_logged_with_its_traceback_but_without_variable_values(formatter: Any) -> None:
     line = formatter().format(failed())
     assert "it failed" in line
     assert line.count("Traceback") == 1
@@ -301,7 +301,7 @@ def attribute(span: Any, name: str) -> Any:
     return (found[0].string_value or list(found[0].array_value.values)) if found else None
 
 
-def test_there_are_no_traces_without_variables_and_where_they_say_so() -> None:
+def test_traces_are_off_without_variables_and_when_they_are_disabled() -> None:
     assert not traces_are_on({})
     assert not traces_are_on({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_SDK_DISABLED": "true"})
     assert not traces_are_on({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318", "OTEL_TRACES_EXPORTER": "none"})
@@ -316,7 +316,9 @@ def test_there_are_no_traces_without_variables_and_where_they_say_so() -> None:
         ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "'grpc'"),
     ],
 )
-def test_what_cannot_be_sent_is_told_and_does_not_stop_the_start(environment: dict[str, str], told: str | None) -> None:
+def test_traces_that_cannot_be_sent_cause_a_warning_and_not_a_failed_start(
+    environment: dict[str, str], told: str | None
+) -> None:
     warnings = list(trace_warnings(environment))
     assert traces_are_on(environment) == (told is None)
     assert len(warnings) == (told is not None)

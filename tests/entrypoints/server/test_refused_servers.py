@@ -156,7 +156,7 @@ def test_what_is_wrong_with_the_owner_is_not_said_of_the_service(
     assert words in said
 
 
-def test_doctor_tells_which_replica_is_refused(tenantry: Tenantry, migrated: dict[str, str], guarded: str) -> None:
+def test_doctor_names_the_refused_replica(tenantry: Tenantry, migrated: dict[str, str], guarded: str) -> None:
     password = urlsplit(guarded).password
     assert password is not None
     replicas = f"{migrated['DATABASE_URL']},{guarded.replace(password, 'hidden')}"
@@ -218,7 +218,7 @@ def test_a_password_for_a_redis_that_asks_for_none(
     assert "Redis refuses the user name or the password (" in said
 
 
-def test_a_replica_of_redis_takes_no_writes(
+def test_a_redis_replica_is_refused_because_it_accepts_no_writes(
     tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer
 ) -> None:
     with Redis(port=redis_server.port, password="open sesame") as client:
@@ -230,7 +230,9 @@ def test_a_replica_of_redis_takes_no_writes(
         )
 
 
-def test_a_server_that_is_no_sentinel(tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer) -> None:
+def test_a_redis_server_that_is_not_a_sentinel_is_refused(
+    tenantry: Tenantry, shared: dict[str, str], redis_server: RedisServer
+) -> None:
     url = f"redis+sentinel://:open%20sesame@127.0.0.1:{redis_server.port}/main/0"
     said = told(tenantry, "serve", 2, shared, REDIS_URL=url)
     assert "names sentinels, and 127.0.0.1 is none: write redis:// for a single server." in said

@@ -79,7 +79,7 @@ async def test_a_role_that_was_made_by_hand_has_no_rights_yet(
     assert tenantry("users", "list", **copied).returncode == 0
 
 
-async def test_what_a_superuser_alone_may_grant_is_asked_of_one(
+async def test_a_grant_that_only_a_superuser_may_make_is_requested_from_one(
     tenantry: Tenantry, migrated: dict[str, str], server: PostgresServer
 ) -> None:
     """Roles that somebody else has made, on a server from PostgreSQL 16 on."""
@@ -105,7 +105,7 @@ async def test_what_a_superuser_alone_may_grant_is_asked_of_one(
     assert tenantry("migrations", "check", **copied).returncode == 0
 
 
-async def test_check_tells_tables_and_security_that_somebody_changed(
+async def test_check_reports_changed_tables_and_missing_row_level_security(
     tenantry: Tenantry, migrated: dict[str, str]
 ) -> None:
     connection = await asyncpg.connect(migrated["DATABASE_URL"])
@@ -132,7 +132,7 @@ async def of_owner(server: PostgresServer, shared: dict[str, str], name: str, *,
     )
 
 
-async def test_an_owner_who_may_not_grant_the_role_is_told_the_statement(
+async def test_an_owner_who_may_not_grant_the_role_gets_the_statement(
     tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
 ) -> None:
     """Since PostgreSQL 16 who makes a role may grant it, and another CREATEROLE may not."""
@@ -156,7 +156,7 @@ async def test_an_owner_who_may_not_grant_the_role_is_told_the_statement(
     assert "Let a superuser run: GRANT tenantry_search TO second." in tenantry("migrate", "--check", **second).stdout
 
 
-async def test_an_owner_who_may_not_take_on_the_role_is_told_the_statement(
+async def test_an_owner_who_may_not_assume_the_role_gets_the_statement(
     tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
 ) -> None:
     await server.run("CREATE ROLE tenantry_service NOLOGIN")
@@ -168,7 +168,7 @@ async def test_an_owner_who_may_not_take_on_the_role_is_told_the_statement(
     assert tenantry("migrate", **owner).returncode == 0
 
 
-async def test_an_owner_who_may_make_no_roles_is_told_the_statement(
+async def test_an_owner_who_may_not_create_roles_gets_the_statement(
     tenantry: Tenantry, shared: dict[str, str], server: PostgresServer
 ) -> None:
     owner = await of_owner(server, shared, "plain", owned=True)
@@ -179,7 +179,7 @@ async def test_an_owner_who_may_make_no_roles_is_told_the_statement(
     assert "Let a superuser run: ALTER ROLE plain CREATEROLE\n" in refused.stderr
 
 
-async def test_a_cluster_is_checked_and_other_addresses_are_told(
+async def test_a_redis_cluster_is_checked_and_wrong_addresses_are_reported(
     tenantry: Tenantry, shared: dict[str, str], tmp_path: Path
 ) -> None:
     lone = RedisServer(tmp_path)
@@ -215,7 +215,7 @@ async def test_a_master_is_found_by_its_name(tenantry: Tenantry, shared: dict[st
 
 
 @pytest.mark.parametrize("url", ["redis+sentinel://127.0.0.1:1/main", "redis+cluster://127.0.0.1:1"])
-def test_a_group_that_is_away_is_told(tenantry: Tenantry, shared: dict[str, str], url: str) -> None:
+def test_an_unreachable_redis_group_is_reported(tenantry: Tenantry, shared: dict[str, str], url: str) -> None:
     assert tenantry("migrate", **shared).returncode == 0
     checked = tenantry("check", **{**shared, "REDIS_URL": url})
     assert (checked.returncode, "Redis does not answer" in checked.stdout) == (1, True), checked.stdout

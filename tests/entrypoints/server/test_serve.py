@@ -129,7 +129,7 @@ def test_a_terminal_that_is_closed_ends_all(tmp_path: Path) -> None:
     assert not (tmp_path / ".data" / "run.json").exists()
 
 
-def test_nohup_keeps_a_service_running(serve: Serve, migrated: dict[str, str]) -> None:
+def test_a_service_started_with_nohup_continues_after_sighup(serve: Serve, migrated: dict[str, str]) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does for what it starts
     try:
         served = serve(**migrated)
@@ -214,7 +214,7 @@ ROUTES = (own,)
 """
 
 
-def test_the_metrics_of_one_worker_tell_of_all(serve: Serve, migrated: dict[str, str], tmp_path: Path) -> None:
+def test_the_metrics_of_one_worker_include_all_workers(serve: Serve, migrated: dict[str, str], tmp_path: Path) -> None:
     """What is checked before workers start must not load what decides, when it is loaded, where they count."""
     (tmp_path / "own.py").write_text(OWN_ROUTE)
     served = serve(**migrated, WORKERS="2", ENTITIES="tenantry.catalogue,own.py")

@@ -121,7 +121,7 @@ def test_a_process_that_serves_collects_what_requests_leave(
     eventually(lambda: served.call("GET", "/collector").body == [1, 1, 10_000, 20, 50])
 
 
-async def test_an_idle_service_keeps_to_its_memory(serve: Serve, shared: dict[str, str]) -> None:
+async def test_an_idle_service_uses_limited_memory(serve: Serve, shared: dict[str, str]) -> None:
     served = serve(WORKERS="1", **shared)
     served.log_in(shared["ADMIN_PASSWORD"])
     pids = (served.process.pid, *workers_of(served))
@@ -208,7 +208,7 @@ def test_a_superuser_is_warned_of_here_and_refused_elsewhere() -> None:
 @pytest.mark.parametrize(
     ("server", "is_encrypted", "count"), [("10.0.0.5", False, 1), ("10.0.0.5", True, 0), (None, False, 0)]
 )
-def test_a_database_in_clear_is_told(server: str | None, is_encrypted: bool, count: int) -> None:
+def test_an_unencrypted_database_connection_is_reported(server: str | None, is_encrypted: bool, count: int) -> None:
     role = LoginRole("tenantry_login", passes_row_security=False, is_encrypted=is_encrypted, server=server)
     assert len(list(database_warnings(role, read_settings({}), allows_superuser=False))) == count
 
@@ -243,7 +243,7 @@ def test_a_start_warns_of_nothing_in_a_database_as_migrated(serve: Serve, migrat
     assert "limit of open files" not in words
 
 
-def test_with_few_open_files_some_clients_do_not_keep_others_out(serve: Serve, migrated: dict[str, str]) -> None:
+def test_idle_clients_with_few_open_files_do_not_block_other_clients(serve: Serve, migrated: dict[str, str]) -> None:
     served = serve("sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', **migrated)
     assert "limit of open files leaves each process 128 connections of clients" in served.words
     where = urlsplit(served.url)

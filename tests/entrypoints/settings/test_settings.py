@@ -172,7 +172,7 @@ def test_a_good_value_is_read(name: str, good: str, read: object) -> None:
 
 
 @pytest.mark.parametrize(("name", "bad"), [(case[0], case[4]) for case in CASES if case[4]])
-def test_a_bad_value_is_named_with_what_it_got_and_what_it_takes(name: str, bad: str) -> None:
+def test_a_bad_value_is_reported_with_the_given_and_the_accepted_value(name: str, bad: str) -> None:
     (mistake,) = mistakes(given(**{name: bad}))
     assert mistake.startswith(f"TENANTRY_{name} got ")
     assert "it takes " in mistake
@@ -219,7 +219,7 @@ def test_these_are_taken_too(name: str, good: str, read: object) -> None:
     assert getattr(read_settings(given(**{name: good})), name.lower()) == read
 
 
-def test_all_mistakes_are_told_at_once() -> None:
+def test_all_errors_in_settings_are_reported_at_once() -> None:
     told = mistakes(given(PORT="x", WORKERS="x", LOG_LEVEL="x", PROT="1"))
     assert [mistake.split()[0] for mistake in told] == [
         "TENANTRY_LOG_LEVEL",
@@ -235,7 +235,7 @@ def test_an_unknown_variable_is_refused_with_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize("name", ["TENANTRY_TEST_DATABASE_URL", "PORT", "HOME"])
-def test_variables_of_tests_and_of_others_are_no_concern(name: str) -> None:
+def test_variables_of_tests_and_of_other_programs_are_ignored(name: str) -> None:
     assert read_settings({name: "anything"}) == read_settings({})
 
 
@@ -306,7 +306,7 @@ def test_a_database_may_have_several_hosts() -> None:
     assert mistake.startswith("TENANTRY_DATABASE_URL got 'postgresql://…'")
 
 
-def test_a_pooler_of_transactions_asks_for_an_owner_beside_it() -> None:
+def test_a_transaction_pooler_requires_a_separate_owner_url() -> None:
     (mistake,) = mistakes(given(DATABASE_URL="postgresql://h/d", DATABASE_POOLER="transaction"))
     assert mistake.startswith("TENANTRY_DATABASE_OWNER_URL is not set")
     owner = {"DATABASE_OWNER_URL": "postgresql://o@h/d"}

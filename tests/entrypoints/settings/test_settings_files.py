@@ -22,7 +22,7 @@ def mistakes(folder: Path, **environment: str) -> tuple[str, ...]:
 
 
 @pytest.mark.promise("declarations, projects: Settings stand in tenantry.toml and .env, and the environment wins")
-def test_every_kind_of_value_stands_in_tenantry_toml(tmp_path: Path) -> None:
+def test_tenantry_toml_accepts_every_kind_of_value(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text(
         'entities = ["tenantry.catalogue", "books.py"]\nport = 9000\nconfirm_email = false\ndocs_title = "Books"\n'
     )
@@ -33,7 +33,7 @@ def test_every_kind_of_value_stands_in_tenantry_toml(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["tenantry.toml", ".env"])
-def test_a_folder_or_a_dead_link_in_place_of_a_file_is_told(tmp_path: Path, name: str) -> None:
+def test_a_folder_or_a_dead_link_in_place_of_a_settings_file_is_reported(tmp_path: Path, name: str) -> None:
     """A container engine makes a folder of a file that is mounted and not there."""
     (tmp_path / name).mkdir()
     assert mistakes(tmp_path) == (f"{name} is a folder; put a file with settings in its place, or remove it.",)
@@ -75,7 +75,7 @@ def test_lines_of_dotenv(tmp_path: Path, line: str, title: str) -> None:
     assert read_settings({}, tmp_path).docs_title == title
 
 
-def test_a_key_that_is_no_setting_is_refused_with_a_hint(tmp_path: Path) -> None:
+def test_an_unknown_key_in_a_settings_file_is_refused_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text('entites = ["books.py"]\nTENANTRY_PORT = 1\ncolour = "red"\n')
     (tmp_path / ".env").write_text("TENANTRY_WORKRES=2\n")
     assert mistakes(tmp_path) == (

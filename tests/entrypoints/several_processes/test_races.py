@@ -161,7 +161,7 @@ async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
 
 
 @pytest.mark.parametrize("whose", ["root", "the tenant's own"])
-async def test_whoever_adds_a_member_waits_for_who_deletes_the_tenant(pair: Pair, root: str, whose: str) -> None:
+async def test_adding_a_member_waits_for_a_concurrent_deletion_of_the_tenant(pair: Pair, root: str, whose: str) -> None:
     """The deletion is not committed yet when the member is added, and it is committed before the answer."""
     name, email = pair.fresh("going"), f"{pair.fresh('joining')}@example.com"
     made = await pair.first.call("POST", "/api/tenants", {"name": name, "identifier": name}, root)
@@ -239,7 +239,7 @@ async def guess(pair: Pair, number: int, email: str, address: str) -> httpx.Resp
 
 
 @pytest.mark.promise("identity, passwords: a stranger elsewhere cannot keep the owner out")
-async def test_strangers_from_everywhere_cannot_keep_the_owner_out(pair: Pair, root: str) -> None:
+async def test_guesses_from_many_networks_do_not_lock_the_owner_out(pair: Pair, root: str) -> None:
     email = f"{pair.fresh('owner')}@example.com"
     await pair.first.make_user(root, email)
     assert (await pair.first.try_login(email, PASSWORD, HOME)).status_code == 200

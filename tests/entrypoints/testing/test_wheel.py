@@ -132,7 +132,7 @@ def test_every_name_can_be_imported(name: str) -> None:
     assert getattr(tenantry, name) is not None
 
 
-def test_other_names_are_no_part_of_it() -> None:
+def test_the_package_has_no_unknown_names() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         getattr(tenantry, "nothing")  # noqa: B009  # a type checker knows that it is not there
 
