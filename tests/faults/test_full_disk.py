@@ -100,7 +100,7 @@ async def test_a_full_disk_is_an_outage_and_its_end_needs_no_restart(disk: Path,
         assert count == 100 or (count == 0 and answer.status == 503)
 
 
-async def test_no_worker_ends_while_there_is_no_room_for_temporary_files(disk: Path, two_workers: Process) -> None:
+async def test_workers_continue_when_temporary_files_have_no_space(disk: Path, two_workers: Process) -> None:
     served = two_workers.served
     token = served.log_in(PASSWORD)
     fill(disk)

@@ -101,7 +101,9 @@ LONG = [is_stopped, is_stopped_at_once, is_slow, is_cut_off, has_no_connection_l
     "requests are answered or get 503; nothing that was answered is lost, and all works again within five seconds"
 )
 @pytest.mark.parametrize("fault", [*QUICK, *(pytest.param(fault, marks=pytest.mark.long) for fault in LONG)])
-async def test_what_was_answered_is_kept_and_all_works_again_soon(rig: Rig, traffic: Traffic, fault: Fault) -> None:
+async def test_answered_writes_survive_a_server_fault_and_the_service_recovers(
+    rig: Rig, traffic: Traffic, fault: Fault
+) -> None:
     files = sum(process.open_files() for process in rig.processes)
     async with traffic.flowing():
         await asyncio.sleep(0.5)
