@@ -46,7 +46,7 @@ def test_the_text_of_a_query_is_known(registry: Registry) -> None:
     assert text == GOLDEN.read_text()
 
 
-def test_a_statement_depends_on_the_shape_alone(registry: Registry) -> None:
+def test_a_statement_depends_only_on_the_shape_of_the_query(registry: Registry) -> None:
     """Queries with other values, and with more of them, are one statement; so caches stay small."""
     texts = {
         page_statement(registry, registry["products"], _shape(registry, "products", given, TENANT)).text
