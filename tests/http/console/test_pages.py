@@ -91,7 +91,7 @@ async def test_every_file_has_the_policy(served: TestApp, path: str) -> None:
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_a_name_with_a_hash_is_kept_for_ever_and_every_other_is_asked_for_again(served: TestApp) -> None:
+async def test_a_file_with_a_hashed_name_is_immutable_and_others_are_revalidated(served: TestApp) -> None:
     hashed = await served.call("GET", "/console/app-4F2A91BC.js", headers=BROWSER)
     assert hashed.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     assert hashed.headers["Content-Type"] == "text/javascript; charset=utf-8"
@@ -104,7 +104,7 @@ async def test_a_name_with_a_hash_is_kept_for_ever_and_every_other_is_asked_for_
     ("accepted", "coding"),
     [("gzip, deflate, br", "br"), ("gzip", "gzip"), ("br;q=0, gzip", "gzip"), ("identity", None), ("", None)],
 )
-async def test_what_was_compressed_at_build_is_sent_as_it_is(
+async def test_a_file_compressed_at_build_is_sent_without_recompression(
     served: TestApp, accepted: str, coding: str | None
 ) -> None:
     answer, body = await raw(served, "/console/app-4F2A91BC.js", {"Accept-Encoding": accepted})
@@ -136,7 +136,7 @@ async def test_without_a_console_the_front_leads_to_the_documentation(app: TestA
     assert http_settings(read_settings({**SETTINGS, "TENANTRY_CONSOLE": "off"})).console.is_on is False
 
 
-async def test_a_project_may_have_a_front_of_its_own(app: TestApp) -> None:
+async def test_a_project_may_serve_its_own_front_page(app: TestApp) -> None:
     @get("/", opt=rules(policy=PUBLIC, limit=UNLIMITED), sync_to_thread=False)
     def front() -> str:
         return "Welcome."
@@ -214,7 +214,7 @@ async def test_a_login_that_waits_for_a_factor_sets_no_cookie_and_goes_on_with_m
     assert claims_of(right.json()["data"]["token"])["amr"] == ["pwd", "otp", "mfa"]
 
 
-async def test_a_passkey_signs_in_alone(person: Person) -> None:
+async def test_a_passkey_signs_in_without_a_password(person: Person) -> None:
     await person.add_passkey()
     begun = (await person.post("passkeys/begin", {})).json()["data"]
     response = person.key.show(begun["options"])

@@ -83,7 +83,7 @@ async def test_the_cookie_is_for_this_host_and_no_script(console: Console, start
     await app.client.aclose()
 
 
-async def test_refreshing_takes_the_cookie_and_gives_the_next(app: TestApp) -> None:
+async def test_refreshing_uses_the_cookie_and_sets_the_next(app: TestApp) -> None:
     first = set_by(await sign_in(app))
     answer = await ask(app, "POST", "/refresh", first, {})
     assert answer.status_code == 200
@@ -118,7 +118,7 @@ async def test_signing_out_ends_this_session_and_no_other(app: TestApp) -> None:
     assert events.json()["data"]["totalCount"] == 1
 
 
-async def test_a_proof_shown_again_keeps_the_session_and_its_cookie(app: TestApp) -> None:
+async def test_reauthentication_continues_the_session_and_its_cookie(app: TestApp) -> None:
     signed_in = await sign_in(app)
     token = signed_in.json()["data"]["token"]
     headers = OURS | {"Authorization": f"Bearer {token}"}
@@ -132,7 +132,7 @@ async def test_a_proof_shown_again_keeps_the_session_and_its_cookie(app: TestApp
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/refresh"), ("DELETE", "")])
-async def test_without_a_cookie_there_is_no_session(app: TestApp, method: str, path: str) -> None:
+async def test_a_session_request_without_a_cookie_is_unauthorized(app: TestApp, method: str, path: str) -> None:
     answer = await ask(app, method, path, None, {} if method == "POST" else None)
     assert (answer.status_code, answer.json()["errorCode"]) == (401, "UNAUTHORIZED")
 

@@ -134,7 +134,7 @@ async def test_no_answer_of_the_api_shows_the_cookie(app: TestApp) -> None:
 
 
 @pytest.mark.promise("security, console: the cookie alone opens nothing of the API")
-async def test_the_cookie_alone_opens_nothing_of_the_api(app: TestApp) -> None:
+async def test_the_cookie_without_a_token_opens_nothing_of_the_api(app: TestApp) -> None:
     cookie = (await app.client.post("/console/session", json=FORM, headers=OWN)).headers["Set-Cookie"]
     app.client.cookies.clear()
     kept = {"Cookie": cookie.partition(";")[0]}
@@ -171,7 +171,7 @@ async def test_no_address_leads_a_browser_elsewhere(app: TestApp, path: str) -> 
 
 
 @pytest.mark.parametrize("path", ["/console/session", "/console/session/refresh"])
-async def test_a_session_route_is_no_page(app: TestApp, path: str) -> None:
+async def test_a_session_route_is_not_served_as_a_page(app: TestApp, path: str) -> None:
     answer = await app.client.get(path, headers={"Accept": "text/html"})
     assert (answer.status_code, "Set-Cookie" in answer.headers) == (405, False)
 
