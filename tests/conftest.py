@@ -81,7 +81,7 @@ JOURNEYS = frozenset(
         # the sign-in, in every way
         "test_a_password_leads_to_the_application_with_a_code",
         "test_an_app_and_a_recovery_code_are_second_factors",
-        "test_a_passkey_is_a_login_by_itself_and_a_second_factor",
+        "test_a_passkey_is_a_complete_login_and_a_second_factor",
         "test_a_new_person_comes_to_the_application_by_a_provider",
         "test_an_account_is_made_and_confirmed_and_signs_in",
         # by axe, in one combination of width and theme

@@ -178,7 +178,7 @@ def bound_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, int]]:
             yield node.arg, node.lineno
 
 
-def test_a_public_class_name_stands_in_one_file() -> None:
+def test_a_public_class_name_is_defined_in_one_file() -> None:
     files: defaultdict[str, set[str]] = defaultdict(set)
     for path in sources(*LAYERS):
         for node in nodes_of(path):

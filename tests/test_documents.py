@@ -39,13 +39,13 @@ def anchors(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("document", [path for path in DOCUMENTS if path.name != "CHANGELOG.md"], ids=named)
-def test_every_file_that_a_document_names_is_there(document: Path) -> None:
+def test_every_file_named_in_a_document_exists(document: Path) -> None:
     missing = [path for path in _PATH.findall(document.read_text()) if not (ROOT / path).exists()]
     assert missing == []
 
 
 @pytest.mark.parametrize("document", EXAMPLES, ids=named)
-def test_examples_import_the_public_package_alone(document: Path) -> None:
+def test_examples_import_only_the_public_package(document: Path) -> None:
     for block in _PYTHON.findall(document.read_text()):
         assert {module.split(".")[0] for module in imported(block)}.isdisjoint(_LAYERS)
 

@@ -23,7 +23,7 @@ def test_every_port_method_is_called_by_a_contract_test() -> None:
     assert [name for name in missing if name not in called] == []
 
 
-def test_a_call_counts_for_its_own_port_alone() -> None:
+def test_a_call_counts_only_for_its_port() -> None:
     """``add`` is a method of many ports; a call of it on one of them says nothing of the others."""
     test = ast.parse(
         "async def test_them(tx: Transaction, roles: MemoryRoles):\n tx.users.add(User())\n roles.add(ROLE)"

@@ -20,7 +20,7 @@ def test_inside_a_transaction_only_the_transaction_is_awaited() -> None:
     assert others == []
 
 
-def test_a_function_that_is_given_a_transaction_awaits_nothing_beside_it() -> None:
+def test_a_function_with_a_transaction_awaits_nothing_else() -> None:
     others = [
         f"{named(path)}:{awaited.lineno}: {ast.unparse(awaited.value)}"
         for path in sources("application")
