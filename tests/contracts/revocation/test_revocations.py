@@ -93,9 +93,7 @@ async def test_a_change_that_was_left_without_versions_leaves_what_was_known(sha
 
 
 @pytest.mark.parametrize("error", [ServiceUnavailable, RuntimeError, asyncio.CancelledError])
-async def test_a_change_with_an_unknown_end_leaves_the_version_uncertain(
-    shared: Shared, error: type[BaseException]
-) -> None:
+async def test_a_version_is_uncertain_after_an_unknown_end(shared: Shared, error: type[BaseException]) -> None:
     name = subject()
     await known(shared, name, 4)
     with pytest.raises(error):

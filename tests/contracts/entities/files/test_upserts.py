@@ -314,9 +314,7 @@ async def test_imports_and_changes_at_the_same_time_make_a_line_for_each_version
 
 
 @pytest.mark.parametrize("plural", ["people", "teams", "guests"])
-async def test_an_upserted_row_with_only_its_key_does_not_change_the_version(
-    people: WholeDatabase, plural: str
-) -> None:
+async def test_a_row_with_only_its_key_has_an_unchanged_version(people: WholeDatabase, plural: str) -> None:
     await add(people, {"email": "a@x"}, {"email": "b@x", "name": "B"}, plural=plural)
     assert await load(people, line(2, email="a@x"), line(3, email="b@x", note="n"), plural=plural) == Loaded(2, 0, [])
     assert [row["version"] for row in await stored(people, plural=plural)] == [1, 2]
