@@ -62,7 +62,7 @@ async def test_a_preflight_has_a_request_id_and_a_refused_one_the_envelope_of_th
 
 
 @pytest.mark.parametrize("path", ["/.well-known/jwks.json", "/.well-known/oauth-authorization-server"])
-async def test_a_cache_between_keeps_answers_apart_by_origin(with_origins: MemoryApp, path: str) -> None:
+async def test_a_shared_cache_stores_answers_separately_by_origin(with_origins: MemoryApp, path: str) -> None:
     for headers in ({}, {"Origin": ORIGIN}, {"Origin": "https://b.example"}):
         answer = await with_origins.client.get(path, headers=headers)
         assert ("public" in answer.headers["cache-control"], answer.headers["vary"]) == (True, "Origin")
@@ -90,7 +90,7 @@ async def test_other_hosts_are_refused(of_hosts: MemoryApp, host: str, status: i
 
 
 @pytest.mark.parametrize("path", ["/api/users", "/api/products", "/nowhere", "/health/live", "/docs/index.html"])
-async def test_a_wrong_host_is_told_in_the_envelope_of_the_path(of_hosts: MemoryApp, path: str) -> None:
+async def test_a_wrong_host_is_reported_in_the_envelope_of_the_path(of_hosts: MemoryApp, path: str) -> None:
     answer = await of_hosts.client.get(path, headers={"Host": "a.elsewhere"})
     said, request_id = answer.json(), answer.headers["X-Request-Id"]
     if path == "/api/users":

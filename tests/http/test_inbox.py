@@ -63,11 +63,11 @@ async def test_mails_are_listed_and_shown_as_text_without_running_anything(
 
 
 @pytest.mark.parametrize("name", ["nothing", "..%2f..%2fetc%2fpasswd", str(new_id()), "%00"])
-async def test_what_is_no_mail_is_not_found(client: httpx.AsyncClient, name: str) -> None:
+async def test_a_name_that_is_not_a_mail_is_not_found(client: httpx.AsyncClient, name: str) -> None:
     assert (await client.get(f"/dev/mail/{name}")).status_code == 404
 
 
-async def test_mails_are_for_this_machine_alone(client: httpx.AsyncClient, served: tuple[Any, Path]) -> None:
+async def test_mails_are_visible_only_on_this_machine(client: httpx.AsyncClient, served: tuple[Any, Path]) -> None:
     assert (await client.get("/dev/mail", headers={"X-Forwarded-For": "127.0.0.1"})).status_code == 404
     async with client_from("192.0.2.1", served[0]) as stranger:
         assert (await stranger.get("/dev/mail")).status_code == 404
@@ -76,7 +76,7 @@ async def test_mails_are_for_this_machine_alone(client: httpx.AsyncClient, serve
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:8000", "localhost.evil.example", "127.0.0.1.evil.example"]
 )
-async def test_a_page_whose_name_leads_here_by_dns_reads_no_mail(
+async def test_a_page_with_a_rebound_dns_name_cannot_read_mails(
     client: httpx.AsyncClient, folder: Path, host: str
 ) -> None:
     """DNS rebinding: a browser here asks for a page of elsewhere, whose name has become the address of this machine."""

@@ -170,13 +170,13 @@ async def with_kept(kept_too: NamedDependency[int]) -> int:
     return kept_too
 
 
-async def test_what_is_made_of_the_application_s_state_may_be_kept(app: TestApp) -> None:
+async def test_a_dependency_made_from_the_application_state_can_be_used(app: TestApp) -> None:
     async with client_of(hosting(app, with_kept)) as client:
         answer = await client.get("/own/kept", headers={"Authorization": f"Bearer {app.tokens['acme']}"})
     assert answer.status_code == 200
 
 
-async def test_an_application_below_a_path_answers_unmatched_paths_as_ever(app: TestApp) -> None:
+async def test_an_application_under_a_path_answers_unmatched_paths_as_before(app: TestApp) -> None:
     hosted = on_stand_ins(app.services)
     settings = HttpSettings(log=log_nothing)
     plugin = HttpPlugin(hosted, build_pipeline(hosted, settings, log_nothing))
@@ -223,7 +223,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-async def test_an_application_with_the_plugin_and_prometheus_beside_it(shop: ModuleType) -> None:
+async def test_an_application_can_combine_the_plugin_with_prometheus(shop: ModuleType) -> None:
     async with open_app(entities=ENTITIES, routes=[shop.bargains], application=shop.create_app) as app:
         acme = await app.create_tenant("acme")
         for number in range(4):
@@ -249,7 +249,7 @@ async def create_product(app: MemoryApp, headers: dict[str, str], sku: str, pric
     assert (await app.client.post("/api/products", json=body, headers=headers)).status_code == 201
 
 
-def test_the_plugin_takes_its_settings_from_the_environment(shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plugin_reads_its_settings_from_the_environment(shop: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match="must be set: `tenantry serve` alone starts servers"):
         TenantryPlugin(read_settings({}))
     monkeypatch.setenv("TENANTRY_SECRET_KEY", "a secret key for tests, long enough")

@@ -81,7 +81,7 @@ async def without_pages() -> int:
         ("/own/whole?pageSize=3", 400, "pageSize"),
     ],
 )
-async def test_own_handlers_refuse_query_parameters_that_nobody_declares(
+async def test_custom_handlers_refuse_undeclared_query_parameters(
     app: TestApp, path: str, status: int, said: object
 ) -> None:
     token = {"Authorization": f"Bearer {app.tokens['acme']}"}
@@ -217,7 +217,7 @@ async def several_files(data: SeveralUploaded) -> str:
 
 
 @pytest.mark.parametrize("path", ["/own/one", "/own/several"])
-async def test_a_form_without_the_file_of_an_own_handler_is_told(app: TestApp, path: str) -> None:
+async def test_a_form_without_the_file_of_a_custom_handler_is_reported(app: TestApp, path: str) -> None:
     token = {"Authorization": f"Bearer {app.tokens['acme']}"}
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
     async with client_of(hosting(app, one_file, several_files)) as client:

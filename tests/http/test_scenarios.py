@@ -192,7 +192,7 @@ async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) 
 @pytest.mark.promise(
     "identity, account states: global Token: two minutes, scope tenant-selector-only, opens nothing else"
 )
-async def test_a_global_token_opens_only_what_takes_any_token(app: TestApp) -> None:
+async def test_a_global_token_opens_only_endpoints_that_accept_any_token(app: TestApp) -> None:
     tenants = (await app.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
     other = next(tenant["id"] for tenant in tenants if tenant["identifier"] == "other")
     users = (await app.call("GET", "/api/users", as_whom="acme")).json()["items"]
@@ -237,7 +237,7 @@ async def test_without_its_permission_an_endpoint_is_closed(app: TestApp) -> Non
 
 
 @pytest.mark.parametrize(("method", "body"), [("GET", None), ("PUT", {"price": 1}), ("PATCH", {}), ("DELETE", None)])
-async def test_another_tenants_row_is_no_row(app: TestApp, method: str, body: object) -> None:
+async def test_a_row_of_another_tenant_is_not_found(app: TestApp, method: str, body: object) -> None:
     made = await app.call("POST", "/api/products", as_whom="acme", json=LAMP)
     foreign = await app.call(method, made.headers["Location"], as_whom="other", json=body)
     unknown = await app.call(method, f"/api/products/{UNKNOWN}", as_whom="other", json=body)

@@ -102,7 +102,7 @@ async def test_a_page_is_of_one_language(app: TestApp, path: str, language: str)
 
 
 @pytest.mark.parametrize("path", ["confirm", "reset", "invitation"])
-async def test_a_shared_cache_keeps_each_language_apart(app: TestApp, path: str) -> None:
+async def test_a_shared_cache_stores_each_language_separately(app: TestApp, path: str) -> None:
     english, german = [
         await app.call("GET", f"/account/{path}", headers={"Accept-Language": language}) for language in LANGUAGES
     ]
@@ -129,7 +129,7 @@ async def test_the_language_of_the_applications_tenant_comes_before_the_browsers
         assert f'<html lang="{language}"' in answer.text, setting
 
 
-async def test_what_is_wrong_with_a_link_is_told_in_the_language_of_the_page(app: TestApp) -> None:
+async def test_an_error_in_a_link_is_reported_in_the_language_of_the_page(app: TestApp) -> None:
     answer = await app.call("GET", "/account/login?app=unknown", headers={"Accept-Language": "de"})
     assert "Die Adresse für den Rückweg fehlt." in answer.text
 

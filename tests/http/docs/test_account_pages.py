@@ -26,7 +26,7 @@ in_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this mac
 
 
 @pytest.mark.parametrize("path", sorted(BUILT.glob("*.html")), ids=lambda path: path.name)
-def test_no_form_is_there_before_its_script(path: Path) -> None:
+def test_a_page_contains_no_form_before_its_script_runs(path: Path) -> None:
     """A browser that sends a form by itself puts what was typed into the address: scripts make the forms."""
     markup = path.read_text()
     assert [tag for tag in ("<form", "<input", "<button") if tag in markup] == []
@@ -118,7 +118,7 @@ async def test_an_address_is_confirmed_by_a_click_and_not_by_opening(reader: Rea
 
 
 @in_browser
-async def test_whoever_did_not_make_the_account_is_led_to_a_password_of_their_own(reader: Reader) -> None:
+async def test_a_user_who_did_not_create_the_account_is_led_to_a_new_password(reader: Reader) -> None:
     await reader.open(await reader.link())
     await expect(reader.page.get_by_text("do not confirm it: whoever made it knows its password")).to_be_visible()
     await reader.page.get_by_role("link", name="Set a password of your own instead").click()
@@ -183,7 +183,7 @@ async def test_a_link_in_the_address_bar_of_an_open_page_is_read_too(reader: Rea
 
 
 @in_browser
-async def test_a_link_that_is_read_before_the_browser_tells_of_it_stays_read(reader: Reader) -> None:
+async def test_a_link_read_before_the_browser_event_stays_read(reader: Reader) -> None:
     await reader.open(f"{HOME}/account/confirm")
     await read_before_told(reader.page, said_by(await reader.link()))
     await reader.page.get_by_role("button", name="Confirm").click()
@@ -218,7 +218,7 @@ PAGES = ["confirm", "reset", "invitation", "login", "register", "security", "log
 
 @pytest.mark.promise("sign-in pages, attacks: Framing by a page of another origin")
 @pytest.mark.parametrize("path", [f"/account/{page}" for page in PAGES])
-async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: TestApp, path: str) -> None:
+async def test_account_pages_allow_no_inline_code_and_send_no_referrer(app: TestApp, path: str) -> None:
     answer = await app.call("GET", path)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     policy = answer.headers["Content-Security-Policy"]
@@ -231,7 +231,7 @@ async def test_the_pages_run_nothing_inline_and_tell_nobody_where_one_was(app: T
     assert "<script>" not in answer.text
 
 
-async def test_only_what_the_pages_are_made_of_is_served_beside_them(app: TestApp) -> None:
+async def test_only_the_assets_of_the_account_pages_are_served(app: TestApp) -> None:
     page = (await app.call("GET", "/account/login")).text
     named = re.findall(r'(?:src|href)="../account/assets/([^"]+)"', page)
     assert sorted(name.rpartition(".")[2] for name in named) == ["css", "js", "js"]

@@ -342,7 +342,7 @@ async def be_asked_for_factors(app: TestApp) -> None:
     "declarations, OpenAPI document: each operation answers as the document says, every answer of the HTTP tests is "
     "held against it, and one that is not described is found"
 )
-async def test_an_answer_that_the_document_does_not_tell_is_found(app: TestApp) -> None:
+async def test_an_undocumented_answer_is_detected(app: TestApp) -> None:
     """The check of all other tests can fail: a field of another type, a code of no enum, a status of none."""
     description = Description(build_app(app.services, HttpSettings()))
     good = {"isSuccess": False, "errorCode": "FORBIDDEN", "errorMessage": "No.", "errors": []}

@@ -171,7 +171,7 @@ async def test_messages_go_away(visit: Visit) -> None:
     await expect(visit.page.locator("#told")).to_be_hidden()
 
 
-async def test_the_parameters_of_a_list_stand_in_groups(visit: Visit) -> None:
+async def test_the_parameters_of_a_list_are_grouped(visit: Visit) -> None:
     await visit.page.get_by_placeholder("Filter by tag or path").fill("/api/products")
     await visit.operation("productsPage").locator(".opblock-summary-control").click()
     rows = visit.operation("productsPage").locator(".parameters .group th")

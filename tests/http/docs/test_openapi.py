@@ -63,7 +63,7 @@ async def test_it_is_the_one_that_was_reviewed(app: TestApp, name: str, view: Ca
     assert golden.read_text() == text, f"the wire has changed; {REWRITE}=1 writes it down"
 
 
-async def test_headers_stand_in_the_same_order_in_every_process(app: TestApp) -> None:
+async def test_headers_have_the_same_order_in_every_process(app: TestApp) -> None:
     # Python orders a set of texts anew in each process
     paths = (await described(app))["paths"]
     answers = [answer for path in paths.values() for told in path.values() for answer in told["responses"].values()]
@@ -106,7 +106,7 @@ class Permission(Struct, rename="camel", kw_only=True):
     inside_id: Annotated[UUID | None, reference("permits")] = None
 
 
-async def test_no_entity_takes_the_place_of_a_schema_of_the_service(app: TestApp) -> None:
+async def test_an_entity_does_not_replace_a_schema_of_the_service(app: TestApp) -> None:
     registry = build_registry([*BUILTIN_ENTITIES, Permission])
     document = document_of(replace(app.services, registry=registry))
     OpenAPIV31SpecValidator(document).validate()
@@ -166,7 +166,7 @@ async def test_a_list_has_one_line_for_each_property_and_its_operators_once_for_
 @pytest.mark.promise(
     "declarations, OpenAPI document: a client that sends every default along is answered beside a cursor too"
 )
-async def test_what_a_generated_client_sends_by_itself_is_taken(app: TestApp) -> None:
+async def test_the_defaults_sent_by_a_generated_client_are_accepted(app: TestApp) -> None:
     """Generated clients send the defaults of all parameters, beside a cursor too."""
     document = await described(app)
     first = await app.call("GET", "/api/audit-events?pageSize=1", as_whom="acme")
@@ -269,7 +269,7 @@ async def test_it_is_small(app: TestApp) -> None:
     "declarations, OpenAPI document: the document is small: errors that follow from the rest of an operation are told "
     "once"
 )
-async def test_errors_that_follow_from_the_rest_are_told_once(app: TestApp) -> None:
+async def test_implied_errors_are_described_once(app: TestApp) -> None:
     document = await described(app)
     responses = document["components"]["responses"]
     for area in "AB":

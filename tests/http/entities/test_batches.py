@@ -136,7 +136,7 @@ async def test_what_is_wrong_is_named(app: TestApp, method: str, body: object, e
 
 
 @pytest.mark.promise("entities, details: Missing ids of a batch are named, nothing changed")
-async def test_what_is_missing_among_what_is_there_changes_nothing(app: TestApp) -> None:
+async def test_a_missing_row_among_existing_rows_changes_nothing(app: TestApp) -> None:
     first, two, _ = await made(app)
     foreign = await app.call("POST", "/api/products", as_whom="other", json=lamp(9))
     theirs = foreign.json()["data"]["id"]
@@ -154,7 +154,7 @@ async def test_clashing_items_are_both_named(app: TestApp) -> None:
     assert await refusal(app, "POST", {"items": [lamp(0)]}) == (409, "CONFLICT", ["items[0].sku"])
 
 
-async def test_of_several_kinds_of_failure_the_first_is_told(app: TestApp) -> None:
+async def test_the_first_of_several_kinds_of_failure_is_reported(app: TestApp) -> None:
     """400, then 404, then 409, then 422."""
     first, two, three = await made(app)
     live, taken, missing = {"status": "live"}, {"sku": "LAMP-2"}, {"id": UNKNOWN}
@@ -240,7 +240,7 @@ async def test_a_key_is_its_callers_own(app: TestApp) -> None:
     assert (await post(app, {**LAMP, "sku": "LAMP-2"}, whom="root in acme")).headers.get(REPLAYED) is None
 
 
-async def test_what_was_refused_can_be_tried_again(app: TestApp) -> None:
+async def test_a_refused_request_can_be_repeated_with_its_idempotency_key(app: TestApp) -> None:
     await post(app, LAMP, key="other")
     assert (await post(app, LAMP)).status_code == 409
     page = (await app.call("GET", "/api/products", as_whom="acme")).json()["data"]

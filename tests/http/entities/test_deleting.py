@@ -70,7 +70,7 @@ async def test_reviews_come_back_with_their_product(app: TestApp) -> None:
 
 
 @pytest.mark.promise("entities, details: permanent=true needs purge:, and accepts deleted rows")
-async def test_deleting_for_good_takes_its_own_permission(app: TestApp) -> None:
+async def test_purging_a_row_requires_the_purge_permission(app: TestApp) -> None:
     path = await lamp(app)
     deleter, purger = await holder(app, "delete:products"), await holder(app, "purge:products")
     assert await code(app, "DELETE", f"{path}?permanent=true", deleter) == (403, "FORBIDDEN")
@@ -146,7 +146,7 @@ async def category(app: TestApp) -> str:
 
 
 @pytest.mark.promise("GET /api/{entities}/{id}/history: who changed what and when")
-async def test_it_tells_who_changed_what_from_what_to_what_and_when(app: TestApp) -> None:
+async def test_the_history_contains_the_actor_the_changes_and_the_time(app: TestApp) -> None:
     path = await category(app)
     await app.call("PUT", path, as_whom="acme", json={"name": "Novels", "description": "All of them"})
     answer = await app.call("GET", f"{path}/history", as_whom="acme")
@@ -190,7 +190,7 @@ async def test_it_comes_in_pages(app: TestApp) -> None:
     assert (data["totalPages"], data["hasNextPage"], data["hasPreviousPage"]) == (3, True, True)
 
 
-async def test_who_may_not_read_the_row_is_not_told(app: TestApp) -> None:
+async def test_a_caller_who_may_not_read_the_row_may_not_read_its_history(app: TestApp) -> None:
     path = await category(app)
     for whom, address, status in (
         ("reader", path, 403),
@@ -209,13 +209,13 @@ async def test_who_may_not_read_the_row_is_not_told(app: TestApp) -> None:
     assert (await app.call("GET", f"{path}/history?includeDeleted=true", as_whom="c")).status_code == 403
 
 
-async def test_a_parameter_that_it_does_not_take_is_named(app: TestApp) -> None:
+async def test_an_unknown_parameter_of_the_history_is_named(app: TestApp) -> None:
     path = await category(app)
     for query in ("pgae=1", "page=0", "name=x", "include=products", "includeDeleted=x"):
         answer = await app.call("GET", f"{path}/history?{query}", as_whom="acme")
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "VALIDATION_ERROR")
 
 
-async def test_only_entities_that_keep_one_have_one(app: TestApp) -> None:
+async def test_only_entities_with_history_serve_a_history(app: TestApp) -> None:
     made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "L", "sku": "L-1", "price": 1})
     assert (await app.call("GET", f"{made.headers['Location']}/history", as_whom="acme")).status_code == 404

@@ -136,7 +136,7 @@ async def test_a_guarded_field_is_nowhere_in_the_description(library: TestApp) -
     assert by_name(whole)["cost"]["writable"] is True
 
 
-async def test_areas_are_those_whose_lists_the_caller_may_read(app: TestApp) -> None:
+async def test_areas_are_those_with_lists_that_the_caller_may_read(app: TestApp) -> None:
     policies = [endpoint.policy for endpoint in served_by(app.services) if endpoint.method == "GET"]
     lists = {(policy.permission, policy.super_admin) for policy in policies}
     assert {(area.permission, area.super_admin) for area in AREAS} <= lists
@@ -144,7 +144,7 @@ async def test_areas_are_those_whose_lists_the_caller_may_read(app: TestApp) -> 
     assert (await described(app, "acme"))["areas"] == [area.name for area in AREAS if not area.super_admin]
 
 
-async def test_it_is_told_again_only_where_rights_or_declarations_differ(app: TestApp) -> None:
+async def test_the_description_of_entities_changes_only_with_rights_and_declarations(app: TestApp) -> None:
     first = await app.call("GET", "/api/entities", as_whom="acme")
     known = {"If-None-Match": first.headers["ETag"]}
     again = await app.call("GET", "/api/entities", as_whom="acme", headers=known)
@@ -155,7 +155,9 @@ async def test_it_is_told_again_only_where_rights_or_declarations_differ(app: Te
 
 
 @pytest.mark.parametrize(("accepted", "coding"), [("gzip, br", "gzip"), ("identity", None), ("gzip;q=0", None)])
-async def test_it_is_compressed_for_who_takes_it(app: TestApp, accepted: str, coding: str | None) -> None:
+async def test_the_description_of_entities_is_compressed_when_accepted(
+    app: TestApp, accepted: str, coding: str | None
+) -> None:
     headers = {"Authorization": f"Bearer {app.tokens['acme']}", "Accept-Encoding": accepted}
     request = app.client.build_request("GET", "/api/entities", headers=headers)
     answer = await app.client.send(request, stream=True)
@@ -183,6 +185,6 @@ async def test_it_needs_a_tenant_token(app: TestApp, whom: str | None, status: i
     assert (await app.call("GET", "/api/entities", as_whom=whom)).status_code == status
 
 
-async def test_it_takes_no_parameters(app: TestApp) -> None:
+async def test_the_description_of_entities_accepts_no_parameters(app: TestApp) -> None:
     answer: httpx.Response = await app.call("GET", "/api/entities?page=2", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (400, "page")

@@ -98,7 +98,7 @@ def filled(value: Json | None, row_id: str) -> Json | None:
     return None if value is None else json.loads(json.dumps(value).replace("{id}", row_id))
 
 
-async def test_nobody_but_a_super_admin_writes_a_shared_row_by_any_way() -> None:
+async def test_only_a_super_admin_writes_a_shared_row_by_any_route() -> None:
     app = await open_test_app(entities=[Sign])
     await seed(app)
     await app.login("root", ADMIN)

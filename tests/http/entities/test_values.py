@@ -56,7 +56,7 @@ async def test_a_number_with_a_fraction_is_refused_everywhere(app: TestApp) -> N
     assert (report["imported"], report["errors"][0]["details"][0]["field"]) == (0, "stock")
 
 
-async def test_settings_of_identity_take_it_too(app: TestApp) -> None:
+async def test_settings_of_identity_accept_whole_decimals_as_integers(app: TestApp) -> None:
     path = "/api/tenants/current/settings"
     wrong = await app.call("PUT", path, as_whom="acme", json={"security": {"mfaGraceDays": 3.5, "idleDays": 9.0}})
     assert (wrong.status_code, [error["field"] for error in wrong.json()["errors"]]) == (400, ["security.mfaGraceDays"])
@@ -80,7 +80,7 @@ PLACES = (
     "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
     "order or document"
 )
-async def test_no_answer_tells_of_the_copy(app: TestApp) -> None:
+async def test_no_answer_contains_the_indexed_copy(app: TestApp) -> None:
     category = (await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Light"})).json()["data"]["id"]
     made = await app.call("POST", "/api/products", as_whom="acme", json={**PRODUCT, "categoryId": category})
     path = made.headers["Location"]
@@ -94,7 +94,7 @@ async def test_no_answer_tells_of_the_copy(app: TestApp) -> None:
     "declarations, indexes and decimals: the copy comes and goes with its index, and is in no answer, body, filter, "
     "order or document"
 )
-async def test_the_copy_is_no_field_of_bodies_filters_and_orders(app: TestApp) -> None:
+async def test_the_indexed_copy_is_refused_in_bodies_filters_and_orders(app: TestApp) -> None:
     for parameters in ("price$e2=1", "sort=price$e2", "fields=price$e2"):
         assert (await app.call("GET", f"/api/products?{parameters}", as_whom="acme")).status_code == 400
     for parameters in ("name$lower=a", "sort=name$lower", "fields=name$lower"):

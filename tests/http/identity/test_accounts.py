@@ -281,7 +281,7 @@ async def test_sessions_are_listed_and_ended(app: TestApp) -> None:
     assert told(refreshed) == wrong(401, "TOKEN_INVALID")
 
 
-async def test_another_session_is_ended_after_a_recent_proof_alone_and_ones_own_at_any_time(app: TestApp) -> None:
+async def test_ending_another_session_requires_a_recent_proof(app: TestApp) -> None:
     """ASVS 7.5.2: a stolen token must not shut its owner out of their other sessions."""
     await app.login("second", "reader@acme.example")
     clock = app.adapters.clock

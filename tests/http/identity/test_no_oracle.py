@@ -143,7 +143,7 @@ async def test_a_refused_login_says_the_same_of_every_account(probe: LoginProbe)
     ("email", "code"),
     [(STATES[2], "ACCOUNT_DISABLED"), (STATES[3], "EMAIL_NOT_CONFIRMED"), (STATES[5], "MFA_REQUIRED")],
 )
-async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
+async def test_the_state_of_an_account_is_reported_only_with_its_password(
     probe: LoginProbe, email: str, code: str
 ) -> None:
     answer = await probe.guess(email, PASSWORD)
@@ -155,7 +155,7 @@ async def test_the_state_of_an_account_is_told_to_who_knows_its_password(
     "by time"
 )
 @pytest.mark.promise("second factors, attacks: MFA_REQUIRED as an oracle for passwords, also by its time")
-async def test_a_refused_login_takes_the_same_time_for_every_account(probe: LoginProbe) -> None:
+async def test_a_refused_login_lasts_as_long_for_every_account(probe: LoginProbe) -> None:
     took = await probe.timed(STATES)
     distances = {email: distance(took[UNKNOWN], took[email]) for email in STATES}
     assert max(distances.values()) < FARTHEST, distances
@@ -174,7 +174,7 @@ async def test_the_measure_sees_a_hash_that_is_not_computed() -> None:
 
 
 @pytest.mark.promise("identity, passwords: a lock is no oracle, and ends by time")
-async def test_a_lock_says_the_same_of_every_account_and_every_password_and_takes_the_same_time() -> None:
+async def test_a_locked_login_gets_the_same_answer_in_the_same_time_for_every_account() -> None:
     probe = await open_login_probe(LOCKOUT_ATTEMPTS="3")
     emails = (UNKNOWN, "locked@example.com", "disabled@example.com", "social@example.com")
     for email in emails:

@@ -45,7 +45,7 @@ async def report(app: TestApp, whom: str = "root") -> Json:
 
 
 @pytest.mark.promise("GET /api/system: what the service runs with")
-async def test_it_tells_what_the_service_runs_with(app: TestApp) -> None:
+async def test_the_system_report_contains_servers_settings_and_keys(app: TestApp) -> None:
     data = await report(app)
     assert (data["database"], data["redis"], data["mail"]) == (True, True, {"delivery": "files", "givenUp": []})
     settings = {item["name"]: item for item in data["settings"]}

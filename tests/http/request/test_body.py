@@ -75,7 +75,7 @@ WRONG_FIELDS = {
 
 @pytest.mark.promise("entities, details: BAD_REQUEST: not JSON, not an object, undecodable cursor")
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
-async def test_what_is_no_json_object_is_a_bad_request_in_area_b(app: TestApp, body: bytes) -> None:
+async def test_a_body_that_is_not_a_json_object_is_a_bad_request_in_area_b(app: TestApp, body: bytes) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
@@ -85,14 +85,14 @@ async def test_what_is_no_json_object_is_a_bad_request_in_area_b(app: TestApp, b
     "identity, every response: Bodies over 16 kB, depth, duplicate keys, NUL, bad UTF-8, other content types"
 )
 @pytest.mark.parametrize("body", BAD_REQUESTS.values(), ids=BAD_REQUESTS.keys())
-async def test_what_is_no_json_object_is_a_validation_error_in_area_a(app: TestApp, body: bytes) -> None:
+async def test_a_body_that_is_not_a_json_object_is_a_validation_error_in_area_a(app: TestApp, body: bytes) -> None:
     answer = await app.call("POST", "/api/auth/login", content=body[:16_000], headers={"Content-Type": JSON})
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
 
 
 @pytest.mark.promise("identity, fields: the error envelope, with every failing field")
 @pytest.mark.parametrize(("body", "field"), WRONG_FIELDS.values(), ids=WRONG_FIELDS.keys())
-async def test_what_no_field_takes_is_named(app: TestApp, body: bytes, field: str) -> None:
+async def test_a_value_that_its_field_refuses_is_named(app: TestApp, body: bytes, field: str) -> None:
     answer = await app.call("POST", "/api/products", as_whom="acme", content=body, headers={"Content-Type": JSON})
     error = answer.json()["error"]
     assert (answer.status_code, error["code"]) == (400, "VALIDATION_ERROR")
@@ -191,7 +191,7 @@ async def test_numbers_in_custom_settings_stay_numbers(app: TestApp) -> None:
 
 
 @pytest.mark.parametrize("query", ["search=%FF", "search=a%00b", "&".join(f"a{n}=1" for n in range(300)), "%00=1"])
-async def test_queries_that_are_no_text_are_refused(app: TestApp, query: str) -> None:
+async def test_a_query_that_is_not_valid_text_is_refused(app: TestApp, query: str) -> None:
     answer = await app.call("GET", f"/api/products?{query}", as_whom="acme")
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
@@ -218,7 +218,7 @@ MAY_BE_LEFT_OUT = {
 """Paths of POST with the status for a person without factors, or for an administrator and ids of nobody."""
 
 
-async def test_the_document_tells_which_bodies_may_be_left_out(app: TestApp) -> None:
+async def test_the_document_contains_the_optional_bodies(app: TestApp) -> None:
     document = (await app.call("GET", "/docs/v1/docs.json")).json()
     found = {
         path
@@ -312,11 +312,11 @@ def test_both_refuse_the_same(text: str, app: int, put: str) -> None:
         '{"":1,"":1}',
     ],
 )
-def test_a_name_that_stands_twice_is_refused(text: str) -> None:
+def test_a_duplicate_name_in_a_json_object_is_refused(text: str) -> None:
     assert read(text) == "A name stands twice in one JSON object."
 
 
-def test_the_quick_one_takes_the_usual() -> None:
+def test_the_quick_reader_accepts_usual_bodies() -> None:
     assert strict_reading.read_quickly(b'{"a":[1.50,true]}', '{"a":[1.50,true]}') == {"a": [Decimal("1.50"), True]}
 
 
@@ -324,7 +324,7 @@ def test_numbers_stay_what_they_are() -> None:
     assert exactly(read("[1.10, 1, 1e2]")) == exactly([Decimal("1.10"), 1, Decimal("1E+2")])
 
 
-def test_what_is_nested_too_deep_is_refused() -> None:
+def test_too_deeply_nested_json_is_refused() -> None:
     deepest = "[" * DEPTH + "]" * DEPTH
     assert isinstance(read(deepest), list)
     assert isinstance(read(f"[{deepest}]"), str)

@@ -61,7 +61,7 @@ async def page_of(app: TestApp, database: Any) -> httpx.Response:
     "is logged with its trace and tells nothing"
 )
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_fault_is_a_500_that_is_logged_and_tells_nothing(
+async def test_a_driver_fault_is_a_500_that_is_logged_and_reveals_nothing(
     app: TestApp, postgres: PostgresDatabase, caplog: pytest.LogCaptureFixture, fault: str
 ) -> None:
     answer = await page_of(app, FaultyDatabase(postgres, fault))

@@ -42,7 +42,7 @@ async def test_an_error_of_identity_has_a_code_and_its_fields(app: TestApp) -> N
     "identity, errors: MFA_REQUIRED, MFA_ENROLMENT_REQUIRED 401 at login, 403 at refresh and switch-tenant"
 )
 @pytest.mark.parametrize("kind", [errors.MfaRequired, errors.MfaEnrolmentRequired])
-def test_a_login_that_is_not_complete_is_told_with_its_ticket(kind: type[errors.MfaRequired]) -> None:
+def test_an_incomplete_login_is_answered_with_its_ticket(kind: type[errors.MfaRequired]) -> None:
     challenge = errors.Challenge(ticket="sealed", methods=("totp",), expires_at=datetime(2026, 11, 20, tzinfo=UTC))
     for operation, status in (("auth.login", 401), ("auth.refresh", 403), ("auth.switch-tenant", 403)):
         answer = ErrorResponse(kind(challenge), "A", operation, "an id")
@@ -140,7 +140,9 @@ async def test_paths_that_match_nothing_answer_in_their_area(app: TestApp, path:
         ("POST", "/api/audit-events", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_a_wrong_method_is_told_the_right_ones(app: TestApp, method: str, path: str, allow: str) -> None:
+async def test_a_wrong_method_is_answered_with_the_allowed_methods(
+    app: TestApp, method: str, path: str, allow: str
+) -> None:
     answer = await app.call(method, path, as_whom="acme")
     assert (answer.status_code, answer.headers["Allow"]) == (405, allow)
     asked = await app.call("OPTIONS", path)
@@ -215,7 +217,9 @@ class BrokenDatabase:
 
 
 @pytest.mark.promise("identity, errors: INTERNAL_ERROR 500, which reveals nothing about its cause")
-async def test_what_nobody_expected_is_logged_and_tells_nothing(app: TestApp, caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unexpected_error_is_logged_and_reveals_nothing(
+    app: TestApp, caplog: pytest.LogCaptureFixture
+) -> None:
     crud = replace(app.services.crud, reads=PrimaryReads(BrokenDatabase()))
     headers = {"Authorization": f"Bearer {app.tokens['acme']}", "X-Request-Id": "the-one"}
     async with client_of(replace(app.services, crud=crud), HttpSettings()) as client:
@@ -278,7 +282,7 @@ PRIVATE = [
     "with a version stays with its caller, who asks again"
 )
 @pytest.mark.parametrize(("method", "path", "body"), PRIVATE)
-async def test_what_is_for_its_caller_alone_is_for_no_cache(app: TestApp, method: str, path: str, body: object) -> None:
+async def test_an_answer_for_one_caller_is_not_cacheable(app: TestApp, method: str, path: str, body: object) -> None:
     answer = await app.call(method, path, as_whom="acme", json=body)
     assert (answer.status_code < 500, answer.headers["Cache-Control"]) == (True, "no-store")
     nobody = await app.call(method, path, json=body)
@@ -301,7 +305,7 @@ async def test_a_row_with_a_version_stays_with_its_caller_who_asks_again(app: Te
 
 
 @pytest.mark.parametrize("path", ["/docs/v1/docs.json", "/.well-known/jwks.json"])
-async def test_what_is_for_everybody_may_be_kept(app: TestApp, path: str) -> None:
+async def test_a_public_answer_is_cacheable(app: TestApp, path: str) -> None:
     assert "no-store" not in (await app.call("GET", path)).headers.get("Cache-Control", "")
 
 

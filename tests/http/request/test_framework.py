@@ -31,7 +31,7 @@ def codes(answer: httpx.Response) -> list[str]:
     return re.findall(r'"(?:code|errorCode)":"(\w+)"', answer.text)
 
 
-async def test_what_is_served_is_a_litestar_that_has_every_path(app: TestApp) -> None:
+async def test_the_served_application_is_a_litestar_with_every_path(app: TestApp) -> None:
     served = build_app(app.services, HttpSettings(), PrometheusMetrics())
     assert type(served) is Litestar
     paths = {route.path_format for route in served.routes}

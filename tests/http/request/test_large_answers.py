@@ -197,7 +197,7 @@ GET: Any = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_
 
 
 @pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
-def test_who_takes_less_than_the_lowest_pace_uses_the_patience_up() -> None:
+def test_a_client_below_the_lowest_pace_exhausts_its_patience() -> None:
     pace = Pace(patience=60, slowest=16_000)
     for _ in range(30):
         pace.waited(10, 16_000 * 8)
@@ -205,7 +205,7 @@ def test_who_takes_less_than_the_lowest_pace_uses_the_patience_up() -> None:
 
 
 @pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
-def test_who_keeps_the_pace_is_waited_for_without_end() -> None:
+def test_a_client_at_the_required_pace_is_served_without_a_time_limit() -> None:
     pace = Pace(patience=60, slowest=16_000)
     for _ in range(10_000):
         pace.waited(10, 16_000 * 10)
@@ -219,7 +219,7 @@ def test_a_fast_beginning_saves_nothing_up() -> None:
 
 
 @pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
-async def test_a_client_that_takes_nothing_is_left() -> None:
+async def test_a_client_that_reads_nothing_is_disconnected() -> None:
     closed: list[bool] = []
 
     async def rows() -> AsyncGenerator[bytes, None]:
@@ -276,7 +276,7 @@ async def test_the_result_and_the_errors_of_the_work_come_through() -> None:
         await while_connected(silent, fails())
 
 
-async def test_a_read_that_takes_long_ends_when_its_client_leaves_and_its_task_goes_on() -> None:
+async def test_a_long_read_is_cancelled_when_its_client_leaves() -> None:
     ended = list[bool]()
 
     async def read() -> None:

@@ -69,7 +69,7 @@ WITHOUT_A_LIMIT_OF_THEIR_OWN = {
 """What nobody guesses: they take a secret of 256 bits, or a provider's token."""
 
 
-def test_whoever_needs_no_token_states_its_own_limit(app: TestApp) -> None:
+def test_every_write_without_a_token_has_an_explicit_limit(app: TestApp) -> None:
     """The router of identity has 100 a minute for all that state none: too many for a code of six digits."""
     usual = {
         served.operation
@@ -158,7 +158,7 @@ async def test_a_login_is_counted_for_its_email_in_any_spelling_over_all_network
     "security, lockout: strangers elsewhere keep no owner from a login where the account logged in before; an e-mail "
     "has ten times the limit over all networks"
 )
-async def test_strangers_do_not_keep_the_owner_from_a_login_where_they_logged_in_before() -> None:
+async def test_failed_logins_from_elsewhere_do_not_block_a_login_from_a_known_network() -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     home = {"X-Forwarded-For": "203.0.113.9"}
     good = {"email": ADMIN, "password": PASSWORD, "isPasswordEncrypted": False}
@@ -208,7 +208,7 @@ async def test_a_token_that_does_not_verify_counts_against_the_address() -> None
 
 
 @pytest.mark.parametrize("end", ["/api/auth/logout", "/api/auth/sessions/{sid}"])
-async def test_a_stolen_token_that_is_dead_takes_nothing_from_its_user(end: str) -> None:
+async def test_a_stolen_revoked_token_does_not_use_the_limit_of_its_user(end: str) -> None:
     app = await open_test_app(trusted_proxies=(ip_network("127.0.0.0/8"),))
     await app.login("root", ADMIN)
     stolen = app.tokens["root"]
@@ -224,7 +224,7 @@ async def test_a_stolen_token_that_is_dead_takes_nothing_from_its_user(end: str)
     assert (answer.status_code, answer.headers["X-RateLimit-Remaining"]) == (200, "99")
 
 
-async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(app: TestApp) -> None:
+async def test_a_revoked_token_is_reported_although_the_limit_of_its_user_is_reached(app: TestApp) -> None:
     answers = [await app.call("DELETE", "/api/products/x", as_whom="acme") for _ in range(51)]
     assert answers[-1].status_code == 429
     assert (await app.call("POST", "/api/auth/logout", as_whom="acme")).status_code == 200
@@ -235,7 +235,7 @@ async def test_a_dead_token_is_told_though_the_limit_of_its_user_is_full(app: Te
     "security, lockout: a token that expired, went stale or was revoked has a limit of its own: behind an address that "
     "many share its client learns 401"
 )
-async def test_a_token_that_has_ended_is_told_though_its_address_is_full(app: TestApp) -> None:
+async def test_an_expired_token_is_reported_although_the_limit_of_its_address_is_reached(app: TestApp) -> None:
     """Behind an address that many share, a client must learn that it has to refresh or to log in."""
     assert isinstance(app.adapters.clock, MovableClock)
     app.adapters.clock.move(timedelta(minutes=60, seconds=10))
@@ -250,7 +250,7 @@ async def test_a_token_that_has_ended_is_told_though_its_address_is_full(app: Te
     "security, lockout: a token that expired, went stale or was revoked has a limit of its own: behind an address that "
     "many share its client learns 401"
 )
-async def test_a_token_that_has_ended_has_a_limit_of_its_own(app: TestApp) -> None:
+async def test_an_expired_token_has_a_separate_limit(app: TestApp) -> None:
     reader = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
     assert (await app.call("PUT", f"/api/users/{reader}", as_whom="acme", json={"roles": ["Admin"]})).status_code == 200
     await fill_address(app)
@@ -341,7 +341,7 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("2001:db8::/32"))
         ("unknown", ["198.51.100.1"], "unknown"),
     ],
 )
-def test_the_client_is_the_right_most_address_that_is_no_proxy(peer: str, lines: list[str], address: str) -> None:
+def test_the_client_is_the_rightmost_address_that_is_not_a_proxy(peer: str, lines: list[str], address: str) -> None:
     headers = [(b"x-forwarded-for", line.encode()) for line in lines]
     assert forwarded_address(peer, headers, PROXIES) == address
 

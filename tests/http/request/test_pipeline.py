@@ -124,7 +124,7 @@ async def test_a_large_or_endless_body_ends_the_connection(
         ("/api/auth/login", b"x-app-id", "another"),
     ],
 )
-async def test_a_header_that_decides_stands_once(app: TestApp, path: str, name: bytes, value: str) -> None:
+async def test_a_duplicate_security_header_is_refused(app: TestApp, path: str, name: bytes, value: str) -> None:
     app.clock.move(timedelta(minutes=2))
     token = f"Bearer {app.tokens['acme']}"
     given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
@@ -300,7 +300,7 @@ async def test_the_tenant_header_is_refused_where_it_means_nothing(app: TestApp)
     )
 
 
-async def test_a_wrong_form_is_told_before_a_missing_thing(app: TestApp) -> None:
+async def test_an_invalid_body_is_reported_before_a_missing_row(app: TestApp) -> None:
     for method, path, whom in (
         ("PUT", "/api/users/x", "acme"),
         ("POST", "/api/users/x/roles", "acme"),
@@ -313,14 +313,14 @@ async def test_a_wrong_form_is_told_before_a_missing_thing(app: TestApp) -> None
 
 
 @pytest.mark.parametrize("path", ["/api/roles", "/api/permissions", f"/api/users/{UNKNOWN}", "/api/tenants/current"])
-async def test_a_parameter_that_nobody_takes_is_named(app: TestApp, path: str) -> None:
+async def test_an_unknown_parameter_is_named(app: TestApp, path: str) -> None:
     answer = await app.call("GET", f"{path}?pgae=2", as_whom="acme")
     assert (answer.status_code, answer.json()["errorCode"]) == (400, "VALIDATION_ERROR")
     assert answer.json()["errors"][0]["field"] == "pgae"
 
 
 @pytest.mark.parametrize("path", ["/api/users", "/api/products", "/api/products/batch", "/api/products/import"])
-async def test_a_parameter_that_nobody_takes_is_named_before_the_body_is_read(app: TestApp, path: str) -> None:
+async def test_an_unknown_parameter_is_named_before_the_body_is_read(app: TestApp, path: str) -> None:
     answer = await app.call("POST", f"{path}?nme=x", as_whom="acme", content=b"{")
     assert answer.status_code == 400
     assert '"field":"nme"' in answer.text
@@ -337,7 +337,7 @@ async def test_a_number_beyond_64_bits_is_refused_and_not_rounded(number: int) -
         assert strict_reading.read_json(json.dumps(kept).encode(), decimals=False) == kept
 
 
-def test_what_is_remembered_is_bounded_by_its_size_and_its_time() -> None:
+def test_a_cache_is_bounded_by_size_and_time() -> None:
     remembered: BoundedCache[str, int] = BoundedCache(10)
     for number, key in enumerate("abc"):
         remembered.put(key, number, size=4, until=number)

@@ -79,7 +79,7 @@ def test_ids_are_random_and_never_come_twice() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_a_forked_process_makes_ids_of_its_own() -> None:
+def test_a_forked_process_generates_different_ids() -> None:
     new_id()  # some are left over, and the child inherits the memory that holds them
     fork = multiprocessing.get_context("fork")
     here, there = fork.Pipe(duplex=False)

@@ -100,7 +100,7 @@ async def test_what_a_control_refuses_is_in_the_log_with_its_code(name: str) -> 
     assert SENT not in repr(line)
 
 
-async def test_a_limit_is_told_and_success_is_no_refusal() -> None:
+async def test_a_reached_limit_is_logged_as_a_refusal_and_success_is_not() -> None:
     app, lines = await logged()
     body = {"email": "reader@acme.example", "password": PASSWORD, "isPasswordEncrypted": False}
     while (await app.call("POST", "/api/auth/login", json=body)).status_code == 200:
@@ -121,7 +121,7 @@ async def trail(app: TestApp, whom: str = "acme") -> list[tuple[str, str]]:
     "security, audit trail: Refused administration stands in the audit trail, once a minute for each caller and "
     "operation; 403 and 429 are counted"
 )
-async def test_a_refused_administration_stands_in_the_trail_once_a_minute(app: TestApp) -> None:
+async def test_a_refused_administration_is_audited_once_a_minute(app: TestApp) -> None:
     reader = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
     for _ in range(3):
         refused = await app.call("PUT", f"/api/users/{reader}", as_whom="reader", json={"fullName": "Mine"})
@@ -140,7 +140,7 @@ async def test_a_refused_administration_stands_in_the_trail_once_a_minute(app: T
     "security, audit trail: Refused administration stands in the audit trail, once a minute for each caller and "
     "operation; 403 and 429 are counted"
 )
-async def test_what_is_limited_stands_there_and_is_counted(app: TestApp) -> None:
+async def test_a_rate_limited_request_is_audited_and_counted(app: TestApp) -> None:
     admin = (await app.call("GET", "/api/auth/me", as_whom="acme")).json()["data"]["id"]
     # the counters of a process are those of all applications in it
     before = [await counted(app, "roles.all", 429), await counted(app, "tenants.page", 403)]
@@ -185,7 +185,7 @@ async def test_who_waits_for_a_place_is_not_held_by_the_limit() -> None:
     assert int(answers[-1].headers["Retry-After"]) > 10
 
 
-async def test_where_limits_only_count_a_request_beyond_them_has_nothing_to_take_back() -> None:
+async def test_a_request_over_a_counting_limit_has_no_hit_to_refund() -> None:
     app, hits = await open_test_app({"TENANTRY_RATE_LIMITS": "count"}), [Hit(Limit("x", 2), "somebody")]
     admitted = [await app.services.throttle.admit(hits, None, []) for _ in range(3)]
     assert [(each.refusal, each.counted) for each in admitted] == [
@@ -206,7 +206,7 @@ class QueuedPasswords(MemoryPasswords):
         return await super().verify(password, stored)
 
 
-async def test_a_login_whose_password_was_not_verified_is_no_attempt() -> None:
+async def test_a_login_with_an_unverified_password_is_not_counted_as_an_attempt() -> None:
     settings, passwords = read_settings(SETTINGS), QueuedPasswords()
     adapters = replace(memory_adapters(settings, registry_of(ENTITIES)), passwords=passwords)
     services = assemble(adapters, settings)

@@ -48,7 +48,7 @@ async def test_a_page_says_its_stages_in_their_order(timed: TestApp) -> None:
     assert all(took > 0 for took in shown.values())
 
 
-async def test_a_body_is_waited_for_on_a_stage_of_its_own(timed: TestApp) -> None:
+async def test_reading_a_body_is_timed_as_a_separate_stage(timed: TestApp) -> None:
     product = {"name": "Kettle", "sku": "KET-1", "price": 39.9}
     answer = await timed.call("POST", "/api/products", as_whom="acme", json=product)
     assert answer.status_code == 201
@@ -85,7 +85,9 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize(("method", "path", "body", "status"), STRANGERS)
-async def test_a_stranger_is_told_no_times(timed: TestApp, method: str, path: str, body: Any, status: int) -> None:
+async def test_a_request_without_a_token_gets_no_timing(
+    timed: TestApp, method: str, path: str, body: Any, status: int
+) -> None:
     answer = await timed.call(method, path, json=body)
     assert answer.status_code == status, answer.text
     assert "server-timing" not in answer.headers
@@ -94,19 +96,19 @@ async def test_a_stranger_is_told_no_times(timed: TestApp, method: str, path: st
 @pytest.mark.parametrize(
     ("path", "whom", "status"), [("/api/auth/me", "acme", 200), ("/api/auth/sessions", "acme", 200)]
 )
-async def test_no_answer_about_accounts_tells_times(timed: TestApp, path: str, whom: str, status: int) -> None:
+async def test_an_answer_about_accounts_has_no_timing(timed: TestApp, path: str, whom: str, status: int) -> None:
     answer = await timed.call("GET", path, as_whom=whom)
     assert answer.status_code == status
     assert "server-timing" not in answer.headers
 
 
-async def test_who_is_not_let_in_is_told_no_times(timed: TestApp) -> None:
+async def test_a_forbidden_request_gets_no_timing(timed: TestApp) -> None:
     answer = await timed.call("DELETE", f"/api/products/{UNKNOWN}", as_whom="reader")
     assert answer.status_code == 403
     assert "server-timing" not in answer.headers
 
 
-async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(app: TestApp) -> None:
+async def test_nothing_is_measured_when_timing_is_off(app: TestApp) -> None:
     """Not a branch on the way of a request: the parts themselves are the plain ones."""
     answer = await app.call("GET", "/api/products", as_whom="acme")
     assert answer.status_code == 200
@@ -118,7 +120,7 @@ async def test_unasked_nothing_is_said_and_no_watch_stands_in_the_way(app: TestA
     assert not isinstance(app.services.database, TimedDatabase)
 
 
-async def test_requests_at_the_same_time_have_watches_of_their_own(timed: TestApp) -> None:
+async def test_concurrent_requests_are_timed_separately(timed: TestApp) -> None:
     answers = await asyncio.gather(*(timed.call("GET", "/api/products", as_whom="acme") for _ in range(20)))
     for answer in answers:
         shown = times(answer)

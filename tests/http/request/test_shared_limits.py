@@ -193,7 +193,7 @@ SPELLINGS = (
 
 @pytest.mark.promise("identity, limits: no spelling of a path evades a limit")
 @pytest.mark.parametrize("path", SPELLINGS)
-async def test_no_spelling_of_a_path_has_a_limit_of_its_own(processes: Processes, path: str) -> None:
+async def test_every_spelling_of_a_path_uses_the_same_limit(processes: Processes, path: str) -> None:
     for number in range(5):
         await processes.call(number, "GET", "/api/products/export")
     answer = await processes.call(0, "GET", f"http://localhost{path}")
@@ -243,7 +243,7 @@ async def test_an_ipv4_address_is_one_in_whatever_clothes(processes: Processes) 
 @pytest.mark.promise(
     "identity, limits: no header changes the client's address, except X-Forwarded-For from a trusted proxy"
 )
-async def test_headers_that_nobody_trusts_change_nothing(processes: Processes) -> None:
+async def test_untrusted_address_headers_are_ignored(processes: Processes) -> None:
     for number in range(10):
         await login(processes, number, "203.0.113.9")
     for name in ("X-Real-IP", "Forwarded", "CF-Connecting-IP", "X-Client-IP", "True-Client-IP"):

@@ -84,7 +84,7 @@ async def test_a_page_sees_the_headers_that_a_client_needs(chromium: Browser) ->
         assert str(await shop.run(f"{made} return made.headers.get('Location')")).startswith("/api/categories/")
 
 
-async def test_who_is_logged_out_is_told_so(chromium: Browser) -> None:
+async def test_a_logged_out_browser_client_gets_token_expired(chromium: Browser) -> None:
     async with open_shop(chromium) as shop:
         await shop.run(f"await client.login({json.dumps(ADMIN_EMAIL)}, {json.dumps(ADMIN_PASSWORD)})")
         shop.app.clock.move(timedelta(days=8))

@@ -119,7 +119,7 @@ async def test_an_invitation_is_declined_on_the_page(guest: Guest) -> None:
     await guest.told("Open the link of the mail")
 
 
-async def test_an_invitation_that_is_read_before_the_browser_tells_of_it_stays_read(guest: Guest) -> None:
+async def test_an_invitation_read_before_the_browser_event_stays_read(guest: Guest) -> None:
     _, token = await guest.invited.invited("dora@example.com")
     await guest.open("")
     await read_before_told(guest.page, {"token": token})
@@ -180,7 +180,7 @@ async def test_a_browser_logs_in_with_an_encrypted_password(visit: Visit) -> Non
     assert (visit.strangers, visit.complaints) == ([], [])
 
 
-async def test_a_wrong_one_is_told_in_words(visit: Visit) -> None:
+async def test_a_wrong_password_is_reported_in_a_sentence(visit: Visit) -> None:
     await log_in(visit.page, "ein falsches Paßwort 🔑")
     await expect(visit.page.get_by_role("status")).to_have_text("The e-mail or the password is wrong.")
 

@@ -68,7 +68,7 @@ async def test_the_commands_work_in_their_order(tenants: TwoTenants) -> None:
     assert refused.status_code == 401
 
 
-def test_the_expression_finds_keys_and_the_checksum_tells_them_from_noise(tmp_path: Path) -> None:
+def test_the_expression_finds_keys_and_the_checksum_confirms_them(tmp_path: Path) -> None:
     (expression,) = re.findall(r"```regex\n(.*?)\n```", (DOCS / PAGE).read_text())
     key = compose_key("tnt", "7Q" * 16)
     found = re.findall(expression, f'curl -H "Authorization: Bearer {key}" # {key[:-1]}')

@@ -224,7 +224,7 @@ async def test_all_rows_or_none(parts: TestApp) -> None:
     assert await stored(parts) == before
 
 
-async def test_an_older_row_is_told_as_older_and_a_broken_one_as_broken(parts: TestApp) -> None:
+async def test_an_outdated_row_and_a_malformed_version_are_both_reported_at_the_version(parts: TestApp) -> None:
     assert (await sent(parts, "code,title\r\nfull,changed\r\n"))["data"]["imported"] == 1
     (older,) = (await sent(parts, "code,cost,version\r\nfull,1,1\r\n"))["data"]["errors"]
     assert [wrong["field"] for wrong in older["details"]] == ["version"]

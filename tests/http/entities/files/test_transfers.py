@@ -96,7 +96,7 @@ async def test_a_wrong_export_is_refused(app: TestApp, query: str, status: int, 
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
-async def test_an_export_takes_what_a_list_takes(app: TestApp) -> None:
+async def test_an_export_accepts_the_parameters_of_a_list(app: TestApp) -> None:
     await send(app, LAMP + "Cup,CUP-1,2\r\nTable,TAB-1,200\r\n")
     answer = await export(app, "?minPrice=10&sort=price:desc&fields=sku&bom=true")
     header, *rows = answer.content.decode("utf-8").splitlines()
@@ -204,7 +204,9 @@ async def test_a_wrong_file_or_option_is_named(
         ({"Content-Type": "multipart/form-data; boundary=x"}, b"--x--\r\n", 400),
     ],
 )
-async def test_what_is_no_form_is_refused(app: TestApp, headers: dict[str, str], body: bytes, status: int) -> None:
+async def test_a_body_that_is_not_a_form_is_refused(
+    app: TestApp, headers: dict[str, str], body: bytes, status: int
+) -> None:
     answer = await app.call("POST", "/api/products/import", as_whom="acme", headers=headers, content=body)
     assert answer.status_code == status
 

@@ -58,7 +58,7 @@ def made_in(folder: Path) -> list[Path]:
     return [*folder.iterdir(), *(path for path in outside if path.exists())]
 
 
-async def test_an_export_is_named_by_the_service_alone(app: TestApp) -> None:
+async def test_only_the_service_names_an_export(app: TestApp) -> None:
     for query in ("filename=../x", "format=csv%22%0d%0aSet-Cookie:%20a=b"):
         answer = await app.call("GET", f"/api/categories/export?{query}", as_whom="acme")
         assert answer.status_code == 400
@@ -84,7 +84,7 @@ async def test_an_unknown_column_below_a_relation_is_refused(app: TestApp) -> No
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
-async def test_what_was_exported_with_included_rows_is_imported_again(app: TestApp, form: str) -> None:
+async def test_a_file_exported_with_included_rows_can_be_imported_again(app: TestApp, form: str) -> None:
     category = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Lamps"})
     body = {"name": "Lamp", "sku": "LAMP-1", "price": 1, "categoryId": category.json()["data"]["id"]}
     await app.call("POST", "/api/products", as_whom="acme", json=body)

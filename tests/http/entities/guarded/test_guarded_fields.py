@@ -58,7 +58,7 @@ async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
     assert body["data"]["code"] == "c-1"
 
 
-async def test_nobody_keeps_a_row_that_others_are_shown_otherwise(volumes: TestApp) -> None:
+async def test_a_cached_row_is_not_revalidated_for_a_caller_with_other_rights(volumes: TestApp) -> None:
     """A browser stores one answer for an address, and asks with its tag whoever signs in next."""
     path = await made(volumes)
     for whom in ("coder", "clerk"):

@@ -90,7 +90,7 @@ async def test_the_report_of_an_upsert_leaves_out_what_the_caller_may_not_read(p
     assert "code" not in str((await upsert(parcels, "clerk", "a,11\r\nb,6\r\n", atomic))["error"]["details"])
 
 
-async def test_a_unique_field_that_one_may_not_read_is_no_key(parcels: TestApp) -> None:
+async def test_a_unique_field_that_the_caller_may_not_read_is_not_an_upsert_key(parcels: TestApp) -> None:
     for options in ('{"mode":"upsert"}', '{"mode":"upsert","key":"secret"}', '{"mode":"upsert","key":"nothing"}'):
         told = await upsert(parcels, "clerk", "a,1\r\n", options)
         assert "secret" not in str(told).replace('"key":"secret"', "")

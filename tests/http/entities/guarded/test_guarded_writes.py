@@ -77,7 +77,7 @@ async def test_a_value_of_the_callers_own_that_is_taken_is_named(badges: TestApp
     assert (status, [wrong["field"] for wrong in details]) == (409, ["pin"])
 
 
-async def test_of_a_value_that_the_caller_did_not_send_nothing_is_told(badges: TestApp) -> None:
+async def test_a_conflict_in_a_value_that_was_not_sent_names_no_field(badges: TestApp) -> None:
     """A row that comes back has the pin that another has by now."""
     row = await made(badges, "a", pin="1")
     await badges.call("DELETE", f"/api/badges/{row['id']}", as_whom="acme")
@@ -98,7 +98,7 @@ async def test_what_a_rule_says_of_a_stored_value_is_left_out(badges: TestApp) -
     assert told == (422, [{"field": "items[1].pin", "message": said}])
 
 
-async def test_an_import_names_a_wrong_reference_and_tells_a_broken_rule_by_its_sentence(badges: TestApp) -> None:
+async def test_an_import_names_a_wrong_reference_and_hides_the_field_of_a_broken_rule(badges: TestApp) -> None:
     await made(badges, "a", pin="secret")
     file, options = f"label,weight,deputyId\r\na,6,\r\nb,1,{NOTHING}\r\n", {"mode": "upsert", "key": "label"}
     answer = await send(badges, file, "writer", json.dumps(options), path="/api/badges/import")

@@ -75,7 +75,7 @@ class Callers:
     "get no row of another tenant (make stress: 100,000 requests)"
 )
 @pytest.mark.timeout(300 + REQUESTS)
-async def test_nobody_gets_rows_of_another_tenant(postgres: PostgresDatabase, registry: Registry) -> None:
+async def test_concurrent_callers_get_no_rows_of_another_tenant(postgres: PostgresDatabase, registry: Registry) -> None:
     ground = await open_ground(postgres, registry)
     app = ground.app
     for tenant in TENANTS:

@@ -78,7 +78,7 @@ async def test_nothing_is_written_in_all_tenants(app: TestApp, method: str, path
 
 
 @pytest.mark.parametrize("scope", ["", "ALL", "x", "all,all", UNKNOWN[:-1], UNKNOWN.replace("-", "")])
-async def test_what_is_no_scope_is_malformed(app: TestApp, scope: str) -> None:
+async def test_an_invalid_tenant_scope_is_malformed(app: TestApp, scope: str) -> None:
     answer = await call(app, "GET", "/api/products", scope)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "BAD_REQUEST")
 

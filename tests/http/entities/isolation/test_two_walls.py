@@ -64,7 +64,7 @@ async def ground(postgres: PostgresDatabase, registry: Registry) -> AsyncIterato
     "alone"
 )
 @pytest.mark.usefixtures("without_policies")
-async def test_statements_alone_keep_tenants_apart(ground: Ground) -> None:
+async def test_statements_without_row_level_security_isolate_tenants(ground: Ground) -> None:
     for plural in PLURALS:
         await ensure_absent_elsewhere(ground, plural)
 
@@ -74,7 +74,7 @@ async def test_statements_alone_keep_tenants_apart(ground: Ground) -> None:
     "alone"
 )
 @pytest.mark.usefixtures("without_condition")
-async def test_row_level_security_alone_keeps_tenants_apart(ground: Ground) -> None:
+async def test_row_level_security_without_conditions_isolates_tenants(ground: Ground) -> None:
     for plural in PLURALS:
         await ensure_absent_elsewhere(ground, plural)
 

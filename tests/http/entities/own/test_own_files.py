@@ -41,7 +41,7 @@ async def create_lamp(app: TestApp, **values: object) -> str:
     return str(answer.headers["Location"])
 
 
-async def test_a_route_beside_the_generated_ones(shop: TestApp) -> None:
+async def test_an_additional_route_is_served_with_permissions_and_versions(shop: TestApp) -> None:
     path = await create_lamp(shop)
     answer = await shop.call("POST", f"{path}/retire", as_whom="acme")
     assert (answer.status_code, answer.json()["data"]["status"], answer.headers["ETag"]) == (200, "retired", '"2"')
@@ -57,7 +57,7 @@ async def test_a_route_beside_the_generated_ones(shop: TestApp) -> None:
     "declarations, projects: a route of one's own stands in the document with its permission, limit, body, answer and "
     "ETag"
 )
-async def test_a_route_stands_in_the_document(shop: TestApp) -> None:
+async def test_an_additional_route_is_in_the_document(shop: TestApp) -> None:
     document = (await shop.call("GET", "/docs/v1/docs.json")).json()
     described = document["paths"]["/api/products/{id}/retire"]["post"]
     assert (described["x-permission"], described["x-rate-limit"]) == (
@@ -87,7 +87,7 @@ def schema_of(operation: Json, document: Json) -> object:
     return response_of(operation, document)["content"]["application/json"]["schema"]["properties"]["data"]
 
 
-async def test_a_controller_reads_pages_and_keeps_rules(shop: TestApp) -> None:
+async def test_a_controller_reads_pages_and_enforces_rules(shop: TestApp) -> None:
     path = await create_lamp(shop, stock=2)
     low = (await shop.call("GET", "/api/stock/low", as_whom="reader")).json()["data"]
     assert [row["sku"] for row in low["items"]] == ["LAMP-1"]
@@ -143,7 +143,7 @@ ENTITIES = ()
         ("ENDPOINTS = ()", r"wrong.py: ENDPOINTS is not read any more"),
     ],
 )
-def test_what_is_no_route_is_told(tmp_path: Path, code: str, said: str) -> None:
+def test_a_value_in_routes_that_is_not_a_route_is_reported(tmp_path: Path, code: str, said: str) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(f"{BEGINNING}{code}\n")
     with pytest.raises(EntitiesError, match=said):
@@ -163,7 +163,7 @@ ROUTES = (own,)
 """
 
 
-async def test_a_file_has_routes_alone(tmp_path: Path) -> None:
+async def test_a_file_may_contain_only_routes(tmp_path: Path) -> None:
     file = tmp_path / "alone.py"
     file.write_text(ALONE)
     app = await opened(str(file))
@@ -171,7 +171,7 @@ async def test_a_file_has_routes_alone(tmp_path: Path) -> None:
     await app.client.aclose()
 
 
-def test_migrations_are_written_beside_files_that_may_have_entities(tmp_path: Path) -> None:
+def test_migrations_are_written_next_to_files_that_may_have_entities(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("first/books.py", "second/loans.py", "first/lending.py", "third/own.py")]
     for name in names:
         Path(name).parent.mkdir(exist_ok=True)
@@ -181,7 +181,7 @@ def test_migrations_are_written_beside_files_that_may_have_entities(tmp_path: Pa
     assert [folder.parent.name for folder in migration_folders(["tenantry.catalogue", names[3]])] == ["third"]
 
 
-def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_path: Path) -> None:
+def test_entities_next_to_routes_that_are_not_listed_are_reported(tmp_path: Path) -> None:
     file = tmp_path / "unlisted.py"
     file.write_text(f'{ALONE}\n@entity("books")\nclass Book(Product):\n    pages: int\n\nENTITES = (Book,)\n')
     with pytest.raises(EntitiesError, match=r"unlisted.py declares Book and has no ENTITIES: name them there"):
@@ -241,7 +241,7 @@ def test_entities_that_stand_beside_routes_and_are_listed_nowhere_are_told(tmp_p
         ),
     ],
 )
-def test_a_route_that_cannot_be_served_is_told(tmp_path: Path, code: str, said: str) -> None:
+def test_a_route_that_cannot_be_served_is_reported(tmp_path: Path, code: str, said: str) -> None:
     file = tmp_path / "wrong.py"
     file.write_text(f"{BEGINNING}{code}\nROUTES = own if isinstance(own, tuple) else (own,)\n")
     settings = read_settings({**SETTINGS, "TENANTRY_ENTITIES": f"tenantry.catalogue,{file}"})

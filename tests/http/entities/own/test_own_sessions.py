@@ -138,7 +138,7 @@ async def test_errors_of_a_session_are_answered_as_elsewhere(app: TestApp) -> No
         assert (await app.call("GET", "/own/failing/stale", as_whom="acme")).status_code == 503
 
 
-async def test_what_is_not_committed_is_not_kept(app: TestApp) -> None:
+async def test_uncommitted_changes_of_a_session_are_not_stored(app: TestApp) -> None:
     assert (await app.call("POST", "/own/forgotten", as_whom="acme")).status_code == 201
     assert (await app.call("GET", "/own/names", as_whom="acme")).json() == ["Lamp of acme"]
     assert (await app.call("POST", "/own/products/LAMP-2", as_whom="acme")).status_code == 201

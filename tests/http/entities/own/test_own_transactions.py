@@ -262,7 +262,7 @@ async def test_a_repeated_request_is_answered_again(app: TestApp) -> None:
     assert again.headers["Idempotent-Replayed"] == "true"
 
 
-async def test_a_struct_that_is_no_entity_is_a_mistake_of_the_handler(app: TestApp) -> None:
+async def test_a_struct_that_is_not_an_entity_is_an_error_of_the_handler(app: TestApp) -> None:
     assert (await app.call("POST", "/own/strangers", as_whom="acme")).status_code == 500
 
 
@@ -273,7 +273,7 @@ async def test_requests_that_compute_from_a_row_wait_for_each_other(app: TestApp
     assert (stored["stock"], stored["version"]) == (8, 9)
 
 
-async def test_what_is_only_read_takes_no_lock(app: TestApp) -> None:
+async def test_a_row_that_is_only_read_is_not_locked(app: TestApp) -> None:
     made = (await answered(app, "/own/kits/KIT-1"))["data"]
     read = await answered(app, f"/own/readings/{made['id']}")
     assert read["action"]

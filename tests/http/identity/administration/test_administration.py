@@ -313,9 +313,7 @@ def test_every_operation_on_users_roles_and_tenants_is_in_the_table(furnished: F
 
 
 @pytest.mark.parametrize("operation", [name for name, (method, *_) in OPERATIONS.items() if method != "GET"])
-async def test_what_is_done_is_in_the_audit_trail_and_what_is_refused_is_not(
-    furnished: Furnished, operation: str
-) -> None:
+async def test_a_completed_operation_is_audited_and_a_refused_one_is_not(furnished: Furnished, operation: str) -> None:
     for whom, status in zip(WHO, EXPECTED[operation], strict=True):
         await furnished.attempt(whom, *OPERATIONS[operation])
         done = {action for action in furnished.audited if not action.endswith(".refused")}

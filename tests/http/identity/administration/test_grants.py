@@ -63,7 +63,7 @@ async def test_no_way_of_giving_roles_gives_more_than_the_giver_holds(
 
 
 @pytest.mark.promise("identity, administration: a role that is granted first and extended later")
-async def test_a_role_given_and_then_widened_gives_nobody_more_than_who_widens_it(tenants: TwoTenants) -> None:
+async def test_a_caller_cannot_widen_a_given_role_beyond_their_own_rights(tenants: TwoTenants) -> None:
     """Composite by update: an empty role is anybody's to give; filling it is not."""
     await tenants.make_role("Empty", "acme", [])
     user = f"/api/users/{tenants.users['clerk']}/roles"
@@ -160,7 +160,9 @@ async def test_a_tenants_admin_names_super_admin_in_vain(tenants: TwoTenants) ->
 
 
 @pytest.mark.promise("identity, administration: a tenant's administrator who names SuperAdmin")
-async def test_super_admin_is_given_from_system_alone_and_never_in_a_membership(tenants: TwoTenants) -> None:
+async def test_super_admin_is_granted_only_from_the_system_tenant_and_never_in_a_membership(
+    tenants: TwoTenants,
+) -> None:
     user, body = tenants.users["member"], {"roleNames": ["SuperAdmin"]}
     assert (await tenants.call("admin", "POST", f"/api/users/{user}/roles", body)).status_code == 403
     assert (await tenants.call("root in acme", "POST", f"/api/users/{user}/roles", body)).status_code == 403
@@ -235,7 +237,7 @@ async def test_system_roles_count_when_strength_is_compared(tenants: TwoTenants)
 
 @pytest.mark.promise("identity, errors: CONFLICT 409")
 @pytest.mark.promise("identity, administration: Taking over a stronger user's e-mail")
-async def test_nobody_takes_an_address_that_is_somebodys(tenants: TwoTenants) -> None:
+async def test_an_address_of_another_user_is_refused(tenants: TwoTenants) -> None:
     for email in (email_of("admin"), " ADMIN@Acme.Example ", ADMIN):
         answer = await tenants.call("clerk", "PUT", f"/api/users/{tenants.users['clerk']}", {"email": email})
         assert (answer.status_code, answer.json()["errorCode"]) == (409, "CONFLICT")
@@ -244,7 +246,7 @@ async def test_nobody_takes_an_address_that_is_somebodys(tenants: TwoTenants) ->
 
 
 @pytest.mark.promise("identity, administration: who belongs elsewhere keeps the account")
-async def test_who_belongs_elsewhere_too_keeps_the_account(tenants: TwoTenants) -> None:
+async def test_a_user_with_a_membership_elsewhere_retains_the_account(tenants: TwoTenants) -> None:
     joining = {"userId": tenants.users["member"], "roles": []}
     assert (
         await tenants.call("root", "POST", f"/api/tenants/{tenants.tenants['other']}/users", joining)
@@ -280,7 +282,7 @@ async def test_super_admin_itself_always_holds_everything(tenants: TwoTenants) -
 
 @pytest.mark.promise("identity, administration: a role of the service keeps its name, and is not deleted")
 @pytest.mark.parametrize("name", ["Admin", "Member"])
-async def test_a_role_of_the_service_keeps_its_name_and_cannot_be_deleted(tenants: TwoTenants, name: str) -> None:
+async def test_a_system_role_can_be_described_but_neither_renamed_nor_deleted(tenants: TwoTenants, name: str) -> None:
     path = f"/api/roles/{await system_role(tenants, name)}"
     renamed = await tenants.call("root", "PUT", path, {"name": "Boss"})
     assert (renamed.status_code, fields_of(renamed)) == (409, ["name"])

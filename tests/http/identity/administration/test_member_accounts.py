@@ -150,7 +150,7 @@ async def test_users_elsewhere_and_unknown_ones_are_alike(app: TestApp, method: 
 @pytest.mark.promise(
     "security, rights: Administrators list and end a member's sessions in their tenant, and none of one who may do more"
 )
-async def test_nobody_ends_the_sessions_of_one_who_may_do_more(app: TestApp) -> None:
+async def test_a_caller_cannot_end_the_sessions_of_a_member_with_more_rights(app: TestApp) -> None:
     await app.make_role("acme", "Clerk", ["read:users", "update:users"])
     await app.make_user("acme", "clerk@acme.example", ["Clerk"])
     await app.login("clerk", "clerk@acme.example")
@@ -231,9 +231,7 @@ async def by_provider(person: Person) -> None:
     "(pre-hijacking)"
 )
 @pytest.mark.parametrize("prove", [by_reset, by_confirmation, by_provider])
-async def test_after_the_first_proof_of_an_address_no_passkey_of_before_logs_in_alone(
-    squatter: Person, prove: Proof
-) -> None:
+async def test_a_first_proof_of_an_address_disables_login_with_earlier_passkeys(squatter: Person, prove: Proof) -> None:
     app, user_id = squatter.app, UUID(claims_of(squatter.app.tokens["squatter"])["sub"])
     await prove(squatter)
     assert (await squatter.passkey_login()).status_code == 400
@@ -249,7 +247,7 @@ async def test_after_the_first_proof_of_an_address_no_passkey_of_before_logs_in_
         assert (await squatter.show_passkey(await squatter.ticket())).status_code == 200
 
 
-async def test_a_passkey_of_after_the_first_proof_logs_in_alone(squatter: Person) -> None:
+async def test_a_passkey_added_after_the_first_proof_logs_in_without_a_password(squatter: Person) -> None:
     await by_reset(squatter)
     assert (await squatter.verify(await squatter.ticket())).status_code == 200
     key = Authenticator()
@@ -270,7 +268,7 @@ async def test_a_ticket_of_before_the_first_proof_sets_up_nothing(squatter: Pers
     assert (late.status_code, late.json()["errorCode"]) == (401, "TOKEN_INVALID")
 
 
-async def test_whoever_sets_one_up_at_the_same_moment_is_judged_again_under_the_lock(squatter: Person) -> None:
+async def test_adding_a_factor_during_a_proof_of_the_address_is_refused(squatter: Person) -> None:
     """The request had passed the check of its token before the address was proved."""
     services, now = squatter.app.services, squatter.app.clock.now()
     caller = caller_of(services.tokens.read(squatter.app.tokens["squatter"], now))
@@ -284,7 +282,7 @@ async def test_whoever_sets_one_up_at_the_same_moment_is_judged_again_under_the_
         assert len(await read.factors.of(caller.user_id)) == 2  # those of before
 
 
-async def test_a_passkey_of_before_is_registered_anew(squatter: Person) -> None:
+async def test_a_passkey_from_before_the_proof_can_be_registered_again(squatter: Person) -> None:
     """A browser refuses to register an authenticator again whose credential is excluded."""
     begun = await squatter.done("factors/passkeys/begin", {})
     assert len(begun["options"]["excludeCredentials"]) == 1

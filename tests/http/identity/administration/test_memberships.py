@@ -41,7 +41,7 @@ async def test_a_membership_is_made_replaced_listed_and_ended(tenants: TwoTenant
     assert (await log_in(tenants, "member"))["currentTenant"]["isDefault"] is True
 
 
-async def test_a_membership_keeps_the_roles_that_are_left_out(tenants: TwoTenants) -> None:
+async def test_a_membership_retains_the_roles_when_they_are_omitted(tenants: TwoTenants) -> None:
     path = f"/api/tenants/{tenants.tenants['other']}/users"
     member = {"userId": tenants.users["member"]}
     made = await tenants.call("root", "POST", path, member)
@@ -88,7 +88,7 @@ ROLES = {
     "and of changed roles"
 )
 @pytest.mark.parametrize("how", ROLES)
-async def test_changed_roles_are_told(app: TestApp, how: str) -> None:
+async def test_changed_roles_are_notified_by_mail(app: TestApp, how: str) -> None:
     user = (await app.call("GET", "/api/auth/me", as_whom="reader")).json()["data"]["id"]
     tenant = (await app.call("GET", "/api/tenants/current", as_whom="acme")).json()["data"]["id"]
     method, path, field = ROLES[how]

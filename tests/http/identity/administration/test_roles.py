@@ -50,7 +50,7 @@ async def test_a_role_says_what_the_caller_may_do_to_it(
         assert answer.is_success == (right in given), (right, answer.text)
 
 
-async def test_a_new_description_leaves_the_tokens_of_holders_alone(tenants: TwoTenants) -> None:
+async def test_a_new_description_of_a_role_revokes_no_tokens(tenants: TwoTenants) -> None:
     path = f"/api/roles/{tenants.roles['Clerk']}"
     me, permissions = "/api/auth/me", (await tenants.call("admin", "GET", "/api/roles")).json()["items"]
     held = next(role["permissions"] for role in permissions if role["name"] == "Clerk")
@@ -109,7 +109,7 @@ async def test_a_tenants_role_is_changed_though_the_system_has_one_of_its_name(t
     assert taken.status_code == 409
 
 
-async def test_who_may_hold_a_role_that_cannot_be_deleted_is_told(tenants: TwoTenants) -> None:
+async def test_a_role_that_cannot_be_deleted_reports_its_possible_holders(tenants: TwoTenants) -> None:
     made = (await tenants.call("root", "POST", "/api/roles", {"name": "Auditor", "permissions": []})).json()["data"]
     program = {"name": "Nightly import", "roles": ["Auditor"]}
     assert (await tenants.call("admin", "POST", "/api/service-accounts", program)).status_code == 201

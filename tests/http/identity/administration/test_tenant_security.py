@@ -31,7 +31,7 @@ async def person(app: TestApp) -> Person:
 @pytest.mark.promise(
     "second factors, behaviour: a tenant that requires a factor lets nobody past, from the next request on"
 )
-async def test_a_tenant_that_requires_a_factor_lets_nobody_past_from_the_next_request_on(person: Person) -> None:
+async def test_a_tenant_that_requires_a_factor_refuses_sessions_from_the_next_request(person: Person) -> None:
     app = person.app
     session = (await person.login()).json()["data"]
     before = (await app.call("GET", SETTINGS, as_whom="acme")).json()["data"]["security"]
@@ -137,7 +137,7 @@ async def test_no_other_tenant_makes_an_unused_session_a_used_one(person: Person
     assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
 
 
-async def test_no_proof_keeps_a_session_past_its_age(person: Person) -> None:
+async def test_reauthentication_does_not_extend_a_session_past_its_age(person: Person) -> None:
     assert (
         await person.app.call("PUT", SETTINGS, as_whom="acme", json={"security": {"sessionDays": 1}})
     ).status_code == 200
@@ -150,7 +150,7 @@ async def test_no_proof_keeps_a_session_past_its_age(person: Person) -> None:
     assert (refused.status_code, refused.json()["errorCode"]) == (401, "TOKEN_EXPIRED")
 
 
-async def test_other_settings_leave_tokens_alone(person: Person) -> None:
+async def test_unrelated_settings_revoke_no_tokens(person: Person) -> None:
     changed = await person.app.call("PUT", SETTINGS, as_whom="acme", json={"language": "de-DE"})
     assert changed.status_code == 200
     assert (await person.app.call("GET", "/api/auth/me", as_whom=person.name)).status_code == 200

@@ -64,7 +64,7 @@ async def test_the_deletion_of_the_default_tenant_leaves_a_default(tenants: TwoT
     assert (current["id"], current["isDefault"]) == (other, True)
 
 
-async def test_a_role_that_was_held_in_a_deleted_tenant_alone_can_be_deleted(tenants: TwoTenants) -> None:
+async def test_a_role_held_only_in_a_deleted_tenant_can_be_deleted(tenants: TwoTenants) -> None:
     acme, member = tenants.tenants["acme"], tenants.users["member"]
     made = (
         await tenants.call("root", "POST", "/api/roles", {"name": "Shared", "permissions": ["read:products"]})
@@ -113,7 +113,7 @@ async def test_the_tenant_system_stays(tenants: TwoTenants) -> None:
         assert (answer.status_code, answer.json()["errorCode"]) == (409, "CONFLICT")
 
 
-async def test_whoever_comes_into_a_tenant_leaves_a_line_in_its_trail(tenants: TwoTenants) -> None:
+async def test_entering_a_tenant_is_recorded_once_in_its_audit_trail(tenants: TwoTenants) -> None:
     """Once, by a refresh that names the tenant as well as by a switch."""
     app, acme, path = tenants.app, tenants.tenants["acme"], "/api/audit-events?action=tenant.switched"
     before = len((await app.call("GET", path, as_whom="root in acme")).json()["data"]["items"])
@@ -146,7 +146,7 @@ async def change(tenants: TwoTenants, body: Json, whom: str = "admin") -> Json:
 
 @pytest.mark.promise("GET /api/tenants/current/settings")
 @pytest.mark.promise("PUT /api/tenants/current/settings")
-async def test_settings_have_defaults_and_keep_what_is_left_out(tenants: TwoTenants) -> None:
+async def test_settings_have_defaults_and_retain_omitted_values(tenants: TwoTenants) -> None:
     defaults = (await tenants.call("admin", "GET", PATH)).json()["data"]
     assert defaults["security"]["requireMfa"] is False
     assert {name: value for name, value in defaults.items() if name != "security"} == {
@@ -166,7 +166,7 @@ async def test_settings_have_defaults_and_keep_what_is_left_out(tenants: TwoTena
     assert (await tenants.call("stranger", "GET", PATH)).json()["data"] == defaults
 
 
-async def test_a_tenant_that_sets_no_branding_is_answered_as_ever(tenants: TwoTenants) -> None:
+async def test_a_tenant_without_branding_has_no_branding_in_its_settings(tenants: TwoTenants) -> None:
     settings = (await tenants.call("admin", "GET", "/api/tenants/current")).json()["data"]["settings"]
     assert "branding" not in settings
     await change(tenants, {"branding": BRANDING})

@@ -43,7 +43,7 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
     assert (len(second["items"]), second["totalCount"], second["totalPages"]) == (1, 3, 2)
 
 
-async def test_names_to_sort_by_are_told_as_answers_have_them(tenants: TwoTenants) -> None:
+async def test_a_wrong_sort_name_is_answered_with_the_names_used_in_answers(tenants: TwoTenants) -> None:
     wrong = await tenants.call("admin", "GET", "/api/users?sortBy=passwordHash")
     told = wrong.json()["errors"][0]["message"]
     assert told == "takes one of: createdAt, email, fullName, isActive, lastLoginAt, updatedAt"
@@ -71,7 +71,7 @@ async def test_users_are_found_by_their_ids(tenants: TwoTenants) -> None:
 
 
 @pytest.mark.promise("GET /api/users/{user_id}/permissions")
-async def test_the_roles_that_give_a_permission_are_told(tenants: TwoTenants) -> None:
+async def test_permissions_of_a_user_list_the_roles_that_grant_them(tenants: TwoTenants) -> None:
     await tenants.make_role("Buyer", "acme", ["read:products", "update:products"])
     path = f"/api/users/{tenants.users['member']}"
     await tenants.call("admin", "POST", f"{path}/roles", {"roleNames": ["Buyer", "Reader"]})
@@ -83,7 +83,7 @@ async def test_the_roles_that_give_a_permission_are_told(tenants: TwoTenants) ->
     assert told[0]["roles"][0] == {"id": tenants.roles["Buyer"], "name": "Buyer", "isSystem": False}
 
 
-async def test_roles_beside_the_tenant_are_for_super_admins_to_see(tenants: TwoTenants) -> None:
+async def test_roles_outside_the_tenant_are_visible_only_to_super_admins(tenants: TwoTenants) -> None:
     joining = {"userId": tenants.users["root"], "roles": ["Reader"]}
     await tenants.call("root", "POST", f"/api/tenants/{tenants.tenants['acme']}/users", joining)
     # what somebody holds has changed: the token of before is refused
@@ -125,7 +125,7 @@ async def test_a_telephone_number_may_be_taken_away(tenants: TwoTenants) -> None
 
 
 @pytest.mark.promise("identity, administration: unknown role names and users: VALIDATION_ERROR on the field")
-async def test_unknown_role_names_are_told_on_their_field(tenants: TwoTenants) -> None:
+async def test_unknown_role_names_are_reported_at_their_field(tenants: TwoTenants) -> None:
     for method, path, body, field in (
         ("POST", f"/api/users/{tenants.users['member']}/roles", {"roleNames": ["X"]}, "roleNames"),
         ("PUT", f"/api/users/{tenants.users['member']}", {"roles": ["X"]}, "roles"),

@@ -68,7 +68,7 @@ async def test_a_factor_s_name_holds_what_other_names_hold(person: Person) -> No
     await person.done("factors/passkeys/finish", {**of_key, "name": "Key"}, 201)
 
 
-async def test_a_factor_of_somebody_else_is_no_factor(person: Person) -> None:
+async def test_a_factor_of_another_user_is_not_found(person: Person) -> None:
     made = await person.add_app()
     for method, body in (("PUT", {"name": "Mine"}), ("DELETE", None)):
         path = f"/api/auth/factors/{made['id']}"
@@ -128,7 +128,7 @@ async def test_apps_that_were_begun_while_there_was_room_are_counted_when_they_a
 
 
 @pytest.mark.promise("second factors, ASVS 5.0: 6.3.7: changes of factors are told by mail")
-async def test_each_change_is_told_by_mail(person: Person) -> None:
+async def test_each_change_of_a_factor_is_notified_by_mail(person: Person) -> None:
     await person.app.services.relay.deliver()
     sent = person.app.sent
     sent.clear()

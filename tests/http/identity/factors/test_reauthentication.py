@@ -111,7 +111,7 @@ async def test_what_asks_for_a_recent_proof_refuses_an_older_one_and_says_so(gua
         assert (await guarded.call("GET", path, as_whom=unknown)).status_code == 200
 
 
-async def test_a_missing_permission_and_a_service_account_are_told_before_an_old_proof(guarded: TestApp) -> None:
+async def test_a_missing_permission_is_reported_before_an_old_proof(guarded: TestApp) -> None:
     await guarded.make_user("acme", "plain@acme.example", [])
     await guarded.login("plain", "plain@acme.example")
     for whom in (sign(guarded, "old", "plain", auth_time=0), sign(guarded, "service", kind="service", auth_time=0)):
@@ -155,7 +155,7 @@ def proof_in(token: str) -> tuple[object, object]:
     return claims.get("amr"), claims.get("auth_time")
 
 
-async def test_a_login_says_how_and_when_and_refresh_and_switch_keep_it(guarded: TestApp) -> None:
+async def test_a_login_records_method_and_time_and_refresh_and_switch_preserve_them(guarded: TestApp) -> None:
     data = await guarded.login("root", ADMIN)
     at = int(guarded.adapters.clock.now().timestamp())
     assert proof_in(data["token"]) == (["pwd"], at)
@@ -196,7 +196,7 @@ async def test_a_global_token_is_renewed_as_one(guarded: TestApp) -> None:
 
 
 @pytest.mark.promise("POST /api/auth/reauthenticate")
-async def test_wrong_passwords_are_told_counted_and_locked(guarded: TestApp) -> None:
+async def test_wrong_passwords_are_reported_counted_and_locked(guarded: TestApp) -> None:
     answers = [await show(guarded, "acme", password="a wrong guess") for _ in range(6)]
     assert [answer.status_code for answer in answers] == [400] * 5 + [423]
     assert [field["field"] for field in answers[0].json()["errors"]] == ["password"]

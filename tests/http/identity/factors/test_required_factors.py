@@ -96,7 +96,7 @@ async def test_an_app_does_not_do_where_passkeys_are_asked_for(person: Person) -
     assert "recoveryCodes" not in done.json()["data"]
 
 
-async def test_within_the_grace_they_get_in_and_are_told(person: Person) -> None:
+async def test_a_login_within_the_grace_period_succeeds_and_has_the_deadline(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person), mfa_grace_days=3)
     answer = await person.login()
     assert answer.status_code == 200
@@ -108,7 +108,7 @@ async def test_within_the_grace_they_get_in_and_are_told(person: Person) -> None
 @pytest.mark.promise(
     "identity, errors: MFA_REQUIRED, MFA_ENROLMENT_REQUIRED 401 at login, 403 at refresh and switch-tenant"
 )
-async def test_a_session_of_before_is_kept_out_at_its_refresh_and_switch_and_let_in_with_a_factor(
+async def test_an_earlier_session_needs_the_required_factor_at_refresh_and_switch(
     person: Person,
 ) -> None:
     session = (await person.login()).json()["data"]

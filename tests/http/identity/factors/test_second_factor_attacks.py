@@ -39,7 +39,7 @@ def field_of(answer: Any) -> str:
 
 
 @pytest.mark.promise("second factors, attacks: GHSA-xg6x-h9c9-2m83: a session that is usable before the second factor")
-async def test_before_the_second_factor_there_is_no_session(person: Person) -> None:
+async def test_no_session_exists_before_the_second_factor(person: Person) -> None:
     """GHSA-xg6x-h9c9-2m83: a session that was usable before the second factor."""
     await person.add_app()
     path = "/api/auth/sessions"
@@ -82,7 +82,7 @@ async def test_the_code_that_confirmed_an_app_is_used(person: Person) -> None:
 
 @pytest.mark.promise("second factors, attacks: Guessing codes, over all networks; a stranger who locks somebody out")
 @pytest.mark.promise("second factors, ASVS 5.0: 6.6.3: guesses of codes are limited")
-async def test_guesses_are_counted_over_all_networks_and_lock_the_factor_alone(person: Person) -> None:
+async def test_guesses_of_codes_are_counted_over_all_networks_and_lock_only_the_factor(person: Person) -> None:
     await person.add_app()
     ticket = await person.ticket()
     answers = [await person.verify(ticket, code="000000") for _ in range(6)]
@@ -172,7 +172,7 @@ class InterruptedProofs(FactorProofs):
 
 
 @pytest.mark.parametrize("end", ["logout", "deleted"])
-async def test_a_login_whose_end_comes_while_its_factor_is_checked_is_not_completed(person: Person, end: str) -> None:
+async def test_a_session_that_ends_during_the_second_factor_is_not_completed(person: Person, end: str) -> None:
     await person.add_app()
     ticket, user_id = await person.ticket(), claims_of(person.app.tokens[person.name])["sub"]
     calls = {
@@ -284,7 +284,7 @@ async def test_a_passkey_that_did_not_verify_its_user_is_a_second_factor_only(pe
 @pytest.mark.promise(
     "second factors, attacks: a key registered without verification that serves alone later (uvInitialized)"
 )
-async def test_a_passkey_registered_without_verification_never_serves_alone(person: Person) -> None:
+async def test_a_passkey_registered_without_verification_cannot_replace_the_password(person: Person) -> None:
     """WebAuthn Level 3, uvInitialized; we-promise/sure#2911."""
     person.key = Authenticator(flags=PRESENT)
     await person.add_passkey()
@@ -375,7 +375,7 @@ async def test_a_global_token_sets_up_a_factor(person: Person) -> None:
 
 
 @pytest.mark.promise("second factors, attacks: MFA_REQUIRED as an oracle for passwords, also by its time")
-async def test_a_challenge_gives_the_attempt_back_and_a_wrong_password_is_told_nothing(person: Person) -> None:
+async def test_a_challenge_refunds_the_attempt_and_a_wrong_password_reveals_no_factor(person: Person) -> None:
     await person.add_app()
     for _ in range(7):
         await person.ticket()
@@ -386,7 +386,7 @@ async def test_a_challenge_gives_the_attempt_back_and_a_wrong_password_is_told_n
 
 
 @pytest.mark.promise("second factors, attacks: a sealed secret copied between accounts in the database")
-async def test_a_sealed_secret_of_another_account_opens_for_nobody_else(person: Person) -> None:
+async def test_a_sealed_secret_copied_to_another_account_does_not_open(person: Person) -> None:
     """Whoever can write to the database cannot give an account an app of their own."""
     await person.add_app()
     other = Person(person.app, "admin@acme.example", "acme")

@@ -52,7 +52,7 @@ async def test_an_app_is_set_up_and_asked_for(person: Person) -> None:
 @pytest.mark.promise("POST /api/auth/passkeys/finish")
 @pytest.mark.promise("POST /api/auth/factors/passkeys/begin")
 @pytest.mark.promise("POST /api/auth/factors/passkeys/finish")
-async def test_a_passkey_is_a_second_factor_and_a_login_by_itself(person: Person) -> None:
+async def test_a_passkey_is_a_second_factor_and_a_complete_login(person: Person) -> None:
     await person.add_passkey()
     answer = await person.show_passkey(await person.ticket())
     assert answer.status_code == 200, answer.text
@@ -88,7 +88,7 @@ async def test_half_of_a_passkeys_answer_lacks_the_other_half_and_no_code(person
         assert (refused.status_code, [wrong["field"] for wrong in refused.json()["errors"]]) == (400, [missing])
 
 
-async def test_a_proof_without_its_parts_is_no_guess(person: Person) -> None:
+async def test_a_proof_without_its_required_fields_is_not_counted_as_a_guess(person: Person) -> None:
     await person.add_app()
     await person.add_passkey()
     ticket = await person.ticket()
@@ -99,7 +99,7 @@ async def test_a_proof_without_its_parts_is_no_guess(person: Person) -> None:
     assert "factor.refused" not in await actions(person.app)
 
 
-async def test_a_factor_that_is_finished_without_its_part_is_told_which(person: Person) -> None:
+async def test_finishing_a_factor_without_its_required_field_names_the_field(person: Person) -> None:
     for kind, missing in (("totp", "code"), ("passkeys", "response")):
         begun = await person.done(f"factors/{kind}/begin", {})
         refused = await person.post(f"factors/{kind}/finish", {"state": begun["state"]}, signed=True)
@@ -107,7 +107,7 @@ async def test_a_factor_that_is_finished_without_its_part_is_told_which(person: 
         assert refused.json()["errors"] == [{"field": missing, "message": "is required"}]
 
 
-async def test_an_enrolment_without_its_part_or_with_a_wrong_name_is_no_guess(person: Person) -> None:
+async def test_an_incomplete_enrolment_is_not_counted_as_a_guess(person: Person) -> None:
     await ask_for_factors(person.app, claims_of(person.app.tokens[person.name])["tenant_id"])
     ticket = (await person.login()).json()["mfa"]["ticket"]
     begun: Json = {}
@@ -174,7 +174,7 @@ async def enrolled(person: Person, ticket: str) -> httpx.Response:
 
 
 @pytest.mark.promise("second factors, ASVS 5.0: 7.5.1: a proof is shown anew before factors change")
-async def test_an_old_session_sets_up_no_factor_at_a_switch_before_it_is_proved_anew(person: Person) -> None:
+async def test_an_old_session_must_be_proved_again_before_a_factor_is_added_at_a_switch(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     move(person.app, timedelta(minutes=10))
     assert said(await switched(person)) == (403, "MFA_ENROLMENT_REQUIRED")
@@ -191,7 +191,7 @@ async def test_an_old_session_sets_up_no_factor_at_a_switch_before_it_is_proved_
     assert len(done.json()["data"]["recoveryCodes"]) == 10
 
 
-async def test_a_right_password_is_no_guess_where_a_factor_is_still_missing(person: Person) -> None:
+async def test_a_right_password_without_a_required_factor_is_not_counted_as_a_guess(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     for _ in range(6):
         proved = await person.post("reauthenticate", {"password": PASSWORD, "isPasswordEncrypted": False}, signed=True)

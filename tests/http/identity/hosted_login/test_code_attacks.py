@@ -44,7 +44,7 @@ async def test_the_second_use_is_noticed_long_after_the_code_has_expired(shop: S
 
 
 @pytest.mark.promise("sign-in pages, attacks: Code replay, soon, late and at the same moment (RFC 6749, 4.1.2)")
-async def test_of_many_uses_at_once_one_succeeds_and_none_keeps_a_session(unlimited: Shop) -> None:
+async def test_a_code_used_concurrently_succeeds_at_most_once_and_leaves_no_session(unlimited: Shop) -> None:
     shop, code = unlimited, await unlimited.code()
     answers = await asyncio.gather(*(shop.exchange(code) for _ in range(20)))
     won = [answer for answer in answers if answer.status_code == 200]
@@ -151,7 +151,7 @@ async def test_no_spelling_of_a_registered_address_leads_anywhere(shop: Shop, ad
     "sign-in pages, attacks: Account disabled, tenant closed, application closed or changed between code and exchange "
     "(CVE-2026-16103)"
 )
-async def test_states_that_changed_between_code_and_exchange_are_judged_anew(unlimited: Shop) -> None:
+async def test_states_that_changed_between_code_and_exchange_are_checked_again(unlimited: Shop) -> None:
     """CVE-2026-16103: each refusal leaves the code used up, so that it does not serve once the state is undone."""
     shop = unlimited
     user_id = claims_of((await shop.login())["token"])["sub"]

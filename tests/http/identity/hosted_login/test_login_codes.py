@@ -64,7 +64,7 @@ async def test_the_refresh_token_of_the_pages_is_used_up_by_the_exchange(shop: S
 
 
 @pytest.mark.promise("sign-in pages, behaviour: the first login is told as the first")
-async def test_the_first_login_is_told_as_the_first_and_no_later_one(unlimited: Shop) -> None:
+async def test_only_the_first_login_is_reported_as_the_first(unlimited: Shop) -> None:
     shop = unlimited
     await shop.app.make_user("acme", NEW, ["Reader"])
     for expected in (True, False):
@@ -166,7 +166,7 @@ async def test_only_super_admins_register_addresses(shop: Shop) -> None:
         assert answer.status_code == 403
 
 
-async def test_a_login_that_was_never_handed_over_is_the_pages_alone(shop: Shop) -> None:
+async def test_a_login_without_redirect_yields_no_code(shop: Shop) -> None:
     body = {"email": EMAIL, "password": PASSWORD, "isPasswordEncrypted": False}
     assert (await shop.app.call("POST", "/api/auth/login", json=body)).status_code == 200
     ensure_wrong_code(await shop.exchange("x.y.z"))
@@ -249,7 +249,7 @@ async def test_a_parameter_that_is_given_twice_is_refused(shop: Shop) -> None:
         assert "is given twice" in answer.text
 
 
-async def test_other_parameters_are_left_alone_and_s256_may_be_said(shop: Shop) -> None:
+async def test_other_parameters_are_ignored_and_s256_is_accepted(shop: Shop) -> None:
     answer = await shop.app.call(
         "GET", f"/account/login?{query({'code_challenge_method': 'S256', 'utm_source': 'mail'})}"
     )

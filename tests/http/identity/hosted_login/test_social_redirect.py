@@ -100,7 +100,7 @@ async def test_a_second_factor_is_asked_for_on_the_page(browser: Browser) -> Non
 
 
 @pytest.mark.promise("GET /api/auth/social/{provider}/callback")
-async def test_a_refusal_is_told_on_the_page_with_the_way_to_try_again(browser: Browser) -> None:
+async def test_a_refused_social_login_is_reported_on_the_page_with_a_way_to_retry(browser: Browser) -> None:
     for query, text in (
         ({"error": "access_denied"}, "The login with the provider was not finished."),
         ({"code": "unknown"}, "No account here belongs to this login"),
@@ -130,7 +130,7 @@ CANCELLED = {
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
 @pytest.mark.parametrize("said", CANCELLED.values(), ids=CANCELLED.keys())
-async def test_whoever_cancels_at_a_provider_is_told_so_and_nothing_of_what_it_says(
+async def test_cancelling_at_a_provider_is_reported_without_the_text_of_the_provider(
     browser: Browser, said: dict[str, str]
 ) -> None:
     taken = await browser.leave()
@@ -158,7 +158,7 @@ async def test_what_a_provider_adds_to_its_answer_changes_nothing(browser: Brows
     assert query_of(answer.headers["Location"]).keys() == {"code", "state"}
 
 
-async def test_a_provider_that_is_away_is_told(browser: Browser) -> None:
+async def test_an_unavailable_provider_is_reported(browser: Browser) -> None:
     taken = await browser.leave()
     code = browser.signed_in(taken)
     adapters = browser.app.services.social_redirect.providers
@@ -268,7 +268,7 @@ async def test_cookies_of_another_kind_and_changed_ones_are_none(browser: Browse
 
 
 @pytest.mark.promise("sign-in pages, attacks: Open redirect by way of a provider")
-async def test_an_application_that_is_closed_meanwhile_gets_nobody(browser: Browser) -> None:
+async def test_a_concurrently_changed_application_gets_no_redirect(browser: Browser) -> None:
     taken = await browser.leave()
     app = browser.app
     listed = (await app.call("GET", "/api/applications", as_whom="root")).json()["data"]["items"]

@@ -49,7 +49,7 @@ async def test_an_unproved_address_accepts_nothing_without_the_link(invited: Inv
 
 
 @pytest.mark.promise("tenants, invitations: nobody is taken in by an address alone (learn-wings)")
-async def test_nobody_is_taken_in_by_the_address_alone(invited: Invited) -> None:
+async def test_an_address_with_an_invitation_is_not_made_a_member_without_acceptance(invited: Invited) -> None:
     """An invitation and an account with its address make no membership: somebody accepts, or nothing happens."""
     await invited.person("ada", ADA)
     await invited.prove(ADA)
@@ -62,7 +62,7 @@ async def test_nobody_is_taken_in_by_the_address_alone(invited: Invited) -> None
     "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
 )
 @pytest.mark.parametrize("role", ["Admin", "Clerk", "SuperAdmin"])
-async def test_nobody_invites_to_more_than_they_hold(invited: Invited, role: str) -> None:
+async def test_an_inviter_cannot_invite_to_a_stronger_role(invited: Invited, role: str) -> None:
     answer = await invited.invite(ADA, role, whom="host")
     assert told(answer)[:2] == (403, "FORBIDDEN")
     assert await invited.mails() == []
@@ -71,7 +71,7 @@ async def test_nobody_invites_to_more_than_they_hold(invited: Invited, role: str
 @pytest.mark.promise(
     "tenants, invitations: no role above the inviter's, by inviting or by sending again (chainloop, ezauth, capgo)"
 )
-async def test_super_admin_is_no_role_of_an_invitation(invited: Invited) -> None:
+async def test_super_admin_is_refused_as_a_role_of_an_invitation(invited: Invited) -> None:
     for whom in ("admin", "root in acme"):
         answer = await invited.invite(ADA, "SuperAdmin", whom=whom)
         assert told(answer)[:2] == (403, "FORBIDDEN"), whom
@@ -98,7 +98,7 @@ async def by_host(invited: Invited) -> str:
 @pytest.mark.promise(
     "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
 )
-async def test_an_inviter_who_was_disabled_takes_the_invitation_along(invited: Invited) -> None:
+async def test_an_invitation_is_refused_while_its_inviter_is_disabled(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/users/{invited.tenants.users['host']}"
     assert (await invited.tenants.call("admin", "PUT", path, {"isActive": False})).status_code == 200
@@ -110,7 +110,7 @@ async def test_an_inviter_who_was_disabled_takes_the_invitation_along(invited: I
 @pytest.mark.promise(
     "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
 )
-async def test_an_inviter_who_left_takes_the_invitation_along(invited: Invited) -> None:
+async def test_an_invitation_is_refused_after_its_inviter_left(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/tenants/{invited.tenants.tenants['acme']}/users/{invited.tenants.users['host']}"
     assert (await invited.tenants.call("root", "DELETE", path)).status_code == 200
@@ -120,7 +120,7 @@ async def test_an_inviter_who_left_takes_the_invitation_along(invited: Invited) 
 @pytest.mark.promise(
     "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
 )
-async def test_an_inviter_whose_account_is_gone_takes_the_invitation_along(invited: Invited) -> None:
+async def test_an_invitation_is_refused_after_the_account_of_its_inviter_was_deleted(invited: Invited) -> None:
     token = await by_host(invited)
     path = f"/api/users/{invited.tenants.users['host']}"
     assert (await invited.tenants.call("root", "DELETE", path)).status_code == 200
@@ -131,7 +131,7 @@ async def test_an_inviter_whose_account_is_gone_takes_the_invitation_along(invit
     "tenants, invitations: an inviter who lost rights, left, was disabled or deleted takes the invitation along"
 )
 @pytest.mark.parametrize("roles", [["Clerk"], ["Reader"], ["Member"]])
-async def test_an_inviter_who_may_not_invite_any_more_takes_the_invitation_along(
+async def test_an_invitation_is_refused_when_its_inviter_may_no_longer_invite(
     invited: Invited, roles: list[str]
 ) -> None:
     token = await by_host(invited)
@@ -163,7 +163,7 @@ async def test_sending_again_needs_what_inviting_needs(invited: Invited) -> None
     assert (await invited.auth("preview", {"token": token})).status_code == 200
 
 
-async def test_another_administrator_takes_over_by_sending_again(invited: Invited) -> None:
+async def test_resending_makes_another_administrator_the_inviter(invited: Invited) -> None:
     data, _ = await invited.invited(ADA, "Reader", whom="host")
     resent = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")
     assert resent.json()["data"]["invitedBy"] == invited.tenants.users["admin"]
@@ -205,7 +205,7 @@ async def test_no_answer_has_a_secret_in_it(invited: Invited) -> None:
 
 @pytest.mark.promise("tenants, invitations: the preview says nothing without the secret, and is limited")
 @pytest.mark.parametrize("token", ["", "x", "x" * 5_000, "null"])
-async def test_what_is_no_secret_opens_nothing(invited: Invited, token: str) -> None:
+async def test_an_invalid_invitation_secret_opens_nothing(invited: Invited, token: str) -> None:
     await invited.invited()
     for path in ("preview", "accept", "decline"):
         body = {"token": token, **(NEW if path == "accept" else {})}
@@ -245,7 +245,7 @@ async def test_an_address_that_only_folds_to_the_invited_one_joins_nothing(invit
 @pytest.mark.promise(
     "tenants, invitations: a tenant that is closed takes nobody in until it opens again, a deleted one never"
 )
-async def test_a_closed_tenant_takes_nobody_in_until_it_opens_again(invited: Invited) -> None:
+async def test_an_inactive_tenant_accepts_no_members_until_it_is_active_again(invited: Invited) -> None:
     _, token = await invited.invited()
     await invited.person("bob", "bob@example.com")
     data, bobs = await invited.invited("bob@example.com")
@@ -263,7 +263,7 @@ async def test_a_closed_tenant_takes_nobody_in_until_it_opens_again(invited: Inv
 @pytest.mark.promise(
     "tenants, invitations: a tenant that is closed takes nobody in until it opens again, a deleted one never"
 )
-async def test_a_deleted_tenant_takes_nobody_in_and_sends_no_mail(invited: Invited) -> None:
+async def test_a_deleted_tenant_accepts_no_members_and_sends_no_mail(invited: Invited) -> None:
     _, token = await invited.invited()
     assert (await invited.invite("later@example.com")).status_code == 201
     path = f"/api/tenants/{invited.tenants.tenants['acme']}"
@@ -309,7 +309,7 @@ async def test_an_account_that_was_disabled_does_not_join(invited: Invited) -> N
 
 
 @pytest.mark.promise("tenants, invitations: a used link does not bring back whoever left")
-async def test_whoever_left_does_not_come_back_by_the_used_link(invited: Invited) -> None:
+async def test_a_former_member_cannot_rejoin_by_the_used_link(invited: Invited) -> None:
     await invited.person("ada", ADA)
     _, token = await invited.invited()
     assert (await invited.auth("accept", {"token": token}, whom="ada")).status_code == 200

@@ -48,7 +48,7 @@ async def test_an_unproved_address_joins_nothing(invited: Invited) -> None:
 @pytest.mark.promise(
     "tenants, domains and requests to join: nobody joins by an address that is not proved, nor by a domain that is not"
 )
-async def test_a_domain_that_nobody_proved_takes_nobody_in(invited: Invited) -> None:
+async def test_an_unverified_domain_adds_no_members(invited: Invited) -> None:
     await save(invited)
     invited.clock.move(KNOWN_FOR)
     email = await somebody(invited)
@@ -63,7 +63,7 @@ async def test_a_domain_that_nobody_proved_takes_nobody_in(invited: Invited) -> 
 @pytest.mark.parametrize(
     "other", ["sub.people.example", "xpeople.example", "people.example.evil.example", "pe\u043eple.example"]
 )
-async def test_a_domain_is_no_other_domain(invited: Invited, other: str) -> None:
+async def test_a_similar_domain_adds_no_members(invited: Invited, other: str) -> None:
     """Neither one below it, nor one that ends or looks alike."""
     await proved(invited)
     email = await somebody(invited, domain=other)
@@ -75,7 +75,7 @@ async def test_a_domain_is_no_other_domain(invited: Invited, other: str) -> None
     "tenants, domains and requests to join: of two tenants that race for a domain one gets it, and the other does not "
     "learn who"
 )
-async def test_a_domain_of_another_tenant_is_refused_without_telling_whose(invited: Invited) -> None:
+async def test_a_domain_of_another_tenant_is_refused_without_naming_the_tenant(invited: Invited) -> None:
     await proved(invited)
     refused = await save(invited, whom="stranger")
     assert told(refused) == (409, "CONFLICT", ["domain"])
@@ -147,7 +147,7 @@ async def test_an_alias_of_the_record_proves_nothing(invited: Invited) -> None:
     "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
     "other operation that takes roles"
 )
-async def test_nobody_gives_by_a_domain_what_they_do_not_hold(invited: Invited) -> None:
+async def test_a_caller_cannot_grant_stronger_roles_by_a_domain(invited: Invited) -> None:
     settings = ["update:tenant-settings", "read:products"]
     await invited.tenants.make_role("Settings", "acme", settings)
     await invited.tenants.make_user("keeper", "acme", ["Settings"])
@@ -163,7 +163,7 @@ async def test_nobody_gives_by_a_domain_what_they_do_not_hold(invited: Invited) 
     "tenants, domains and requests to join: nobody gives by a domain or an approval what they do not hold, nor by any "
     "other operation that takes roles"
 )
-async def test_nobody_approves_to_more_than_they_hold(invited: Invited) -> None:
+async def test_a_caller_cannot_approve_a_request_to_stronger_roles(invited: Invited) -> None:
     """Also not by leaving the roles to the domain, which somebody with more set."""
     await proved(invited, mode="request", roles=["Admin"])
     email = await somebody(invited)
@@ -217,7 +217,7 @@ async def test_roles_that_their_giver_could_not_give_any_more_are_asked_for(invi
     "tenants, domains and requests to join: whoever was removed or left does not come back by the domain"
 )
 @pytest.mark.parametrize("how", ["removed", "left"])
-async def test_whoever_is_gone_does_not_come_back_by_the_domain(invited: Invited, how: str) -> None:
+async def test_a_former_member_cannot_rejoin_by_the_domain(invited: Invited, how: str) -> None:
     await proved(invited)
     email = await somebody(invited)
     await invited.tenants.app.login("ada", email, invited.tenants.tenants["acme"])
@@ -265,7 +265,7 @@ async def test_the_tenant_system_has_no_domains(invited: Invited) -> None:
     "tenants, domains and requests to join: a closed tenant takes nobody in, and what is remembered of a domain lets "
     "nobody in that was removed or turned off"
 )
-async def test_a_closed_tenant_takes_nobody_in(invited: Invited) -> None:
+async def test_a_domain_of_an_inactive_tenant_adds_no_members(invited: Invited) -> None:
     await proved(invited)
     path = f"/api/tenants/{invited.tenants.tenants['acme']}"
     assert (await invited.tenants.call("root", "PUT", path, {"isActive": False})).status_code == 200
@@ -279,7 +279,7 @@ async def test_a_closed_tenant_takes_nobody_in(invited: Invited) -> None:
     "tenants, domains and requests to join: a closed tenant takes nobody in, and what is remembered of a domain lets "
     "nobody in that was removed or turned off"
 )
-async def test_a_domain_that_is_off_or_removed_takes_nobody_in_also_where_it_is_remembered(invited: Invited) -> None:
+async def test_a_disabled_or_removed_domain_adds_no_members_despite_the_cache(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
     await somebody(invited, "first")
@@ -386,7 +386,7 @@ class ClosedMeanwhile:
             yield tx
 
 
-async def test_a_tenant_that_is_closed_meanwhile_takes_nobody_in(invited: Invited) -> None:
+async def test_a_concurrently_closed_tenant_gets_no_members_by_its_domain(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
     async with invited.database.read_only(EveryTenant()) as read:

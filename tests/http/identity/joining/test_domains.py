@@ -122,7 +122,7 @@ async def test_a_domain_is_added_proved_and_removed(invited: Invited) -> None:
      "*.people.example", "_dmarc.people.example", "a@people.example", "gmail.com", "GoogleMail.com", "people..example",
      f"{'a' * 64}.example", "-a.example", "a-.example"],
 )  # fmt: skip
-async def test_what_is_no_companys_domain_is_refused(invited: Invited, domain: str) -> None:
+async def test_a_text_that_is_not_a_company_domain_is_refused(invited: Invited, domain: str) -> None:
     assert told(await save(invited, domain)) == (400, "VALIDATION_ERROR", ["domain"])
 
 
@@ -130,7 +130,7 @@ async def test_what_is_no_companys_domain_is_refused(invited: Invited, domain: s
     "tenants, domains and requests to join: neither a subdomain, nor a longer name, nor one that looks alike (IDN "
     "homographs) is the domain"
 )
-async def test_a_domain_in_other_letters_is_kept_as_the_dns_has_it(invited: Invited) -> None:
+async def test_an_internationalised_domain_is_stored_in_its_dns_form(invited: Invited) -> None:
     data = (await save(invited, "Bücher.example")).json()["data"]
     assert (data["domain"], data["record"]["name"]) == ("xn--bcher-kva.example", "_tenantry.xn--bcher-kva.example")
     assert (await invited.tenants.call("admin", "DELETE", f"{PATH}/bücher.example")).status_code == 200
@@ -160,7 +160,7 @@ async def test_a_membership_by_domain_counts_in_the_login_that_makes_it(invited:
 
 @pytest.mark.promise("GET /api/join-requests")
 @pytest.mark.promise("POST /api/join-requests/{user_id}/approve")
-async def test_a_request_is_made_told_and_approved(invited: Invited) -> None:
+async def test_a_join_request_is_created_notified_and_approved(invited: Invited) -> None:
     await proved(invited, mode="request", roles=["Reader"])
     email = await somebody(invited)
     await login(invited, email)
@@ -235,7 +235,7 @@ async def test_an_approval_gives_the_roles_it_names(invited: Invited) -> None:
     "tenants, domains and requests to join: a domain without its record takes nobody in after a day, and its tenant is "
     "told"
 )
-async def test_a_domain_without_its_record_is_lost_after_a_day_and_told(invited: Invited) -> None:
+async def test_a_domain_without_its_record_is_lost_after_a_day_and_notified(invited: Invited) -> None:
     email, checks = await somebody(invited), invited.tenants.app.services.domain_checks
     data = await proved(invited)
     assert await checks.check() == 0
@@ -274,7 +274,7 @@ async def test_an_outage_of_the_dns_loses_nothing(invited: Invited) -> None:
     assert told(await verify(invited))[:2] == (503, "SERVICE_UNAVAILABLE")
 
 
-async def test_a_domain_that_is_there_already_is_changed_and_not_made(invited: Invited) -> None:
+async def test_adding_an_existing_domain_changes_it(invited: Invited) -> None:
     added = await save(invited)
     assert (added.status_code, added.headers["Location"]) == (201, PATH)
     changed = await save(invited, mode="request", roles=())

@@ -87,7 +87,7 @@ async def test_sessions_go_on_and_their_tokens_are_renewed(invited: Invited) -> 
 
 
 @pytest.mark.promise("tenants, own account: a link works once, for its own address, for a day, and only the last one")
-async def test_a_link_works_once_and_for_its_address_alone(invited: Invited) -> None:
+async def test_a_confirmation_link_is_valid_once_and_only_for_its_address(invited: Invited) -> None:
     values = await asked(invited)
     assert told(await confirm(invited, {**values, "email": "other@new.example"})) == WRONG_LINK
     assert (await confirm(invited, values)).status_code == 200
@@ -128,7 +128,7 @@ async def test_asking_again_after_five_minutes_sends_another_link(invited: Invit
     assert WANTED in {mail.to for mail in await invited.mails()}
 
 
-async def test_a_mail_whose_link_has_ended_is_not_sent(invited: Invited) -> None:
+async def test_a_mail_with_an_expired_link_is_not_sent(invited: Invited) -> None:
     await ask(invited)
     await ask(invited, "second@new.example")
     assert WANTED not in {mail.to for mail in await invited.mails()}
@@ -138,7 +138,7 @@ async def test_a_mail_whose_link_has_ended_is_not_sent(invited: Invited) -> None
 @pytest.mark.parametrize(
     "email", ["", "nobody", "a@b@c.example", "a@new.example\r\nBcc: x@y.example", email_of("member")]
 )
-async def test_what_is_no_new_address_is_refused(invited: Invited, email: str) -> None:
+async def test_an_invalid_or_unchanged_new_address_is_refused(invited: Invited, email: str) -> None:
     assert told(await ask(invited, email)) == (400, "VALIDATION_ERROR", ["email"])
     assert await invited.mails() == []
 
@@ -200,7 +200,7 @@ async def test_it_asks_for_a_recent_proof_of_a_person(invited: Invited) -> None:
     "tenants, own account: the answer to a changed address does not tell whether it has an account, and its owner is "
     "told"
 )
-async def test_the_answer_does_not_tell_whether_an_address_has_an_account(invited: Invited) -> None:
+async def test_the_answer_does_not_reveal_whether_an_address_has_an_account(invited: Invited) -> None:
     taken, free = await ask(invited, email_of("clerk")), await ask(invited, WANTED, "clerk")
     assert (taken.status_code, taken.json()) == (free.status_code, free.json())
     mails = await invited.mails()
@@ -238,7 +238,7 @@ async def test_twenty_openings_at_once_change_the_address_once(invited: Invited)
 
 
 @pytest.mark.promise("tenants, own account: what was linked to the old address does not open the account any more")
-async def test_identities_at_providers_are_unlinked_and_both_addresses_are_told(invited: Invited) -> None:
+async def test_changing_the_address_unlinks_identities_and_notifies_both_addresses(invited: Invited) -> None:
     user_id = UUID(invited.tenants.users["member"])
     async with invited.database.transaction(EveryTenant()) as tx:
         await tx.social.link("google", "1", user_id, invited.clock.now())
@@ -275,7 +275,7 @@ async def test_a_changed_password_stops_it_as_well(invited: Invited) -> None:
 @pytest.mark.promise(
     "tenants, own account: who registered a stranger's address does not take the account along (pre-hijacking)"
 )
-async def test_who_prepared_an_account_does_not_take_it_along(invited: Invited) -> None:
+async def test_a_user_who_prepared_an_account_cannot_move_it_to_another_address(invited: Invited) -> None:
     """Pre-hijacking: somebody registers a stranger's address, and the stranger proves it later."""
     await invited.person("squatter", "victim@example.com")
     values = await asked(invited, "thief@example.com", "squatter")
@@ -290,7 +290,7 @@ async def test_who_prepared_an_account_does_not_take_it_along(invited: Invited) 
 @pytest.mark.promise(
     "tenants, own account: who registered a stranger's address does not take the account along (pre-hijacking)"
 )
-async def test_a_proof_of_the_old_address_ends_what_was_asked_before_it(invited: Invited) -> None:
+async def test_changing_the_address_ends_earlier_confirmation_links(invited: Invited) -> None:
     values = await asked(invited)
     await invited.tenants.call(
         "admin", "PUT", f"/api/users/{invited.tenants.users['member']}", {"email": "m@x.example"}
@@ -299,7 +299,7 @@ async def test_a_proof_of_the_old_address_ends_what_was_asked_before_it(invited:
 
 
 @pytest.mark.promise("tenants, own account: a disabled account keeps its address; machines and old logins change none")
-async def test_a_disabled_account_keeps_its_address(invited: Invited) -> None:
+async def test_the_address_of_a_disabled_account_cannot_be_changed(invited: Invited) -> None:
     values = await asked(invited)
     path = f"/api/users/{invited.tenants.users['member']}"
     assert (await invited.tenants.call("admin", "PUT", path, {"isActive": False})).status_code == 200

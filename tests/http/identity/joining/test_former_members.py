@@ -52,7 +52,7 @@ async def test_a_new_account_does_not_come_back_by_the_domain(invited: Invited, 
     assert f"eve@{DOMAIN}" in await invited.members()
 
 
-async def test_whoever_left_does_not_come_back_with_the_next_login(invited: Invited) -> None:
+async def test_a_user_who_left_does_not_rejoin_at_the_next_login(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
     await login(invited, email)
@@ -115,7 +115,7 @@ async def test_an_administrator_lifts_the_mark_by_adding_the_person(invited: Inv
     "tenants, domains and requests to join: a stranger who registers an address and leaves keeps its owner out of "
     "nothing"
 )
-async def test_a_stranger_with_somebody_elses_address_keeps_nobody_out(invited: Invited) -> None:
+async def test_an_unproved_registration_of_an_address_does_not_exclude_its_owner(invited: Invited) -> None:
     """Registered by a stranger who proves nothing, made a member, and deleted again."""
     await proved(invited)
     invited.tenants.users["ada"] = await invited.tenants.app.make_user("acme", f"ada@{DOMAIN}", ["Reader"])

@@ -153,7 +153,7 @@ async def test_ones_own_invitations_are_listed_and_accepted(invited: Invited) ->
         assert (await invited.auth(f"{other}/accept", whom="ada")).status_code == 404
 
 
-async def test_an_invitation_of_ones_own_is_accepted_again_by_its_id_while_the_membership_stands(
+async def test_an_accepted_invitation_can_be_accepted_again_during_the_membership(
     invited: Invited,
 ) -> None:
     await invited.person("ada", ADA)
@@ -237,7 +237,7 @@ async def test_a_batch_is_sent_whole_or_not_at_all(invited: Invited) -> None:
     assert sorted(mail.to for mail in await invited.mails()) == sorted(item["email"] for item in items)
 
 
-async def test_a_batch_names_the_items_whose_roles_cannot_be_given(invited: Invited) -> None:
+async def test_a_batch_names_the_items_with_roles_that_cannot_be_granted(invited: Invited) -> None:
     items = [{"email": f"{role}@example.com", "roles": [role]} for role in ("Reader", "Admin", "Clerk")]
     answer = await invited.tenants.call("host", "POST", "/api/invitations/batch", {"items": items})
     assert told(answer) == (403, "FORBIDDEN", ["items[1].roles", "items[2].roles"])
@@ -261,7 +261,7 @@ async def test_a_tenant_sends_so_many_a_day(invited: Invited) -> None:
     "tenants, invitations: the answer to an invitation does not depend on accounts or other tenants, nor does its work "
     "(better-auth)"
 )
-async def test_an_address_gets_so_many_mails_a_day_and_nobody_is_told(invited: Invited) -> None:
+async def test_an_address_gets_a_limited_number_of_mails_per_day_without_an_error(invited: Invited) -> None:
     data, token = await invited.invited()
     for _ in range(MAILS_A_DAY - 1):
         resent = await invited.tenants.call("admin", "POST", f"/api/invitations/{data['id']}/resend")

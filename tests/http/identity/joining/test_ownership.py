@@ -31,7 +31,7 @@ async def transfer(invited: Invited, whom: str, name: str) -> httpx.Response:
 
 @pytest.mark.promise("PUT /api/tenants/{tenant_id}/users/{user_id}")
 @pytest.mark.promise("tenants, owners: the last owner neither leaves nor is removed, deleted, disabled or demoted")
-async def test_a_super_admin_makes_an_owner_and_takes_it_back(invited: Invited) -> None:
+async def test_a_super_admin_can_make_a_member_owner_and_revoke_it(invited: Invited) -> None:
     made = await own(invited, "admin")
     data = made.json()["data"]
     assert (made.status_code, data["isOwner"], data["roles"]) == (200, True, ["Admin"])
@@ -50,7 +50,7 @@ async def test_only_the_list_of_members_says_who_owns(invited: Invited) -> None:
 
 
 @pytest.mark.promise("POST /api/tenants/current/transfer")
-async def test_an_owner_passes_the_tenant_on_and_both_are_told(invited: Invited) -> None:
+async def test_an_owner_transfers_the_tenant_and_both_are_notified(invited: Invited) -> None:
     await own(invited, "admin")
     await invited.mails()
     answer = await transfer(invited, "admin", "clerk")
@@ -67,7 +67,7 @@ async def test_an_owner_passes_the_tenant_on_and_both_are_told(invited: Invited)
     "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
 )
 @pytest.mark.parametrize(("whom", "name"), [("clerk", "member"), ("root in acme", "member"), ("clerk", "clerk")])
-async def test_nobody_but_an_owner_passes_a_tenant_on(invited: Invited, whom: str, name: str) -> None:
+async def test_only_an_owner_can_transfer_a_tenant(invited: Invited, whom: str, name: str) -> None:
     await own(invited, "admin")
     assert (await transfer(invited, whom, name)).status_code in (400, 403)
     assert await owners(invited) == {"admin"}
@@ -76,7 +76,7 @@ async def test_nobody_but_an_owner_passes_a_tenant_on(invited: Invited, whom: st
 @pytest.mark.promise(
     "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
 )
-async def test_a_tenant_goes_to_an_active_member_alone(invited: Invited) -> None:
+async def test_a_tenant_can_be_transferred_only_to_an_active_member(invited: Invited) -> None:
     await own(invited, "admin")
     disabled = f"/api/users/{invited.tenants.users['member']}"
     await invited.tenants.call("admin", "PUT", disabled, {"isActive": False})
@@ -177,7 +177,7 @@ async def test_what_an_owner_does_not_lose_is_for_administrators_as_before(invit
     assert (await invited.tenants.call("root in acme", "PUT", path, mine)).status_code == 200
 
 
-async def test_the_last_owner_stays_where_another_tenant_keeps_the_account(invited: Invited) -> None:
+async def test_the_last_owner_cannot_be_deleted_even_with_a_membership_elsewhere(invited: Invited) -> None:
     await invited.tenants.make_user("second", "acme", ["Admin"])
     await invited.tenants.log_in("second", "acme")
     await join(invited.tenants, "admin", "other")

@@ -78,7 +78,7 @@ OWN = "/api/auth/tenants"
 
 
 @pytest.mark.promise("POST /api/auth/tenants")
-async def test_nobody_makes_a_tenant_where_that_is_off(invited: Invited) -> None:
+async def test_users_cannot_create_tenants_when_the_setting_is_off(invited: Invited) -> None:
     answer = await invited.tenants.call("member", "POST", OWN, {"name": "Mine"})
     assert told(answer) == (404, "NOT_FOUND", [])
 
@@ -158,7 +158,7 @@ PATH = "/api/auth/me/export"
 
 
 @pytest.mark.promise("GET /api/auth/me/export")
-async def test_a_person_gets_what_is_stored_about_them(invited: Invited) -> None:
+async def test_a_user_can_export_their_stored_data(invited: Invited) -> None:
     await invited.invite(whom="admin")
     answer = await invited.tenants.call("admin", "GET", PATH)
     data = answer.json()["data"]
@@ -174,7 +174,7 @@ async def test_a_person_gets_what_is_stored_about_them(invited: Invited) -> None
 @pytest.mark.promise(
     "tenants, own account: an export is complete, of nobody else, without secrets; a new table or column is noticed"
 )
-async def test_it_contains_no_secret_and_nobody_elses_address(invited: Invited) -> None:
+async def test_a_personal_export_contains_no_secret_and_no_address_of_others(invited: Invited) -> None:
     await invited.invite("somebody.else@example.com", whom="admin")
     text = (await invited.tenants.call("admin", "GET", PATH)).text
     assert "somebody.else" not in text
@@ -259,7 +259,7 @@ async def test_a_password_is_another_way(linked: Invited) -> None:
     assert linked.actions()[-1] == "identity.unlinked"
 
 
-async def test_the_answer_does_not_say_that_the_account_is_kept_out(linked: Invited) -> None:
+async def test_the_answer_to_unlinking_says_that_a_login_links_the_identity_again(linked: Invited) -> None:
     """A later login with the same address links it again: tests/application/identity/social/test_social_claims.py."""
     await with_password(linked)
     said = (await linked.tenants.call("member", "DELETE", f"{PATH_OF_IDENTITIES}/google")).json()["message"]
@@ -293,7 +293,7 @@ async def test_another_provider_is_another_way_and_of_two_at_once_one_stays(link
 
 
 @pytest.mark.promise("tenants, own account: nobody unlinks for others")
-async def test_nobody_unlinks_for_others_without_a_recent_proof_or_as_a_machine(linked: Invited) -> None:
+async def test_unlinking_an_identity_requires_its_owner_and_a_recent_proof(linked: Invited) -> None:
     assert await unlink(linked, whom="clerk") == (404, "NOT_FOUND")
     services, now = linked.tenants.app.services, linked.clock.now()
     claims = services.tokens.read(linked.tenants.app.tokens["member"], now)

@@ -103,7 +103,7 @@ async def test_a_preferred_tenant_gives_its_token(tenants: TwoTenants) -> None:
 
 
 @pytest.mark.promise("identity, refresh tokens and sessions: Inactive tenants do not count, and are forbidden")
-async def test_a_preferred_tenant_that_is_no_active_membership_is_forbidden(tenants: TwoTenants) -> None:
+async def test_a_preferred_tenant_without_an_active_membership_is_forbidden(tenants: TwoTenants) -> None:
     await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": False})
     for tenant_id in (tenants.tenants["other"], tenants.tenants["acme"], SYSTEM[:-1] + "9"):
         answer = await try_login(tenants, "member", preferredTenantId=tenant_id)
@@ -156,7 +156,9 @@ async def test_switching_makes_the_refresh_token_from_before_a_spent_one(tenants
 
 @pytest.mark.promise("identity, refresh tokens and sessions: a refused tenantId leaves the token usable")
 @pytest.mark.parametrize("whither", ["stranger's", "closed", "nowhere"])
-async def test_nobody_switches_or_refreshes_into_a_tenant_they_are_not_in(tenants: TwoTenants, whither: str) -> None:
+async def test_a_user_cannot_switch_or_refresh_into_a_tenant_without_a_membership(
+    tenants: TwoTenants, whither: str
+) -> None:
     """The refusals are alike, and the refresh token is as good as before."""
     await join(tenants, "member", "other")
     session = await log_in(tenants, "member", preferredTenantId=tenants.tenants["acme"])
@@ -178,7 +180,7 @@ async def test_nobody_switches_or_refreshes_into_a_tenant_they_are_not_in(tenant
 @pytest.mark.promise("POST /api/auth/refresh")
 @pytest.mark.promise("identity, fields: Refresh result, switch-tenant result")
 @pytest.mark.promise("identity, account states: Refresh with tenantId: that tenant's token")
-async def test_refreshing_keeps_the_tenant_unless_another_is_named(tenants: TwoTenants) -> None:
+async def test_refreshing_stays_in_the_tenant_unless_another_is_named(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     session = await log_in(tenants, "member", preferredTenantId=tenants.tenants["acme"])
     kept = (await refresh(tenants, session["refreshToken"])).json()["data"]
@@ -194,7 +196,7 @@ async def test_refreshing_keeps_the_tenant_unless_another_is_named(tenants: TwoT
 @pytest.mark.promise(
     "identity, refresh tokens and sessions: Unused for 7 days, 30 days at most, 10 minutes without a tenant"
 )
-async def test_refreshing_a_global_session_keeps_it_global_for_ten_minutes(tenants: TwoTenants) -> None:
+async def test_refreshing_a_global_session_stays_global_for_ten_minutes(tenants: TwoTenants) -> None:
     await join(tenants, "member", "other")
     session = await log_in(tenants, "member")
     move(tenants, timedelta(minutes=9))
@@ -217,7 +219,7 @@ async def test_a_super_admin_goes_to_any_active_tenant(tenants: TwoTenants) -> N
 
 
 @pytest.mark.promise("identity, fields: isFirstLogin, mustChangePassword, daysUntilPasswordExpiration")
-async def test_a_login_is_told_about_its_password_and_those_before_it(tenants: TwoTenants) -> None:
+async def test_a_login_reports_the_state_of_its_password_and_earlier_logins(tenants: TwoTenants) -> None:
     await tenants.make_user("new", "acme", [])
     first, second = await log_in(tenants, "new"), await log_in(tenants, "new")
     assert (first["isFirstLogin"], second["isFirstLogin"]) == (True, False)
@@ -226,7 +228,7 @@ async def test_a_login_is_told_about_its_password_and_those_before_it(tenants: T
 
 
 @pytest.mark.promise("identity, fields: isFirstLogin, mustChangePassword, daysUntilPasswordExpiration")
-async def test_passwords_age_where_they_are_told_to() -> None:
+async def test_a_password_expires_only_when_a_maximum_age_is_set() -> None:
     app = await open_test_app({"TENANTRY_PASSWORD_MAX_AGE_DAYS": "30"})
     clock = app.adapters.clock
     assert isinstance(clock, MovableClock)
@@ -274,7 +276,7 @@ async def opened_app() -> TestApp:
 
 
 @pytest.mark.promise("security, faults: no endpoint takes a revoked token, whatever the body says")
-async def test_no_endpoint_takes_a_revoked_token_whoever_the_body_names() -> None:
+async def test_no_endpoint_accepts_a_revoked_token_with_any_body() -> None:
     app = await opened_app()
     assert (await app.call("POST", "/own/told", as_whom="ada", json=BODY)).status_code == 200
     assert (await app.call("POST", "/api/auth/logout", as_whom="ada")).status_code == 200

@@ -116,7 +116,7 @@ async def test_a_session_that_one_ends_is_in_the_audit_trail(tenants: TwoTenants
 
 
 @pytest.mark.promise("identity, errors: ACCOUNT_DISABLED 401")
-async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTenants) -> None:
+async def test_a_disabled_account_is_reported_and_its_tokens_are_invalid(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     await tenants.call("admin", "PUT", f"/api/users/{tenants.users['member']}", {"isActive": False})
     tenants.app.tokens["member"] = session["token"]
@@ -126,7 +126,7 @@ async def test_a_disabled_account_is_told_and_its_tokens_are_dead(tenants: TwoTe
 
 
 @pytest.mark.promise("identity, revocation: a closed tenant: TOKEN_EXPIRED, refresh 403")
-async def test_a_closed_tenant_takes_nobody_and_its_tokens_are_stale(tenants: TwoTenants) -> None:
+async def test_an_inactive_tenant_refuses_refreshes_and_expires_its_tokens(tenants: TwoTenants) -> None:
     session = await log_in(tenants, "member")
     tenants.app.tokens["member"] = session["token"]
     await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['acme']}", {"isActive": False})
@@ -243,7 +243,7 @@ async def test_the_profile_shows_what_became_of_a_tenant_at_once(tenants: TwoTen
         ("PUT", "/api/users/{member}", {"fullName": "Renamed"}),
     ],
 )
-async def test_the_profile_of_whoever_is_gone_or_changed_is_remembered_no_longer(
+async def test_the_cached_profile_of_a_removed_or_changed_user_is_dropped(
     tenants: TwoTenants, method: str, path: str, body: object
 ) -> None:
     key = profile_key(UUID(tenants.users["member"]))
@@ -255,7 +255,7 @@ async def test_the_profile_of_whoever_is_gone_or_changed_is_remembered_no_longer
     assert await tenants.app.adapters.cache.get(key) is None
 
 
-async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) -> None:
+async def test_the_profile_is_cached_while_no_tenant_changes(tenants: TwoTenants) -> None:
     await tenants.call("root", "PUT", f"/api/tenants/{tenants.tenants['other']}", {"name": "Otherwise"})
     move(tenants, TOMBSTONE)
     first = await tenants.call("clerk", "GET", "/api/auth/me/complete")
@@ -266,7 +266,7 @@ async def test_the_profile_is_kept_while_no_tenant_changes(tenants: TwoTenants) 
     assert (await tenants.call("clerk", "GET", "/api/auth/me/complete")).json() == first.json()
 
 
-async def test_a_profile_that_another_version_stored_is_read_anew(tenants: TwoTenants) -> None:
+async def test_a_profile_cached_by_another_version_is_read_again(tenants: TwoTenants) -> None:
     key = profile_key(UUID(tenants.users["clerk"]))
     move(tenants, TOMBSTONE)
     first = await tenants.call("clerk", "GET", "/api/auth/me/complete")
@@ -299,7 +299,7 @@ async def test_everybody_changes_their_own_name_and_nothing_more(tenants: TwoTen
     ] == 2, "a change of nothing is none"
 
 
-async def test_a_wrong_profile_is_told_field_by_field(tenants: TwoTenants) -> None:
+async def test_a_wrong_profile_is_reported_field_by_field(tenants: TwoTenants) -> None:
     wrong = {"fullName": "", "phoneNumber": "1" * 1_000, "profilePictureUrl": "javascript:alert(1)"}
     answer = await tenants.call("member", "PUT", "/api/auth/me", wrong)
     assert (answer.status_code, sorted(error["field"] for error in answer.json()["errors"])) == (400, sorted(wrong))

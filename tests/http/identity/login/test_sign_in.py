@@ -136,7 +136,7 @@ async def test_the_flag_may_be_left_out_and_may_not_be_null(app: TestApp) -> Non
 @pytest.mark.promise(
     "identity, tokens and keys: /.well-known/jwks.json publishes the public keys that are needed, and no secrets"
 )
-async def test_the_keys_to_encrypt_to_are_published_beside_those_that_verify(app: TestApp) -> None:
+async def test_the_encryption_keys_are_published_with_the_signing_keys(app: TestApp) -> None:
     keys = (await app.call("GET", "/.well-known/jwks.json")).json()["keys"]
     assert [(key["use"], key["alg"]) for key in keys] == [
         ("sig", "EdDSA"),
@@ -175,7 +175,7 @@ async def test_the_header_beats_the_body(app: TestApp) -> None:
 
 
 @pytest.mark.parametrize("values", [{"allowedTenantIds": []}, {"requiredPermission": "sell:products"}])
-async def test_an_application_that_does_not_take_the_caller_is_forbidden(app: TestApp, values: Json) -> None:
+async def test_an_application_that_excludes_the_caller_is_forbidden(app: TestApp, values: Json) -> None:
     await register_app(app, **values)
     answer = await ask(app, "shop")
     assert (answer.status_code, answer.json()["errorCode"]) == (403, "FORBIDDEN")

@@ -298,7 +298,7 @@ async def test_the_scheme_is_compared_without_case_and_two_headers_are_refused(t
 @pytest.mark.promise(
     "keys, guessing: a key in an address, a body, a cookie or another header opens nothing and is logged nowhere"
 )
-async def test_a_key_is_taken_from_the_header_alone_and_logged_nowhere(
+async def test_a_key_is_accepted_only_in_its_header_and_never_logged(
     tenants: TwoTenants, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", log.name)

@@ -134,7 +134,7 @@ async def test_errors_are_those_of_the_rfc(robot: Robot, change: dict[str, str],
 
 
 @pytest.mark.promise("keys, client credentials: errors are in RFC 6749's form, whatever refuses")
-async def test_what_is_no_form_is_refused_in_the_rfcs_words(robot: Robot) -> None:
+async def test_a_body_that_is_not_a_form_is_refused_in_the_form_of_the_rfc(robot: Robot) -> None:
     client = robot.tenants.app.client
     form = {"content-type": "application/x-www-form-urlencoded"}
     assert error_of(await client.post(TOKEN, json={**GRANT, **robot.secrets})) == (400, "invalid_request")

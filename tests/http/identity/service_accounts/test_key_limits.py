@@ -175,7 +175,9 @@ def test_every_way_of_giving_is_tried(tenants: TwoTenants) -> None:
     "other operation that takes roles"
 )
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-async def test_nobody_gives_what_they_do_not_hold_by_any_way(tenants: TwoTenants, way: tuple[str, str]) -> None:
+async def test_a_caller_cannot_grant_roles_they_lack_by_any_operation(
+    tenants: TwoTenants, way: tuple[str, str]
+) -> None:
     await tenants.make_role("Giver", "acme", GIVER)
     await tenants.make_user("giver", "acme", ["Giver"])
     await tenants.log_in("giver", "acme")

@@ -164,7 +164,7 @@ async def test_a_key_of_a_tenant_and_its_account_do_not_exist_for_another(tenant
     "keys, impersonation: nobody makes a key of a stronger account, a key wider than its account, or an account with "
     "roles they do not hold"
 )
-async def test_nobody_gives_an_account_or_a_key_what_they_do_not_hold(tenants: TwoTenants) -> None:
+async def test_a_caller_cannot_grant_an_account_or_a_key_rights_they_lack(tenants: TwoTenants) -> None:
     await tenants.make_role("Keeper", "acme", ["*:service-accounts", "read:products"])
     await tenants.make_user("keeper", "acme", ["Keeper"])
     await tenants.log_in("keeper", "acme")
@@ -283,7 +283,7 @@ async def test_a_successor_has_the_lifetime_of_the_key_that_it_replaces(tenants:
 @pytest.mark.promise(
     "keys, impersonation: a narrow key of a super-admin changes and deletes nobody who holds more than the key"
 )
-async def test_a_narrow_key_of_a_super_admin_takes_nobody_over(tenants: TwoTenants) -> None:
+async def test_a_narrow_key_of_a_super_admin_cannot_change_stronger_users(tenants: TwoTenants) -> None:
     answer = await tenants.call("root", "POST", ACCOUNTS, {"name": "Sync", "roles": ["SuperAdmin"]})
     account = answer.json()["data"]
     held = ["update:users", "delete:users"]
@@ -326,7 +326,7 @@ async def test_the_end_of_a_key_is_a_moment_of_utc_up_to_the_last_year(tenants: 
 
 
 @pytest.mark.promise("keys, cost: Owners are told before a key expires")
-async def test_admins_are_told_by_mail_before_a_key_expires(tenants: TwoTenants) -> None:
+async def test_admins_are_notified_by_mail_before_a_key_expires(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     clock, services = clock_of(tenants), tenants.app.services
     end = clock.now() + timedelta(days=8)
