@@ -32,11 +32,11 @@ async def closed(primary: PostgresServer) -> str:
     return url
 
 
-def test_a_check_tells_that_a_standby_takes_no_writes(running: PostgresServer, redis: RedisServer) -> None:
+def test_a_check_reports_that_a_standby_is_read_only(running: PostgresServer, redis: RedisServer) -> None:
     assert "is a standby" in checked(running.url_of("tenantry"), redis)
 
 
-def test_a_check_tells_that_a_database_takes_no_writes(closed: str, redis: RedisServer) -> None:
+def test_a_check_reports_a_read_only_database(closed: str, redis: RedisServer) -> None:
     assert "default_transaction_read_only is on" in checked(closed, redis)
 
 
@@ -53,7 +53,7 @@ def checked(database_url: str, redis: RedisServer) -> str:
 
 
 @pytest.mark.parametrize(("cause", "answers"), [(ScopeBusy, True), (PoolBusy, False), (ConnectionResetError, False)])
-async def test_a_replica_rests_for_its_own_outages_alone(
+async def test_a_replica_pauses_only_for_its_outages(
     postgres: PostgresDatabase, cause: type[Exception], answers: bool
 ) -> None:
     position, log = Position(1, 1), PrimaryLog(postgres.url)

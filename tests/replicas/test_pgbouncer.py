@@ -69,7 +69,7 @@ async def pooled(
 @pytest.mark.promise("scale, PgBouncer: a pooler that the settings do not name stops the start")
 @pytest.mark.parametrize("servers", [1, 4])
 @pytest.mark.parametrize("mode", ["session", "transaction"])
-async def test_what_stands_before_the_server_is_found_out(
+async def test_the_kind_of_pooler_before_the_server_is_detected(
     bouncer: Bouncers, primary: PostgresServer, mode: Pooler, servers: int
 ) -> None:
     assert await pooler_of(primary.url_of("tenantry")) == "none"

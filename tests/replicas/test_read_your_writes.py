@@ -104,7 +104,7 @@ async def test_a_row_that_somebody_else_made_a_moment_ago_is_found(
 
 
 @pytest.mark.promise("scale, replicas: neither a Redis that is away nor one that lost its memory makes a write vanish")
-async def test_without_redis_a_write_is_answered_once_nobody_can_miss_it(
+async def test_without_redis_a_write_is_answered_when_every_replica_has_it(
     pair: Servers, running: PostgresServer, redis: RedisServer, registry: Registry
 ) -> None:
     async with pair.processes(registry) as (first, second):

@@ -93,7 +93,7 @@ async def test_a_replica_more_than_five_seconds_behind_leaves_until_it_has_caugh
 
 @pytest.mark.promise("scale, replicas: nothing is asked of a replica that nobody reads")
 @pytest.mark.long
-async def test_nothing_is_asked_of_a_replica_that_nobody_reads(process: Process) -> None:
+async def test_an_unused_replica_is_not_sampled(process: Process) -> None:
     token = await process.login()
     await rotated(process, token)
     (replica,) = process.reads.replicas

@@ -79,7 +79,7 @@ async def without_policies(url: str, registry: Registry) -> None:
 
 
 @pytest.mark.promise("scale, replicas: on a replica each of the two walls keeps tenants apart alone")
-async def test_row_level_security_alone_keeps_tenants_apart(
+async def test_row_level_security_without_conditions_isolates_tenants(
     ground: Ground, walls: str, registry: Registry, request: pytest.FixtureRequest
 ) -> None:
     for plural in PLURALS:
@@ -93,7 +93,9 @@ async def test_row_level_security_alone_keeps_tenants_apart(
 
 
 @pytest.mark.promise("scale, replicas: on a replica each of the two walls keeps tenants apart alone")
-async def test_statements_alone_keep_tenants_apart(ground: Ground, walls: str, registry: Registry) -> None:
+async def test_statements_without_row_level_security_isolate_tenants(
+    ground: Ground, walls: str, registry: Registry
+) -> None:
     await without_policies(walls, registry)
     for plural in PLURALS:
         await ensure_absent_elsewhere(ground, plural)
