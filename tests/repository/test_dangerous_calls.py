@@ -122,7 +122,7 @@ REQUIREMENTS = 253
 """Requirements of level 1 and 2 in ASVS 5.0."""
 
 
-def test_every_requirement_stands_once_in_its_order() -> None:
+def test_every_requirement_is_listed_once_in_order() -> None:
     numbers = [tuple(map(int, number.split("."))) for number, *_ in ROWS]
     assert len(numbers) == REQUIREMENTS
     assert numbers == sorted(set(numbers))

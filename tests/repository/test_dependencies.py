@@ -167,7 +167,7 @@ def test_every_licence_is_allowed() -> None:
         assert any(part <= ALLOWED for part in chosen), f"{name}: {licence}"
 
 
-def test_the_page_lists_what_is_shipped() -> None:
+def test_the_page_lists_the_shipped_packages() -> None:
     listed = dict(re.findall(r"^\| `([^`]+)` \| ([^|]+) \|$", PAGE.read_text("utf-8"), re.MULTILINE))
     assert {name: licence_of(name) for name in shipped()} == {
         name: licence for name, licence in listed.items() if _is_installed(name)

@@ -26,7 +26,7 @@ def _install(home: Path, *arguments: str, path: str = "") -> "subprocess.Complet
     )
 
 
-def test_the_command_is_linked_and_a_path_without_the_folder_is_told(tmp_path: Path) -> None:
+def test_install_links_the_command_and_reports_a_path_that_lacks_the_folder(tmp_path: Path) -> None:
     made = _install(tmp_path)
     assert made.returncode == 0, made.stderr
     link = tmp_path / ".local" / "bin" / "tenantry"
@@ -40,7 +40,7 @@ def test_the_command_is_linked_and_a_path_without_the_folder_is_told(tmp_path: P
     assert "is not on the PATH" not in again.stdout
 
 
-def test_another_folder_is_taken_and_a_file_is_left_alone(tmp_path: Path) -> None:
+def test_install_accepts_another_folder_and_does_not_replace_a_file(tmp_path: Path) -> None:
     folder = tmp_path / "my tools"
     assert _install(tmp_path, f"DEST={folder}").returncode == 0
     assert (folder / "tenantry").is_symlink()
