@@ -48,7 +48,7 @@ async def test_german_pages_turned_right_to_left_fit_a_telephone(visitor: Visito
         assert await violations(visitor) == [], path
 
 
-async def test_what_the_service_refuses_is_told_in_german(visitor: Visitor) -> None:
+async def test_a_refusal_by_the_service_is_shown_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await open_page(visitor, query="")
     await sign_in_in_german(visitor, "admin@acme.example", "not the password")

@@ -36,7 +36,7 @@ async def test_a_password_leads_to_the_application_with_a_code(visitor: Visitor)
     assert not [url for url in seen if "token" in url or "code=" in url]
 
 
-async def test_a_registered_address_with_a_query_of_its_own_keeps_it_and_no_state_is_made_up(visitor: Visitor) -> None:
+async def test_a_registered_address_retains_its_query_and_gets_no_invented_state(visitor: Visitor) -> None:
     await open_page(visitor, query=asked(redirect=f"{SHOP}/in?from=mail", state=""))
     await sign_in(visitor, "reader@acme.example")
     assert (await at_the_shop(visitor, "/in?from=mail&code=")).keys() == {"from", "code"}
@@ -161,7 +161,7 @@ async def strict(visitor: Visitor, tenant: str) -> str:
 @pytest.mark.promise(
     "sign-in pages, behaviour: a password, a passkey, a second factor or a new one lead to the application with a code"
 )
-async def test_a_passkey_is_a_login_by_itself_and_a_second_factor(visitor: Visitor) -> None:
+async def test_a_passkey_is_a_complete_login_and_a_second_factor(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = await someone(visitor, "handy")
     await app.login(email, email)
@@ -237,7 +237,7 @@ async def test_a_wrong_link_shows_an_error_and_goes_nowhere(visitor: Visitor) ->
 
 
 @pytest.mark.promise("sign-in pages, attacks: Markup in the parameters of a link")
-async def test_the_error_page_breaks_no_rule_and_takes_no_markup(visitor: Visitor) -> None:
+async def test_the_error_page_is_accessible_and_escapes_markup(visitor: Visitor) -> None:
     await open_page(visitor, query=asked(app="<img src=x onerror=alert(1)>"))
     assert await violations(visitor) == []
     assert await visitor.page.locator("img").count() == 0

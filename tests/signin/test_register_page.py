@@ -57,7 +57,7 @@ async def test_an_account_is_made_and_confirmed_and_signs_in(visitor: Visitor) -
     assert claims_of((await exchanged(visitor))["token"])["email"] == "ada@example.com"
 
 
-async def test_a_taken_address_is_told(visitor: Visitor) -> None:
+async def test_a_duplicate_address_is_reported(visitor: Visitor) -> None:
     await open_page(visitor, "register")
     await fill(visitor, "reader@acme.example")
     await told(visitor, "The e-mail")
