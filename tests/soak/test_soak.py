@@ -102,7 +102,7 @@ async def overloads(rig: Rig, ports: list[int], members: list[Member], capacity:
 @pytest.mark.promise(
     "security, faults: a tenant that floods is refused beyond its limits, and others are answered (make soak)"
 )
-async def test_a_tenant_that_floods_beside_one_that_does_not(tmp_path_factory: pytest.TempPathFactory) -> None:
+async def test_a_tenant_that_floods_does_not_slow_another(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Within the limits of one caller there is little to flood with: what is beyond them is refused at once."""
     async with rig_on(tmp_path_factory.mktemp("flood"), RATE_LIMITS="on") as rig:
         quiet, loud = await member_of(rig.clients[0], "quiet"), await member_of(rig.clients[0], "loud")
