@@ -2,7 +2,7 @@
 FROM python:3.13-slim AS build
 # TRACES=yes adds the packages of OpenTelemetry: docs/monitoring.md
 ARG TRACES=no
-# BACKUP=yes adds pg_dump and pg_restore, with the embedded servers that have them: docs/backups.md
+# BACKUP=yes adds pg_dump and pg_restore, with the embedded servers that have them: docs/operate.md
 ARG BACKUP=no
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /build

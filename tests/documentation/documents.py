@@ -12,3 +12,9 @@ def copied(document: str, name: str, folder: Path) -> str:
     file = folder / name
     file.write_text(next(block for block in blocks if block.startswith(f"# {name}\n")))
     return str(file)
+
+
+def chapter(document: str, title: str) -> str:
+    """The text below the heading ``## title`` of a document, up to the next one of its level."""
+    text = (DOCS / document).read_text("utf-8").partition(f"\n## {title}\n")[2]
+    return text.partition("\n## ")[0]

@@ -21,6 +21,7 @@ from domain.parts.composition import AUDIT_ACTIONS
 from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES
 from tenantry.testing import open_app
+from tests.documentation.documents import chapter
 from tools.reference.metrics_page import metrics
 from tools.reference.pages import FOLDER, PAGES
 from tools.reference.sources import ROOT, calls, text_of
@@ -67,7 +68,7 @@ def test_every_setting_in_a_guide_exists_and_accepts_its_value(page: Path) -> No
 
 
 def test_the_guide_to_replicas_names_existing_settings() -> None:
-    table = re.findall(r"^\| (`.*?) \|", (DOCS / "several-replicas.md").read_text("utf-8"), re.MULTILINE)
+    table = re.findall(r"^\| (`.*?) \|", chapter("scale.md", "Several replicas"), re.MULTILINE)
     names = {name for cell in table for name in re.findall(r"`([A-Z_]+)`", cell)}
     assert {"SECRET_KEY", "BASE_URL", "MIGRATE"} < names <= set(VARIABLES)
 
@@ -80,7 +81,7 @@ def test_the_ports_of_mail_servers_are_those_that_are_used() -> None:
 
 
 def test_the_sizes_are_those_that_hold() -> None:
-    text = (DOCS / "limits.md").read_text("utf-8")
+    text = chapter("security.md", "Limits")
     bodies = (
         f"{ENTITY_BODY // KIB**2} MiB; of identity {IDENTITY_BODY // KIB} KiB, of a batch {BATCH_BODY // KIB**2} MiB"
     )

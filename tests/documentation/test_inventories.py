@@ -19,10 +19,10 @@ from domain.retention import RetentionRule
 from entrypoints.server.plugin import Service
 from entrypoints.settings.settings import read_settings
 from entrypoints.testing.app import MEMORY, SECRET_KEY
+from tests.documentation.documents import chapter
 from tools.reference.data_page import levelled, stored
 from tools.reference.sources import ROOT
 
-DOCS = ROOT / "docs"
 LAYERS = ("domain", "application", "adapters", "entrypoints", "tenantry")
 CRYPTOGRAPHY = {"cryptography", "joserfc", "argon2", "bcrypt", "hmac", "fido2", "ssl"}
 NETWORKS = {"asyncpg", "redis", "aiosmtplib", "httpx", "httpx2", "granian", "smtplib", "urllib.request", "http.client"}
@@ -59,8 +59,8 @@ def _imported(path: Path) -> Iterator[str]:
             yield from (name, name.partition(".")[0])
 
 
-def named_in(page: str) -> set[str]:
-    return set(re.findall(r"`((?:domain|application|adapters|entrypoints)/[\w/.]+)`", (DOCS / page).read_text("utf-8")))
+def named_in(page: str, title: str) -> set[str]:
+    return set(re.findall(r"`((?:domain|application|adapters|entrypoints)/[\w/.]+)`", chapter(page, title)))
 
 
 def test_every_column_has_one_level_of_protection() -> None:
@@ -78,24 +78,24 @@ def test_a_retention_rule_names_the_days_that_it_uses(rule: RetentionRule) -> No
 
 
 def test_every_file_with_cryptography_is_in_the_inventory() -> None:
-    missing = set(importing(CRYPTOGRAPHY)) - named_in("cryptography.md")
-    assert missing == set(), "docs/cryptography.md has to name them, with what they are for"
+    missing = set(importing(CRYPTOGRAPHY)) - named_in("security.md", "Keys and algorithms")
+    assert missing == set(), "docs/security.md has to name them, with what they are for"
 
 
 def test_every_file_with_a_network_belongs_to_a_connection() -> None:
-    named = named_in("connections.md")
+    named = named_in("scale.md", "Connections")
     missing = [path for path in importing(NETWORKS) if not any(path.startswith(place) for place in named)]
-    assert missing == [], "docs/connections.md has to name them, with whom they talk to"
+    assert missing == [], "docs/scale.md has to name them, with whom they talk to"
 
 
 def test_every_operation_that_answers_a_token_is_a_way_in() -> None:
-    listed = set(re.findall(r"`([a-z]+\.[a-z-]+)`", (DOCS / "ways-in.md").read_text("utf-8")))
+    listed = set(re.findall(r"`([a-z]+\.[a-z-]+)`", chapter("security.md", "Ways in")))
     app = Service(read_settings({"TENANTRY_SECRET_KEY": SECRET_KEY}), runtime=MEMORY).application()
     names = {handler.opt[RULES].operation for route in app.routes for handler in handlers_of(route)}
     by_id = {"".join(word[:1].upper() + word[1:] for word in re.split(r"[.-]", name)).lower(): name for name in names}
     answering = {by_id[operation.lower()] for operation in token_operations(app.openapi_schema.to_schema())}
     beside_the_document = {name for name in names if name.startswith(("console.", "account."))} - WITHOUT_TOKENS
-    assert answering | beside_the_document == listed, "docs/ways-in.md has to name each, with what guards it"
+    assert answering | beside_the_document == listed, "docs/security.md has to name each, with what guards it"
 
 
 def handlers_of(route: BaseRoute) -> Iterator[BaseRouteHandler]:

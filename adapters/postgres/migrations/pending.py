@@ -121,7 +121,7 @@ def unknown_sentence(lost: Sequence[str]) -> str:
     if newer := made_by_newer(lost):
         return (
             f"A newer version of Tenantry migrated the database: this one has no migration {', '.join(newer)}. Start"
-            " that version or a newer one; the way back to this one is the backup from before (docs/upgrading.md)."
+            " that version or a newer one; the way back to this one is the backup from before (docs/operate.md)."
         )
     return (
         f"The database was migrated with files that TENANTRY_ENTITIES does not name now: no migration has the revision "

@@ -307,7 +307,7 @@ async def test_forgetting_redis_keys_deletes_only_keys_of_this_service(servers: 
 
 @pytest.mark.skipif(shutil.which("redis-cli") is None, reason="redis-cli is not installed")
 async def test_so_does_the_page_s_command(servers: tuple[str, str], tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "backups.md").read_text()
+    page = (ROOT / "docs" / "operate.md").read_text()
     (command,) = (block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "redis-cli" in block)
     command = command.replace("\n   ", "\n")
     async with keys_of_two_services(servers[1]) as prefix:

@@ -4,7 +4,7 @@ docs/entities.md: its blocks are one file that can be served, and show every mar
 
 docs/importing-users.md: the example, and what other systems store, imported as the page says.
 
-docs/embedded-database.md: its commands look into the database of a running service.
+docs/operate.md: its commands look into the database of a running service.
 """
 
 import ast
@@ -33,7 +33,7 @@ from domain.scope import SYSTEM_TENANT_ID
 from entrypoints.assembly.entities import load_registry
 from tests.conftest import NewDatabase
 from tests.contracts.passwords.test_foreign_hashes import OF_OTHERS
-from tests.documentation.documents import DOCS, copied
+from tests.documentation.documents import DOCS, chapter, copied
 from tests.entrypoints.processes import ROOT, Serve, Tenantry
 from tests.waiting import HUNG_AFTER
 
@@ -291,7 +291,7 @@ def test_users_of_keycloak_are_imported(tenantry: Tenantry, migrated: dict[str, 
     assert "2 rows: 2 users made" in ended.stdout, ended.stderr
 
 
-PAGE_OF_EMBEDDED_DATABASE_PAGE = (ROOT / "docs" / "embedded-database.md").read_text()
+PAGE_OF_EMBEDDED_DATABASE_PAGE = chapter("operate.md", "The embedded database")
 
 
 def test_the_page_s_commands_show_users_and_the_rows_of_one_tenant(serve: Serve, tmp_path: Path) -> None:

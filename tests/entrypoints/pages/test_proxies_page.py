@@ -1,4 +1,4 @@
-"""docs/behind-a-proxy.md: its configurations are accepted by nginx and Caddy, and clients are known through nginx."""
+"""docs/deploying.md: its configurations are accepted by nginx and Caddy, and clients are known through nginx."""
 
 import re
 import shutil
@@ -14,10 +14,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.entrypoints.processes import PASSWORD, ROOT, Serve, eventually, free_port
+from tests.documentation.documents import chapter
+from tests.entrypoints.processes import PASSWORD, Serve, eventually, free_port
 from tests.waiting import HUNG_AFTER
 
-PAGE = (ROOT / "docs" / "behind-a-proxy.md").read_text()
+PAGE = chapter("deploying.md", "Behind nginx or Caddy")
 NGINX, CADDY = shutil.which("nginx"), shutil.which("caddy")
 
 

@@ -1,6 +1,6 @@
 """docs/api-keys.md: its commands run one after the other, as they stand there, and its expression finds keys.
 
-docs/passkeys.md: its functions for the browser, with the requests that they send and the fields that they read.
+docs/second-factors.md: its functions for the browser, with the requests that they send and the fields that they read.
 
 docs/self-service.md: its commands run one after the other, as they stand there.
 
@@ -31,7 +31,7 @@ from domain.identity.service_accounts import (
 )
 from domain.scope import EveryTenant
 from tests.builders import link_in, said_by
-from tests.documentation.documents import copied
+from tests.documentation.documents import chapter, copied
 from tests.http.app import Json, TestApp
 from tests.http.docs.curl_examples import DOCS, commands, request_of
 from tests.http.identity.factors.factors import Person
@@ -91,7 +91,7 @@ def test_the_page_names_the_limits_that_hold() -> None:
     assert NETWORKS_PER_KEY == PERMISSIONS_PER_KEY
 
 
-TEXT = (DOCS / "passkeys.md").read_text("utf-8")
+TEXT = chapter("second-factors.md", "Passkeys")
 _ASKED = re.compile(r'ask\("([\w/-]+)", \{([^}]*)\}(, token)?\)')
 _READ = re.compile(r"const \{ ([\w, ]+) \} = await ask")
 

@@ -1,4 +1,4 @@
-"""Passkeys in a real browser, with its virtual authenticator: the page runs the code of docs/passkeys.md."""
+"""Passkeys in a real browser, with its virtual authenticator: the page runs the code of docs/second-factors.md."""
 
 import re
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-PAGE = Path(__file__).resolve().parents[4] / "docs" / "passkeys.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "second-factors.md"
 CODE = "".join(re.findall(r"^```js\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE))
 INTERNAL = {
     "protocol": "ctap2",
