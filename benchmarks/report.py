@@ -1,4 +1,4 @@
-"""Writes the results in ``docs/performance.md``, their plot, and ``docs/performance-growth.md``."""
+"""Writes the results into ``docs/performance.md``, and their plot."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ READING = """The ratio is the service's rate by the baseline's, the median over 
 Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth
 of requests, CPU seconds of the server and of PostgreSQL per 1,000 requests, and the most memory that the server's
 process had until then. A ✗ marks what misses its goal; a 99th percentile may be at most 2.5 times the baseline's.
-[Performance as the service grows](performance-growth.md) has the figures for more connections, rows, tenants and
+[Further tables](#more-connections-rows-tenants-and-entities) have the figures for more connections, rows, tenants and
 entities."""
 
-GROWTH = """# Performance as the service grows
+GROWTH = """## More connections, rows, tenants and entities
 
-Written by `make bench ARGS=--growth`; [performance.md](performance.md) says what is measured, and how."""
+Written by `make bench ARGS=--growth`."""
 
 
 def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> Path:
@@ -33,9 +33,10 @@ def write(plan: Plan, results: Results, machine: Sequence[str], docs: Path) -> P
     (docs / "performance" / "ratios.svg").write_text(svg.bars(title, _bars(plan, results)))
     report = docs / "performance.md"
     content = "\n".join(_lines(plan, results, machine))
-    report.write_text(with_section(report.read_text("utf-8"), "results", content), "utf-8")
+    text = with_section(report.read_text("utf-8"), "results", content)
     if results.steps:
-        (docs / "performance-growth.md").write_text("\n".join(_growth(plan, results, machine)) + "\n")
+        text = with_section(text, "growth", "\n".join(_growth(plan, results, machine)))
+    report.write_text(text, "utf-8")
     return report
 
 
@@ -69,7 +70,7 @@ def _growth(plan: Plan, results: Results, machine: Sequence[str]) -> Iterator[st
     yield f"{GROWTH}\n\nOne run of {plan.timing.seconds:g} seconds each.\n"
     yield from _machine(machine)
     for what, steps in results.steps.items():
-        yield f"\n## More {what}\n\n{_steps(what, steps)}"
+        yield f"\n### More {what}\n\n{_steps(what, steps)}"
 
 
 def _machine(machine: Sequence[str]) -> Iterator[str]:

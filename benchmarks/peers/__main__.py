@@ -37,7 +37,7 @@ def read_arguments(arguments: Sequence[str]) -> Asked:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.peers", description="Measures the service beside its peers, on this machine."
     )
-    parser.add_argument("--write", action="store_true", help="write the tables of docs/performance.md and the README")
+    parser.add_argument("--write", action="store_true", help="write the tables of docs/comparison.md")
     parser.add_argument("--rounds", type=int, default=3, help="how often each operation is measured (3)")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measured run (2)")
     parser.add_argument("--rows", type=int, default=100_000, help="products (100000)")
@@ -84,7 +84,7 @@ async def main(asked: Asked) -> None:
         if POCKETBASE_NAME not in results.peers:
             raise BenchmarkFailed("PocketBase is missing: POCKETBASE=/path/to/pocketbase names its program.")
         report.write(asked.plan, results, described, ROOT, _version(program))
-        print("\nWritten: docs/performance.md, README.md")
+        print("\nWritten: docs/comparison.md")
 
 
 async def _measure(asked: Asked, urls: tuple[str, str], results: Results) -> None:

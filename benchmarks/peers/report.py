@@ -1,4 +1,4 @@
-"""Tables of a run beside the peers, in docs/performance.md and in the README."""
+"""Tables of a run beside the peers, in docs/comparison.md."""
 
 import re
 import textwrap
@@ -57,9 +57,6 @@ READING = """Requests per second; a 99th percentile in milliseconds; CPU seconds
 after the plus sign, of PostgreSQL. **Bold** is the best of a row. † is written by hand, as the peer's guide or its
 framework's shows it; *none*: the peer has no such operation, and its guide shows none; ?: the machine was too busy for
 an answer while that was measured."""
-
-SHORT_READING = """**Bold** is the best of a row; † is written by hand, as the guide shows it; *none*: there is no
-such operation; ?: the machine was too busy for an answer."""
 
 FAIRNESS = """How each is made, in `benchmarks/peers/`:
 
@@ -164,12 +161,12 @@ def footprints(results: Results) -> str:
 
 
 def whole(plan: Plan, results: Results, machine: Sequence[str], named: str) -> str:
-    """The part of docs/performance.md."""
+    """The part of docs/comparison.md."""
     return "\n".join(_whole(plan, results, machine, named))
 
 
 def _whole(plan: Plan, results: Results, machine: Sequence[str], named: str) -> Iterator[str]:
-    yield "## Beside its peers\n"
+    yield "## Speed\n"
     yield f"Written by `{COMMAND}`: medians over rounds of {plan.seconds:g} s ({results.rounds}).\n"
     yield from (f"- {line}" for line in machine)
     yield _wrapped(f"- {named}", "  ")
@@ -179,16 +176,6 @@ def _whole(plan: Plan, results: Results, machine: Sequence[str], named: str) -> 
     yield f"\nCPU seconds per 1,000 requests:\n\n{costs(plan, results)}"
     yield f"\nStart and memory of the largest process:\n\n{footprints(results)}"
     yield f"\n{_lost(plan, results)}\n\n{FAIRNESS}"
-
-
-def short(plan: Plan, results: Results, machine: Sequence[str], named: str) -> str:
-    """The part of the README."""
-    text = _wrapped(f"Requests per second on {machine[0]}, one process each: {named}. {_loaded(results)}.")
-    return (
-        f"{text}\n\n{rates(plan, results)}\n\n{SHORT_READING}\n\n{_lost(plan, results)}\n\nWritten by "
-        f"`{COMMAND}`; [docs/performance.md](docs/performance.md#beside-its-peers) has the 99th percentiles, the CPU\n"
-        "and how each peer was made."
-    )
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -210,10 +197,8 @@ def _lost(plan: Plan, results: Results) -> str:
 
 
 def write(plan: Plan, results: Results, machine: Sequence[str], root: Path, pocketbase: str | None = None) -> None:
-    """Writes both parts. Raises BenchmarkFailed where a document has no place for its part."""
+    """Writes the tables. Raises BenchmarkFailed where the document has no place for them."""
     named = versions((root / "requirements" / "peers.txt").read_text("utf-8"), pocketbase)
-    for path, content in (
-        (root / "docs" / "performance.md", whole(plan, results, machine, named)),
-        (root / "README.md", short(plan, results, machine, named)),
-    ):
-        path.write_text(with_section(path.read_text("utf-8"), SECTION, content), "utf-8")
+    path = root / "docs" / "comparison.md"
+    content = whole(plan, results, machine, named)
+    path.write_text(with_section(path.read_text("utf-8"), SECTION, content), "utf-8")
