@@ -118,7 +118,7 @@ def test_a_folder_has_few_files() -> None:
     assert {named(folder): count for folder, count in counts.items() if count > FOLDER_FILES} == {}
 
 
-def test_docstrings_begin_with_the_thing_or_what_it_does() -> None:
+def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
     said = [(named(path), text) for path in sources(*LAYERS) for text in docstrings(path)]
     vague = [f"{name}: {text.splitlines()[0]}" for name, text in said if VAGUE.match(text)]
     assert len(vague) * DOCSTRINGS_PER_VAGUE_ONE < len(said), vague
@@ -194,7 +194,7 @@ HANDLER_MODULES = [
 ]
 
 
-def test_a_reader_of_a_handler_opens_few_lines() -> None:
+def test_a_handler_imports_few_lines() -> None:
     """Counts the whole files that a handler's module imports, directly or not, and the module itself.
 
     The ports count; what they import counts only where a use case imports it as well.
