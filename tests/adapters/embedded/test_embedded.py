@@ -260,7 +260,7 @@ async def test_a_pid_file_that_names_a_stranger_does_not_stop_the_start(folder: 
     assert await start(folder / "data").sql("SELECT 1") == 1
 
 
-async def test_a_cluster_half_made_is_made_again(folder: Path, launch: Launch, start: Start) -> None:
+async def test_an_incomplete_cluster_is_created_again(folder: Path, launch: Launch, start: Start) -> None:
     killed = launch(folder / "data")
     eventually(lambda: any((folder / "data").glob("postgres.new-*/data/base")))
     killed.kill()
@@ -312,7 +312,7 @@ def test_starting_no_servers_creates_no_data_folder(folder: Path) -> None:
     assert not (folder / "data").exists()
 
 
-def test_a_stop_gives_the_folder_back_and_a_second_one_does_nothing(folder: Path) -> None:
+def test_stopping_releases_the_folder_and_a_second_stop_does_nothing(folder: Path) -> None:
     services = start_embedded(folder / "data", postgres=False, valkey=True, durable=False)
     with pytest.raises(DataDirInUse):
         start_embedded(folder / "data", postgres=False, valkey=True, durable=False)

@@ -66,7 +66,7 @@ async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     await writer.wait_closed()
 
 
-async def test_a_server_that_says_nothing_is_left() -> None:
+async def test_a_silent_mail_server_is_unavailable_after_the_time_limit() -> None:
     silent = await asyncio.start_server(listen, "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
     with pytest.raises(MailServerUnavailable):
@@ -95,7 +95,7 @@ async def test_starttls_that_is_not_offered_is_not_done_without(server: SmtpServ
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH while not requiring TLS")
-async def test_it_logs_in_with_what_the_url_says() -> None:
+async def test_the_mailer_logs_in_with_the_credentials_of_the_url() -> None:
     async with smtp_server(login=True) as server:
         url = f"smtp://{USER.decode()}:p%40ss%3Aword%2F@127.0.0.1:{server.port}"
         await SmtpMailer(read_smtp_url(url), SENDER).send(message())

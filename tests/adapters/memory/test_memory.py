@@ -134,7 +134,7 @@ async def test_while_it_is_down_nothing_is_read_or_written(memory: MemoryDatabas
     assert await memory.is_ready()
 
 
-async def test_what_it_could_not_commit_is_not_there(memory: MemoryDatabase) -> None:
+async def test_a_change_that_could_not_be_committed_is_not_stored(memory: MemoryDatabase) -> None:
     async def raise_and_fail() -> None:
         async with memory.transaction(EveryTenant()) as tx:
             await tx.token_versions.bump([SUBJECT])

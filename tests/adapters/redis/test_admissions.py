@@ -127,7 +127,7 @@ async def test_a_hung_server_delays_one_round_trip_and_no_more(
     assert await certain(admissions) == 4
 
 
-async def test_a_server_away_from_the_start_is_found_when_it_comes(
+async def test_a_redis_that_is_unavailable_at_the_start_is_found_later(
     server: RedisServer, admissions: RedisAdmissions, pauses: Pauses
 ) -> None:
     server.kill()

@@ -147,7 +147,7 @@ async def test_the_time_of_one_server_renews_no_lease_of_another(processes: Leas
     assert not await processes.redis.call(processes.commands().renew(ends, "another server"))
 
 
-async def test_without_the_database_the_copy_is_not_believed_for_long(processes: LeasedProcesses) -> None:
+async def test_cached_versions_expire_soon_without_the_database(processes: LeasedProcesses) -> None:
     class Nobody:
         async def due(self, age: float, most: int) -> dict[str, int]:
             raise ServiceUnavailable

@@ -326,7 +326,7 @@ async def test_little_text_of_many_wrong_rows_is_not_read_where_others_are_serve
     assert peak[0] > 0
 
 
-async def test_what_is_left_aside_may_hold_anything(registry: Registry) -> None:
+async def test_ignored_columns_may_contain_any_text(registry: Registry) -> None:
     found = await seen(registry, b"createdBy,name,sku,price\r\n'\0,A,AAA,1\r\n,'=B,BBB,1\r\n")
     assert not found.errors
     assert b'"A","AAA",,1' in found.rows

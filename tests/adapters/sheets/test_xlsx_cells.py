@@ -153,7 +153,7 @@ def test_every_cell_of_the_table_is_tried() -> None:
     "of its row"
 )
 @pytest.mark.parametrize(("label", "kind", "becomes"), list(documented()))
-def test_a_cell_becomes_what_the_table_says(label: str, kind: str, becomes: str) -> None:
+def test_a_cell_is_converted_as_the_table_lists(label: str, kind: str, becomes: str) -> None:
     title = f"as{kind.capitalize()}"
     rows, errors = rows_of(workbook(CELLS[label], title))
     if becomes == "-":
@@ -243,7 +243,7 @@ def test_the_first_visible_worksheet_is_read(tabs: str, options: dict[str, Any],
     "files, spreadsheets: the first visible worksheet is read, and chart sheets are passed over; an option names "
     "another"
 )
-def test_a_sheet_that_there_is_not_is_named_with_those_that_there_are() -> None:
+def test_an_unknown_sheet_is_reported_with_the_existing_sheets() -> None:
     with pytest.raises(ValidationError) as refused:
         rows_of(workbook(""), sheet="Frist")
     assert "First" in refused.value.fields[0].message
@@ -320,7 +320,7 @@ def test_a_cell_at_a_place_that_is_not_its_own_breaks_the_file(cells: str) -> No
         rows_of(workbook(cells))
 
 
-def test_a_text_may_have_what_xml_has_not() -> None:
+def test_escaped_characters_of_a_workbook_are_decoded() -> None:
     text = "_x0041__x005F_x0042__xD83D__xDE00__x000D_"
     rows, _ = rows_of(workbook(f'<c r="A2" t="inlineStr"><is><t>{text}</t></is></c>'))
     assert rows[0][0] == "A_x0042_😀\r"

@@ -192,7 +192,7 @@ async def test_a_server_that_is_silent_is_an_outage(
     assert caplog.text.count("PostgreSQL is away (TimeoutError)") == len(WAYS)
 
 
-async def test_a_server_that_is_silent_is_not_ready_before_a_statement_is_given_up(
+async def test_a_silent_server_is_not_ready_before_a_statement_times_out(
     proxy: CuttingProxy, registry: Registry, caplog: pytest.LogCaptureFixture
 ) -> None:
     patience = Patience(acquire=HUNG_AFTER, statement=2 * HUNG_AFTER, mend=0.1, ready=0.1)

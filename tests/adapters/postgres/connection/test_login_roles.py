@@ -165,7 +165,7 @@ async def test_a_missing_right_is_reported_and_granted_again(
     await connection.close()
 
 
-async def test_versions_of_tokens_that_may_not_be_read_are_away(migrated: str, registry: Registry) -> None:
+async def test_unreadable_token_versions_are_reported_as_unavailable(migrated: str, registry: Registry) -> None:
     connection = await asyncpg.connect(migrated)
     await connection.execute("REVOKE ALL ON revocation_counts FROM tenantry_service")
     await connection.close()
@@ -209,7 +209,7 @@ async def test_an_encoding_that_lacks_most_letters_is_reported(make_database: Ma
     "declarations, case folding: a locale or encoding by which É and é differ stops start and check with the remedy; a "
     "database in use is served with a warning"
 )
-async def test_neither_start_nor_check_goes_on_with_it(make_database: MakeDatabase) -> None:
+async def test_start_and_check_refuse_a_database_with_an_unsuitable_locale(make_database: MakeDatabase) -> None:
     url = await make_database(options=C_LOCALE)
     settings = read_settings({"TENANTRY_DATABASE_URL": url, "TENANTRY_SECRET_KEY": "a secret of thirty-two characters"})
     with pytest.raises(CommandError, match="has the locale C"):

@@ -55,7 +55,9 @@ async def test_each_tenant_comes_back_to_the_connection_that_shows_it(two_connec
         assert (await backend(two_connections, ONE), await backend(two_connections, OTHER)) == (of_one, of_other)
 
 
-async def test_who_finds_its_own_in_use_waits_for_it_while_others_rest(two_connections: PostgresDatabase) -> None:
+async def test_a_request_waits_for_the_busy_connection_of_its_scope_while_others_are_idle(
+    two_connections: PostgresDatabase,
+) -> None:
     async with two_connections.read_only(ONE), two_connections.read_only(OTHER):
         pass
     of_one = await backend(two_connections, ONE)
@@ -110,7 +112,7 @@ async def test_the_load_reports_connections_in_use_and_waiting_requests(two_conn
     assert two_connections.load() == PoolLoad(in_use=0, idle=2, most=2, waiting=0)
 
 
-async def test_every_request_sees_its_own_tenant_and_no_more_connections_are_made(
+async def test_every_request_sees_its_tenant_and_no_more_connections_are_opened(
     two_connections: PostgresDatabase,
 ) -> None:
     scopes, chance = [OneTenant(new_id()) for _ in range(7)], Random(1)
@@ -137,7 +139,7 @@ async def test_a_waiting_request_is_passed_over_a_limited_number_of_times() -> N
     assert served.index("other") == PASSED_OVER
 
 
-async def test_none_is_lost_when_those_who_wait_give_up(two_connections: PostgresDatabase) -> None:
+async def test_no_connection_is_lost_when_waiting_requests_are_cancelled(two_connections: PostgresDatabase) -> None:
     """Some before they are given one, some in the same turn of the loop, some in the middle of a statement."""
     chance = Random(2)
     for _ in range(20):
@@ -239,7 +241,7 @@ async def test_a_server_that_vanished_holds_one_request_and_not_one_for_each_con
         await database.close()
 
 
-async def test_an_unused_connection_goes_back_to_the_driver_and_is_found_there(
+async def test_an_idle_connection_returns_to_the_driver_and_is_reused(
     two_connections: PostgresDatabase,
 ) -> None:
     pool = two_connections._pool

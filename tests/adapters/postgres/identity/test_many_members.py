@@ -125,7 +125,7 @@ async def test_a_list_of_roles_reads_its_tenants_holders_once(crowded: "asyncpg.
     assert await blocks_read(crowded, HOLDERS, f"'{SYSTEM_TENANT_ID}', true") < FEW
 
 
-async def test_admins_of_a_tenant_are_found_among_neither_its_members_nor_those_of_others(
+async def test_the_admins_of_a_tenant_are_found_without_reading_other_members(
     crowded: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     assert await blocks_read(crowded, ADMINS, f"'{LARGE}', 'Admin'", anew=True) < FEW / 3

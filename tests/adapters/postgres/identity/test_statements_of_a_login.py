@@ -216,7 +216,9 @@ async def test_the_keys_are_the_fields(account: tuple[Json, Json]) -> None:
     assert kept.keys() == names(Session)
 
 
-async def test_the_three_ways_of_asking_give_the_same_state(postgres: PostgresDatabase) -> None:
+async def test_reading_the_account_state_by_id_email_and_session_gives_equal_results(
+    postgres: PostgresDatabase,
+) -> None:
     ada = user()
     own = session(ada.id)
     async with postgres.transaction(EveryTenant()) as tx:

@@ -128,7 +128,7 @@ async def test_required_with_nulls_asks_for_their_value(books: Books) -> None:
 
 
 @pytest.mark.promise("migrations, data loss: rows are counted also for an owner whom row-level security holds")
-async def test_rows_are_counted_for_an_owner_whom_row_level_security_holds(books: Books) -> None:
+async def test_rows_are_counted_for_an_owner_under_row_level_security(books: Books) -> None:
     first, changed = declared([("isbn", str)]), declared([("isbn", int)])
     await books.start(first)
     await books.add({"isbn": "x"})
@@ -256,7 +256,7 @@ async def test_rows_that_exist_get_the_default(books: Books) -> None:
 @pytest.mark.promise(
     "migrations, workflow: a file is undone by its downgrade, with defaults and renames, and applied again"
 )
-async def test_a_default_goes_with_the_type_that_it_had_and_comes_back_with_a_downgrade(books: Books) -> None:
+async def test_a_default_is_changed_with_its_type_and_restored_by_a_downgrade(books: Books) -> None:
     """PostgreSQL converts values, and refuses a default that it cannot convert."""
     first, later = declared([("x", str, "a :todo")]), declared([("x", int, 7)])
     await books.start(first)
@@ -287,7 +287,7 @@ async def test_a_switch_of_the_owner_is_refused(books: Books, owned: bool) -> No
     "migrations, common changes: soft_delete is not switched off while deleted rows would come back to life; on and "
     "off, the indexes are made anew"
 )
-async def test_without_soft_delete_no_deleted_row_comes_back(books: Books) -> None:
+async def test_removing_soft_delete_does_not_restore_deleted_rows(books: Books) -> None:
     keys: dict[str, Any] = {"unique": [unique("title")]}
     await books.start(declared([("title", str)], **keys))
     await books.add({"title": "a", "is_deleted": True}, {"title": "a", "is_deleted": False})

@@ -83,7 +83,7 @@ async def test_more_digits_with_the_same_scale_preserve_the_index(books: Books) 
 
 
 @pytest.mark.promise("declarations, indexes and decimals: More digits than a copy holds are indexed themselves")
-async def test_more_digits_than_a_copy_holds_are_indexed_themselves(books: Books) -> None:
+async def test_a_decimal_too_long_for_a_scaled_copy_is_indexed_directly(books: Books) -> None:
     await books.start(priced(12, 2, "shelf", "price"))
     widest = priced(19, 2, "shelf", "price")
     await books.migrate(widest)

@@ -136,7 +136,7 @@ def drawing(url: str, tmp_path: Path) -> Iterator[Drawing]:
     phases=[Phase.generate],  # each example migrates a database: making one smaller would take minutes
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-def test_a_filled_table_comes_from_any_declaration_to_any_other(drawing: Drawing, case: Case) -> None:
+def test_a_table_with_rows_migrates_between_any_two_declarations(drawing: Drawing, case: Case) -> None:
     drawing.runner.run(_check(drawing, case))
 
 

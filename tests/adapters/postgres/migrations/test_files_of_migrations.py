@@ -106,7 +106,7 @@ async def test_a_message_of_any_characters_makes_a_file_that_is_read(books: Book
     assert await discard(books.url, books.folders) == [written.path, written.after]
 
 
-async def test_a_file_comes_after_those_of_other_folders_that_its_tables_refer_to(
+async def test_a_migration_follows_those_of_other_folders_that_its_tables_refer_to(
     books: Books, new_database: NewDatabase, tmp_path: Path
 ) -> None:
     """An entity of one folder may refer to one of another, whichever line Alembic would begin with."""

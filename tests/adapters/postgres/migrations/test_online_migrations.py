@@ -148,7 +148,7 @@ async def test_others_read_and_write_while_an_index_waits_for_a_transaction(book
     "migrations, under traffic: Indexes of tables that are there are built concurrently, outside the transaction; "
     "others read and write meanwhile"
 )
-async def test_a_process_that_starts_meanwhile_does_not_hold_the_index_up(books: Books) -> None:
+async def test_processes_that_start_together_do_not_block_the_index_build(books: Books) -> None:
     changed = declared(FIELDS, indexes=[index("pages")])
     await books.write(changed)
     async with writer(books) as connection, asyncio.timeout(HUNG_AFTER):

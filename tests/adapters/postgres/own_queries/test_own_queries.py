@@ -218,7 +218,7 @@ async def test_moments_are_stored_as_the_service_stores_them(
         assert await read.connection.fetchval(stored, rows[HERE]["lamp"]) == moment
 
 
-async def test_what_is_not_committed_is_gone(rows: Rows, postgres: PostgresDatabase) -> None:
+async def test_uncommitted_changes_of_a_session_are_discarded(rows: Rows, postgres: PostgresDatabase) -> None:
     async with postgres.session(HERE) as session:
         await repository(Category, session).add(orm_class(Category, session)(name="Gone"))
     async with postgres.session(HERE) as session:

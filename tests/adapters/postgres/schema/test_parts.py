@@ -131,7 +131,7 @@ async def service(url: str) -> AsyncIterator[Connection]:
     await connection.close()
 
 
-async def test_records_of_each_month_lie_in_its_part_and_others_in_the_rest(
+async def test_records_are_stored_in_the_partition_of_their_month_or_the_default(
     kind: Kind,
     owner: Connection,
 ) -> None:
@@ -141,7 +141,7 @@ async def test_records_of_each_month_lie_in_its_part_and_others_in_the_rest(
 
 
 @pytest.mark.promise("scale, growth: Parts keep tenants apart, and the service reaches none itself")
-async def test_each_tenant_sees_its_own_records_in_every_part(
+async def test_each_tenant_sees_only_its_records_in_every_partition(
     kind: Kind, owner: Connection, service: Connection
 ) -> None:
     await kind.add(owner, now(), next_month(now()), now() - timedelta(days=800))
@@ -203,7 +203,7 @@ async def test_a_month_with_records_in_the_default_partition_gets_no_partition_o
 @pytest.mark.promise(
     "scale, growth: the audit trail and histories are dropped by the month, and no reader waits long for it"
 )
-async def test_a_part_that_is_over_is_dropped_whole_and_younger_ones_stay(
+async def test_an_expired_partition_is_dropped_and_newer_ones_remain(
     kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
 ) -> None:
     later = next_month(now())
@@ -227,7 +227,7 @@ async def test_records_in_no_month_are_deleted_one_by_one(kind: Kind, owner: Con
 @pytest.mark.promise(
     "scale, growth: the audit trail and histories are dropped by the month, and no reader waits long for it"
 )
-async def test_a_drop_gives_up_soon_while_somebody_reads_and_writers_go_on(
+async def test_dropping_a_partition_gives_up_quickly_while_a_reader_blocks_it(
     kind: Kind, url: str, owner: Connection, service: Connection
 ) -> None:
     await kind.add(owner, now())
@@ -250,7 +250,7 @@ def test_no_rule_of_the_service_deletes_by_place_in_a_table_in_parts(rule: Reten
     assert not [table for table in BY_TABLE if f"DELETE FROM {table} " in statement_of(rule).text]
 
 
-async def test_the_plan_of_a_page_reads_one_index_for_each_part_and_of_one_event_one_part(
+async def test_a_page_reads_one_index_per_partition_and_an_event_reads_one_partition(
     owner: Connection,
 ) -> None:
     await EVENTS.add(owner, *(now() for _ in range(50)))
@@ -289,7 +289,7 @@ async def test_lines_of_rows_without_a_tenant_are_added_and_read_in_every_part(
     assert len(await service.fetch("SELECT FROM row_history")) == len(await LINES.where(owner)) == 3
 
 
-async def test_old_lines_in_no_month_are_found_by_an_index_that_is_not_of_each_line(owner: Connection) -> None:
+async def test_old_entries_in_the_default_partition_are_found_by_a_block_range_index(owner: Connection) -> None:
     """Of a large part that is not over, only what is past the retention is read."""
     old = now() - timedelta(days=800)
     await owner.execute(MANY_LINES, HERE, old)

@@ -78,7 +78,7 @@ async def test_a_statement_that_forgets_the_tenant_sees_its_scope(
         assert await tenants_in(tx.connection, table) == seen
 
 
-async def test_another_tenants_rows_are_neither_changed_nor_made(filled: PostgresDatabase) -> None:
+async def test_rows_of_another_tenant_can_be_neither_changed_nor_added(filled: PostgresDatabase) -> None:
     async with filled.transaction(HERE) as tx:
         assert await tx.connection.execute("UPDATE categories SET name = 'x'") == "UPDATE 1"
         assert await tx.connection.execute("DELETE FROM categories WHERE tenant_id = $1", THERE.id) == "DELETE 0"

@@ -202,7 +202,7 @@ async def products(numbers: Iterable[int], category: UUID, given: str = "1111111
         yield written([str(line), str(new_id()), given, None, None, *cells]).encode()
 
 
-async def test_references_are_checked_by_remembered_plans_and_files_written_by_their_own(
+async def test_references_are_checked_with_cached_plans_and_files_with_fresh_plans(
     postgres: PostgresDatabase, registry: Registry
 ) -> None:
     model, category = registry["products"], NewRow(new_id(), {"name": "Lamps", "description": None})
