@@ -48,7 +48,7 @@ class Poster(Struct, rename="camel", kw_only=True):
 @pytest.mark.promise(
     "declarations, references: clear asks the rule of the row that it changes, at a deletion and at one for good"
 )
-def test_rules_are_asked_where_a_cleared_reference_is_one_that_they_look_at() -> None:
+def test_a_deletion_asks_rules_that_depend_on_a_cleared_reference() -> None:
     # A visit clears references to visits, and has a rule.
     others = [made for made in LIBRARY if made is not Visit]
     registry = build_registry([*others, Box, Sleeve, Poster])
@@ -74,7 +74,9 @@ class Payslip(Struct, rename="camel", kw_only=True):
     ("held", "creates"),
     [(OPEN, False), ((*OPEN, "read:wages"), False), ((*OPEN, "update:wages"), True), (("*",), True)],
 )
-def test_rows_are_made_by_those_who_may_write_all_that_is_required(held: tuple[str, ...], creates: bool) -> None:
+def test_creating_is_allowed_only_with_write_access_to_all_required_fields(
+    held: tuple[str, ...], creates: bool
+) -> None:
     described = Descriptions(build_registry([Payslip]), areas=()).all(Rights(held, is_super_admin=False))
     (payslips,) = described.entities
     assert payslips.may.create is creates

@@ -111,7 +111,7 @@ async def test_versions_of_deleted_users_are_removed_once_their_tokens_have_expi
     assert (await swept(service))[TOKEN_VERSIONS.name] == 2
 
 
-async def test_versions_of_those_who_deleted_themselves_are_removed_too(service: InMemoryService) -> None:
+async def test_token_versions_of_deleted_users_are_removed(service: InMemoryService) -> None:
     await service.holder()
     caller = service.caller(await service.login())
     await service.services.account_deletion.delete(caller, HERE)
@@ -163,7 +163,7 @@ async def test_a_session_in_use_is_never_taken_away(service: InMemoryService) ->
         token = (await service.services.renewal.refresh(RefreshForm(refresh_token=token), HERE)).refresh_token
 
 
-async def test_in_the_background_it_comes_again_and_again_and_survives_a_failure(service: InMemoryService) -> None:
+async def test_background_cleaning_repeats_and_continues_after_a_failure(service: InMemoryService) -> None:
     await service.holder()
     await service.services.sign_out.logout(service.caller(await service.login()), HERE)
     service.clock.move(2 * DAY)

@@ -307,7 +307,7 @@ class Refusing:
         await self.mailer.send(message)
 
 
-async def test_one_broken_mail_does_not_hold_up_the_others(
+async def test_a_failing_mail_does_not_delay_other_mails(
     database: WholeDatabase, mailer: MemoryMailer, clock: MovableClock
 ) -> None:
     for name in ("eve", "mallory", "ada"):

@@ -49,7 +49,7 @@ async def test_who_registered_logs_in_once_the_address_is_confirmed(service: InM
     assert (result.is_global, result.must_change_password) == (True, False)
 
 
-async def test_without_confirmation_one_logs_in_at_once_and_no_mail_goes_out(registry: Registry) -> None:
+async def test_without_confirmation_a_user_logs_in_at_once_and_gets_no_mail(registry: Registry) -> None:
     service = await open_service(registry, {"TENANTRY_CONFIRM_EMAIL": "false"})
     await service.register()
     await service.login()
@@ -69,7 +69,7 @@ async def test_a_taken_address_is_a_conflict(service: InMemoryService) -> None:
 
 @pytest.mark.promise("identity, accounts and mail: DEFAULT_TENANT")
 @pytest.mark.parametrize("closed", [False, True])
-async def test_who_registers_joins_the_default_tenant_while_it_is_open(registry: Registry, closed: bool) -> None:
+async def test_a_registered_user_joins_the_default_tenant_while_it_is_active(registry: Registry, closed: bool) -> None:
     service = await open_service(registry, {"TENANTRY_DEFAULT_TENANT": "acme", "TENANTRY_CONFIRM_EMAIL": "false"})
     if not closed:
         root = await service.admin()
@@ -310,7 +310,7 @@ async def test_a_new_address_needs_confirmation_and_the_old_address_is_notified(
 
 
 @pytest.mark.promise("security, rights: a session from before the proof of an address does not survive it")
-async def test_a_session_from_before_the_proof_does_not_survive_it(registry: Registry) -> None:
+async def test_a_session_from_before_the_proof_of_the_address_ends_with_it(registry: Registry) -> None:
     """Without confirmation somebody else may have registered the address, and sit in the account of its owner."""
     service = await open_service(registry, {"TENANTRY_CONFIRM_EMAIL": "false"})
     await service.register()

@@ -40,7 +40,7 @@ def fields(error: pytest.ExceptionInfo[Error]) -> list[str]:
 @pytest.mark.promise(
     "security, names: an old name of a role, a tenant or a user that is sent back unchanged is not refused"
 )
-async def test_names_from_before_the_rules_may_be_sent_back(service: InMemoryService) -> None:
+async def test_stored_names_that_break_newer_rules_can_be_sent_back(service: InMemoryService) -> None:
     root, old = await service.admin(), "Acme\u202e"
     role = await service.services.roles.create(root, RoleForm(name="Clerk"), HERE)
     tenant = await service.services.tenants.create(root, NewTenantForm(name="Acme", identifier="acme"), HERE)
@@ -207,7 +207,7 @@ async def test_settings_that_say_the_same_twice_are_taken(service: InMemoryServi
 
 
 @pytest.mark.parametrize(("losses", "is_done"), [(0, True), (4, True), (5, False)])
-async def test_a_use_case_that_lost_against_others_is_retried_a_few_times(losses: int, is_done: bool) -> None:
+async def test_a_use_case_with_a_serialization_conflict_is_retried_a_few_times(losses: int, is_done: bool) -> None:
     left = [SerializationConflict()] * losses
 
     @retry_on_conflict

@@ -61,7 +61,7 @@ async def test_an_address_given_to_accounts_gets_a_few_confirmations_and_a_few_n
 
 
 @pytest.mark.parametrize(("is_proved", "expected"), [(True, 8), (False, MAILS_TO_STRANGERS_A_DAY)])
-async def test_only_an_owner_who_proved_the_address_learns_of_every_change_of_roles(
+async def test_changed_roles_are_notified_only_to_proved_addresses(
     service: InMemoryService, is_proved: bool, expected: int
 ) -> None:
     users, root = service.services.users, await service.admin()

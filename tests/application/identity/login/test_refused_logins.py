@@ -276,7 +276,7 @@ async def test_a_session_that_was_refreshed_once_more_meanwhile_lives(
     assert await refreshing.is_living()
 
 
-async def test_a_session_that_has_ended_meanwhile_is_said_to_have_ended(refreshing: Refreshing) -> None:
+async def test_refreshing_a_session_that_ended_concurrently_reports_its_end(refreshing: Refreshing) -> None:
     await refreshing.refresh()
     refreshing.database.ends = True
     with pytest.raises(TokenInvalid, match="The session has ended"):

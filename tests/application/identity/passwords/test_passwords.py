@@ -81,7 +81,7 @@ async def test_an_encrypted_password_logs_in(service: InMemoryService, flag: boo
 
 @pytest.mark.promise("identity, fields: isPasswordEncrypted: true, false, left out")
 @pytest.mark.parametrize("flag", [False, UNSET])
-async def test_a_plain_one_does_where_it_is_not_said_to_be_encrypted(
+async def test_a_plain_password_is_accepted_when_it_is_not_flagged_as_encrypted(
     service: InMemoryService, flag: bool | UnsetType
 ) -> None:
     assert (await send(service, PASSWORD, flag)).token
@@ -166,7 +166,7 @@ async def test_a_used_password_message_is_refused_for_as_long_as_it_is_fresh(ser
             await send(service, text, True)
 
 
-async def test_passwords_encrypted_before_a_rotation_still_open(service: InMemoryService) -> None:
+async def test_a_password_encrypted_before_a_key_rotation_still_opens(service: InMemoryService) -> None:
     before = sealed(service)
     await service.services.signing_keys.rotate()
     service.clock.move(timedelta(seconds=61))

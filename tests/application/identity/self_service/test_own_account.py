@@ -105,7 +105,7 @@ async def test_unlocking_ends_the_lock(service: InMemoryService) -> None:
 
 
 @pytest.mark.promise("DELETE /api/auth/sessions/{session_id}")
-async def test_one_ends_ones_own_sessions_and_no_others(service: InMemoryService) -> None:
+async def test_a_user_can_end_only_their_sessions(service: InMemoryService) -> None:
     await service.holder()
     here, there = service.caller(await service.login()), service.caller(await service.login())
     listed = (await service.services.my_sessions.all(here)).items

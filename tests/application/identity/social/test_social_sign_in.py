@@ -200,7 +200,7 @@ async def test_a_provider_that_is_not_turned_on_is_wrong_in_the_request(
 
 
 @pytest.mark.promise("identity, social login: unknown provider 400, refused token 401, provider away 503")
-async def test_a_provider_that_is_away_is_nobodys_mistake(service: InMemoryService) -> None:
+async def test_an_unavailable_provider_is_reported_as_unavailable(service: InMemoryService) -> None:
     away = replace(
         service.services.social_sign_in, providers=MemorySocialProviders(["google"], TOKENS, away=["google"])
     )
@@ -296,7 +296,7 @@ async def test_an_identity_that_is_vouched_for_later_claims_its_own_account(serv
     assert user.email_proved
 
 
-async def test_an_address_given_by_an_administrator_is_not_proved_by_the_one_before(service: InMemoryService) -> None:
+async def test_an_address_set_by_an_administrator_is_unproved(service: InMemoryService) -> None:
     root = await service.admin()
     made = await service.holder()
     await service.services.users.update(root, made.id, UserForm(email="other@example.com"), HERE)

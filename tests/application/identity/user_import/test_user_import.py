@@ -182,7 +182,7 @@ async def test_a_flag_that_is_none_hides_no_other_wrong_field(users: UserImport,
     assert wrong(await users.store(csv(row))) == named
 
 
-async def test_a_line_of_json_with_wrong_types_names_its_other_wrong_fields_too(users: UserImport) -> None:
+async def test_a_json_row_with_wrong_types_reports_all_its_wrong_fields(users: UserImport) -> None:
     given = {"email": 7, "fullName": "", "roles": ["Member", 3], "passwordHash": "md5", "nickname": "x"}
     results = await users.store(list(read_rows([json.dumps(given)], "jsonl")))
     assert wrong(results) == ["email", "roles[1]", "nickname", "fullName", "passwordHash"]
@@ -234,7 +234,7 @@ async def test_an_imported_row_never_replaces_an_existing_user(service: InMemory
     assert await known(service, ADMIN) == before
 
 
-async def test_a_late_conflict_of_one_row_does_not_fail_the_others(service: InMemoryService, users: UserImport) -> None:
+async def test_a_late_conflict_of_one_row_does_not_fail_other_rows(service: InMemoryService, users: UserImport) -> None:
     class Late(UserImport):
         """An import during which Ada registers, between the plan and its execution."""
 
@@ -252,7 +252,7 @@ def lines(*rows: object) -> list[Row]:
     return list(read_rows([json.dumps(row) + "\n" for row in rows], "jsonl"))
 
 
-async def test_lines_of_json_say_the_same_and_may_hold_what_keycloak_exports(
+async def test_json_lines_accept_the_same_users_and_keycloak_credentials(
     service: InMemoryService, users: UserImport
 ) -> None:
     credential = json.loads(keycloak("pbkdf2-sha256", pbkdf2("sha256", length=64)))
@@ -280,7 +280,7 @@ def test_a_header_that_cannot_be_right_is_refused_whole(header: str, said: str) 
         csv(header=header)
 
 
-def test_columns_may_be_spelled_as_other_systems_do() -> None:
+def test_column_names_of_other_systems_are_accepted() -> None:
     (row,) = csv("a@b.c,Ada,1,Member | Admin", header="EMAIL, full_name ,email_confirmed,Roles")
     assert row.user is not None
     assert (row.user.full_name, row.user.email_confirmed, row.user.roles) == ("Ada", True, ("Member", "Admin"))
