@@ -131,7 +131,7 @@ for _ in sys.stdin:
 """
 
 
-def test_a_process_has_its_part_of_a_core_and_the_whole_afterwards() -> None:
+def test_a_process_is_limited_to_a_share_of_a_core_and_released_afterwards() -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SPINS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -147,7 +147,7 @@ def test_a_process_has_its_part_of_a_core_and_the_whole_afterwards() -> None:
         process.terminate()
 
 
-def test_a_process_that_is_gone_is_not_held() -> None:
+def test_an_ended_process_is_not_limited() -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
     process.wait()
     with held([process.pid], 0.25) as is_held:

@@ -61,7 +61,7 @@ def test_ratios_are_of_pairs_so_that_a_slow_round_slows_both() -> None:
 
 
 @pytest.mark.parametrize(("rate", "p99"), [(60.0, 10.0), (90.0, 26.0)])
-def test_too_slow_and_too_unsteady_both_miss_the_goal(rate: float, p99: float) -> None:
+def test_a_slow_or_unsteady_result_misses_the_goal(rate: float, p99: float) -> None:
     found = row("get", "GET by id", 0.65, [Pair(a_reading(100), a_reading(rate, p99=p99))])
     assert not found.reached
     assert "✗" in table.ratios([found])
@@ -128,7 +128,7 @@ def test_a_turn_is_as_quick_as_its_busiest_process() -> None:
     assert Turn(each=0.5, busiest=0.8, counted=100.0).rate == 2_500
 
 
-def test_what_a_process_costs_is_read_while_it_lives() -> None:
+def test_the_cost_of_a_process_is_read_while_it_runs() -> None:
     own = os.getpid()
     assert own in tree(own)
     assert cpu_seconds([own]) > 0

@@ -67,7 +67,7 @@ def test_each_peer_has_a_dialect_and_each_operation_a_check() -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
-def test_requests_are_whole_and_of_ones_own_tenant(dialect: Dialect, operation: object) -> None:
+def test_requests_are_complete_and_use_the_token_of_their_tenant(dialect: Dialect, operation: object) -> None:
     (found,) = (known for known in OPERATIONS if known is operation)
     requests = found.load(dialect, DATA, TOKENS)
     assert bool(requests) or (dialect is POCKETBASE and found.name == "export")
@@ -80,7 +80,7 @@ def test_requests_are_whole_and_of_ones_own_tenant(dialect: Dialect, operation: 
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_deletions_go_through_the_tenants_in_their_order_with_a_row_of_ones_own(dialect: Dialect) -> None:
+def test_deletions_alternate_between_tenants_and_use_a_different_row_each(dialect: Dialect) -> None:
     (deletes,) = (operation for operation in OPERATIONS if operation.name == "delete")
     requests = deletes.load(dialect, DATA, TOKENS)
     assert [request.token for request in requests] == ["token-1", "token-2"]
