@@ -146,7 +146,7 @@ def test_every_action_of_a_part_that_the_console_knows_has_words(language: str) 
     assert spoken == {action for actions in known for action in actions}
 
 
-def test_licences_of_what_is_built_in_come_along() -> None:
+def test_licences_of_bundled_packages_are_included() -> None:
     text = (BUILT / "LICENCES.txt").read_text()
     for name in json.loads((SOURCE / "package.json").read_text())["dependencies"]:
         assert f"{name} " in text

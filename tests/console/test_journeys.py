@@ -107,7 +107,7 @@ async def test_a_row_is_created_with_its_errors_at_their_fields_and_then_changed
 
 
 @pytest.mark.promise("console, journeys: a row with its errors at their fields, and one that somebody else changed")
-async def test_two_who_change_the_same_row_see_both_values(visitor: Visitor) -> None:
+async def test_a_concurrent_change_of_a_row_shows_both_values(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     made = await app.call("POST", "/api/categories", as_whom="acme", json={"name": "Contested"})
     path = f"/api/categories/{made.json()['data']['id']}"

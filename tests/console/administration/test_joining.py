@@ -73,7 +73,7 @@ async def test_a_domain_is_proved_by_a_record(visitor: Visitor) -> None:
 
 
 @pytest.mark.promise("console, journeys: Domains are proved, and requests to join decided")
-async def test_those_who_ask_to_join_are_let_in_or_declined(visitor: Visitor) -> None:
+async def test_join_requests_can_be_approved_or_declined(visitor: Visitor) -> None:
     page, service = visitor.page, visitor.service
     await make_tenant(visitor, "society", "chair")
     app = service.app
@@ -98,7 +98,9 @@ async def test_those_who_ask_to_join_are_let_in_or_declined(visitor: Visitor) ->
 
 
 @pytest.mark.parametrize("reads_roles", [True, False])
-async def test_roles_beyond_who_lets_in_are_not_given(visitor: Visitor, reads_roles: bool) -> None:
+async def test_an_approval_does_not_grant_roles_beyond_those_of_the_approver(
+    visitor: Visitor, reads_roles: bool
+) -> None:
     page, service, app = visitor.page, visitor.service, visitor.service.app
     await service.renew_tokens()
     path, domain = "/api/tenants/current/domains", "academy.example"

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 KEEPER = ["read:permissions", *(f"{action}:roles" for action in ("read", "create", "update", "delete"))]
 
 
-async def test_only_permissions_that_the_caller_holds_can_be_given_and_taken(visitor: Visitor) -> None:
+async def test_only_permissions_held_by_the_caller_can_be_added_or_removed(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
     await app.make_role("acme", "Keeper", KEEPER)
@@ -130,7 +130,7 @@ PERMISSIONS = [
 
 
 @pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
-async def test_no_dialog_offers_a_role_that_the_caller_may_not_give(visitor: Visitor) -> None:
+async def test_no_dialog_offers_a_role_that_the_caller_may_not_grant(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
     await app.make_role("acme", "Clerk", PERMISSIONS)
@@ -166,7 +166,7 @@ async def test_a_super_admin_gives_the_role_of_super_admins_in_the_tenant_system
 
 
 @pytest.mark.promise("console, journeys: roles that the caller may not give are not offered")
-async def test_a_role_of_a_domain_that_the_caller_may_not_give_can_be_left_out(visitor: Visitor) -> None:
+async def test_a_role_of_a_domain_that_the_caller_may_not_grant_can_be_omitted(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await visitor.service.renew_tokens()
     await app.make_role("acme", "Clerk", PERMISSIONS)

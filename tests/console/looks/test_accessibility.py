@@ -216,7 +216,7 @@ async def overflow(visitor: Visitor) -> int:
 
 
 @pytest.mark.promise("console, accessibility and states: Right to left")
-async def test_right_to_left_turns_the_whole_page(visitor: Visitor) -> None:
+async def test_a_right_to_left_language_mirrors_the_whole_page(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
     await expect(page.get_by_role("grid")).to_be_visible()

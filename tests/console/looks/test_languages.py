@@ -19,7 +19,7 @@ async def in_german(visitor: Visitor, path: str, email: str = "admin@acme.exampl
 
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
-async def test_titles_of_pages_name_what_is_open_in_the_chosen_language(visitor: Visitor) -> None:
+async def test_page_titles_name_the_open_object_in_the_chosen_language(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "rows/products")
     await expect(page).to_have_title("Products · Acme · Tenantry")

@@ -83,7 +83,7 @@ async def test_the_latest_events_fit_a_telephone_in_words(visitor: Visitor, lang
     assert time["x"] + time["width"] <= 360
 
 
-async def test_what_is_not_saved_yet_can_be_read_on_a_telephone(visitor: Visitor) -> None:
+async def test_unsaved_changes_are_readable_on_a_telephone(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row = (await app.call("GET", "/api/products?pageSize=1", as_whom="acme")).json()["data"]["items"][0]
     await page.set_viewport_size(ViewportSize(width=360, height=780))

@@ -47,7 +47,7 @@ async def test_the_last_hours_are_drawn_and_are_a_table(visitor: Visitor) -> Non
     assert await overflow(visitor) <= 0
 
 
-async def test_what_is_drawn_above_has_the_form_of_what_the_service_counts(visitor: Visitor) -> None:
+async def test_the_sample_points_have_the_fields_of_the_reported_points(visitor: Visitor) -> None:
     async with visitor.page.expect_response("**/api/system/traffic") as answer:
         await visitor.enter("system", "admin@example.com")
     points = (await (await answer.value).json())["data"]["points"]

@@ -120,7 +120,7 @@ async def test_each_list_says_that_it_waits(visitor: Visitor) -> None:
 
 
 @pytest.mark.promise("console, accessibility and states: Empty, waiting, failed, forbidden, missing and offline")
-async def test_what_is_empty_says_so_and_what_to_do(visitor: Visitor) -> None:
+async def test_an_empty_list_says_so_and_suggests_the_next_step(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     visitor.service.let_time_pass()
     await app.login("root", "admin@example.com")
@@ -207,7 +207,7 @@ async def test_nothing_is_imported_among_deleted_rows(visitor: Visitor) -> None:
     await expect(page.get_by_role("button", name="Import")).to_have_count(0)
 
 
-async def test_who_waits_long_for_the_first_screen_sees_it(visitor: Visitor) -> None:
+async def test_a_slow_first_screen_shows_a_loading_state(visitor: Visitor) -> None:
     page, answered = visitor.page, asyncio.Event()
     await visitor.enter("rows/products")
 

@@ -95,7 +95,7 @@ async def test_a_form_preserves_a_reference_that_the_caller_may_not_see(visitor:
     assert stored["categoryId"] is None
 
 
-async def test_a_reference_to_what_one_may_not_see_is_typed(visitor: Visitor) -> None:
+async def test_a_reference_to_an_invisible_row_is_typed_as_an_id(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row = await editor(visitor)
     await visitor.enter("rows/products/new", EDITOR)

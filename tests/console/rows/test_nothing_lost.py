@@ -131,7 +131,7 @@ async def test_text_typed_while_a_form_is_saved_is_preserved(visitor: Visitor) -
     await expect(page.get_by_role("button", name="Save", exact=True)).to_be_enabled()
 
 
-async def test_a_tab_does_not_become_the_tab_of_somebody_else(visitor: Visitor) -> None:
+async def test_a_tab_does_not_switch_to_another_signed_in_user(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     row_id = await made(app, "/api/categories", name="Mine")
     await visitor.enter(f"rows/categories/{row_id}")
@@ -295,7 +295,7 @@ async def test_line_breaks_of_a_text_stay(visitor: Visitor) -> None:
     assert stored["name"] == "First line\nsecond line!"
 
 
-async def test_a_permission_that_somebody_else_gave_meanwhile_stays(visitor: Visitor) -> None:
+async def test_a_concurrently_granted_permission_is_preserved(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     body = {"name": "Packer", "permissions": ["read:products", "read:reviews"]}
     added = await app.call("POST", "/api/roles", as_whom="acme", json=body)

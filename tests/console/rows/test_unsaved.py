@@ -100,7 +100,7 @@ async def test_a_form_without_changes_does_not_cancel_the_question_of_another_fo
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 
-async def test_a_person_who_is_removed_is_left_without_a_question(visitor: Visitor) -> None:
+async def test_removing_a_person_leaves_the_page_without_a_question(visitor: Visitor) -> None:
     page = visitor.page
     await person(visitor)
     await page.get_by_role("button", name="Remove").click()

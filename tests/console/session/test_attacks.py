@@ -116,7 +116,7 @@ async def test_what_the_service_answers_is_never_markup(visitor: Visitor) -> Non
 
 
 @pytest.mark.promise("console, accessibility and states: nothing that was typed is lost")
-async def test_without_the_service_nothing_is_lost(visitor: Visitor) -> None:
+async def test_typed_text_is_preserved_while_the_service_is_unreachable(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("rows/products")
     await page.locator("tbody a").first.click()

@@ -186,7 +186,7 @@ async def test_an_old_proof_is_renewed_by_the_passkey_and_the_request_goes_on(vi
     await expect(page.get_by_role("dialog", name="Recovery codes")).to_be_visible()
 
 
-async def test_where_a_tenant_demands_a_passkey_it_is_made_while_signing_in(visitor: Visitor, device: Device) -> None:
+async def test_a_required_passkey_is_created_while_signing_in(visitor: Visitor, device: Device) -> None:
     page, app, email = visitor.page, visitor.service.app, "strict@keyed.example"
     visitor.service.let_time_pass()
     await app.login("root", "admin@example.com")
