@@ -65,7 +65,7 @@ async def test_a_domain_beyond_ascii_is_the_recipient_s_own(way: Way, to: str, a
     assert arrived["To"] == arrives_at
 
 
-async def test_it_arrives_whole_as_text_and_as_html(way: Way) -> None:
+async def test_a_mail_arrives_complete_as_text_and_as_html(way: Way) -> None:
     sent = message()
     await way.mailer.send(sent)
     (arrived,) = way.arrived()

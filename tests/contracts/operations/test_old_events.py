@@ -52,7 +52,7 @@ async def left(database: WholeDatabase, registry: Registry, tenant_id: UUID) -> 
 @pytest.mark.promise(
     "security, audit trail: Events are deleted past a retention that the operator sets, by the owner of the trail alone"
 )
-async def test_events_of_every_tenant_go_once_their_month_is_past_and_younger_ones_stay(
+async def test_events_of_every_tenant_are_deleted_after_their_month_and_newer_ones_remain(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
     tick = timedelta.resolution
@@ -128,7 +128,7 @@ async def forget_all(upkeep: Upkeep, before: datetime) -> list[int | None]:
     "security, audit trail: Lines of histories are deleted past a retention that the operator sets, by the tables' "
     "owner alone, and rows are written as before"
 )
-async def test_lines_of_every_tenant_go_once_their_month_is_past_and_younger_ones_stay(
+async def test_history_entries_are_deleted_after_their_month_and_newer_ones_remain(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
     rows = {
@@ -147,7 +147,7 @@ async def test_lines_of_every_tenant_go_once_their_month_is_past_and_younger_one
     assert await told(database, registry, THERE_OF_OLD_HISTORIES, rows[THERE_OF_OLD_HISTORIES]) == []
 
 
-async def test_lines_that_lie_in_no_month_go_some_at_a_time(
+async def test_history_entries_in_the_default_partition_are_deleted_in_batches(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
     row = await add_of_old_histories(database, registry, HERE_OF_OLD_HISTORIES, LONG_AGO)
@@ -187,7 +187,7 @@ async def test_a_row_with_deleted_history_entries_can_be_changed_deleted_and_res
     ]
 
 
-async def test_pages_and_totals_count_the_lines_that_are_left(
+async def test_pages_and_totals_count_the_remaining_history_entries(
     database: WholeDatabase, registry: Registry, upkeep: Upkeep
 ) -> None:
     row = await add_of_old_histories(database, registry, HERE_OF_OLD_HISTORIES, LONG_AGO)

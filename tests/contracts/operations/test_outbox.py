@@ -63,7 +63,7 @@ async def test_numbers_grow_and_the_longest_due_come_first(database: WholeDataba
     assert [numbers[stored_mail.id] for stored_mail in mails] == sorted(numbers.values())
 
 
-async def test_mails_that_somebody_waits_for_go_before_however_many_others(database: WholeDatabase) -> None:
+async def test_mails_that_users_wait_for_are_sent_before_all_others(database: WholeDatabase) -> None:
     kinds: tuple[MailKind, ...] = ("roles-changed", "invitation", "confirmation", "welcome", "email-change", "reset")
     await add(database, *(mail(kind=kind, at=NOW - timedelta(hours=9 - at)) for at, kind in enumerate(kinds)))
     awaited, others = await take(database, 3), await take(database)
@@ -87,7 +87,7 @@ async def test_a_mail_with_a_crashed_sender_is_due_again(database: WholeDatabase
     assert (again.mail, again.number, again.tries) == (first.mail, first.number, 2)
 
 
-async def test_what_is_done_put_off_or_given_up(database: WholeDatabase) -> None:
+async def test_a_mail_can_be_done_postponed_or_given_up(database: WholeDatabase) -> None:
     done, late, hopeless = mail(), mail(), mail()
     await add(database, done, late, hopeless)
     await take(database)
@@ -99,7 +99,7 @@ async def test_what_is_done_put_off_or_given_up(database: WholeDatabase) -> None
     assert [due.mail for due in await take(database, after=timedelta(hours=1))] == [late]
 
 
-async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase) -> None:
+async def test_given_up_mails_are_listed_with_the_latest_first(database: WholeDatabase) -> None:
     mails = [mail(recipient=f"{number}@example.com") for number in range(4)]
     await add(database, *mails)
     await take(database, 3)
@@ -113,7 +113,7 @@ async def test_what_was_given_up_is_shown_the_last_first(database: WholeDatabase
         assert await tx.outbox.given_up(2) == found[:2]
 
 
-async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: WholeDatabase) -> None:
+async def test_a_given_up_mail_can_be_retried_like_a_new_one(database: WholeDatabase) -> None:
     hopeless, waiting = mail(), mail(at=NOW + timedelta(days=9))
     await add(database, hopeless, waiting)
     (first,) = await take(database)
@@ -131,7 +131,7 @@ async def test_what_was_given_up_is_tried_again_as_if_it_were_new(database: Whol
     assert (again.mail, again.number, again.tries) == (hopeless, first.number, 1)
 
 
-async def test_only_what_was_given_up_is_dropped(database: WholeDatabase) -> None:
+async def test_only_a_given_up_mail_can_be_dropped(database: WholeDatabase) -> None:
     hopeless, waiting = mail(), mail()
     await add(database, hopeless, waiting)
     async with database.autocommit(EveryTenant()) as tx:

@@ -56,7 +56,7 @@ def test_a_password_encrypted_to_a_published_key_opens(purpose: Purpose, with_ki
     assert SEALED.open(text, NOW) == OPENED
 
 
-def test_the_header_may_say_what_kind_of_content_it_is() -> None:
+def test_the_header_of_an_encrypted_password_may_contain_a_content_type() -> None:
     assert SEALED.open(sealed(typ="JWE", cty="json"), NOW) == OPENED
 
 
@@ -218,7 +218,7 @@ async def test_an_id_is_spent_once_and_another_is_another(database: WholeDatabas
         assert await tx.used_nonces.consume("b", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
 
 
-async def test_an_id_is_forgotten_once_what_carried_it_has_ended(database: WholeDatabase) -> None:
+async def test_a_used_id_is_removed_when_its_carrier_has_expired(database: WholeDatabase) -> None:
     async with database.autocommit(EveryTenant()) as tx:
         for n in range(50):
             await tx.used_nonces.consume(f"old {n}", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)
@@ -229,7 +229,7 @@ async def test_an_id_is_forgotten_once_what_carried_it_has_ended(database: Whole
         assert not await tx.used_nonces.consume("old 0", NOW_OF_USED_NONCES + 2 * MINUTE, NOW_OF_USED_NONCES + MINUTE)
 
 
-async def test_of_many_that_spend_it_at_once_one_does(database: WholeDatabase) -> None:
+async def test_concurrent_uses_of_a_nonce_succeed_once(database: WholeDatabase) -> None:
     async def consume() -> bool:
         async with database.autocommit(EveryTenant()) as tx:
             return await tx.used_nonces.consume("one", NOW_OF_USED_NONCES + MINUTE, NOW_OF_USED_NONCES)

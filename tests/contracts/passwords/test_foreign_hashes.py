@@ -131,7 +131,7 @@ async def test_published_examples_of_other_systems_verify(passwords: Argon2Passw
     assert not await passwords.verify(typed + "z", accepted)
 
 
-async def test_a_long_password_opens_what_bcrypt_made_of_its_beginning(passwords: Argon2Passwords) -> None:
+async def test_a_long_password_matches_a_bcrypt_hash_of_its_first_72_bytes(passwords: Argon2Passwords) -> None:
     typed = "x" * 100
     stored = bcrypt.hashpw(typed.encode()[:72], bcrypt.gensalt(4)).decode()
     assert await passwords.verify(typed, Argon2ForeignHashes().accepted(stored))

@@ -78,7 +78,7 @@ async def test_a_missing_hash_is_verified_in_the_time_of_a_real_one() -> None:
     assert real / 2 < broken < real * 2
 
 
-def test_what_a_missing_hash_is_checked_against_costs_what_a_real_one_does() -> None:
+def test_the_substitute_for_a_missing_hash_costs_as_much_as_a_real_hash() -> None:
     hasher = PasswordHasher(time_cost=3, memory_cost=64, parallelism=2)
     made = made_up(hasher)
     assert extract_parameters(made) == extract_parameters(hasher.hash("correct horse"))
@@ -117,7 +117,7 @@ async def test_a_login_waits_for_one_hash_of_a_tenant_that_wants_many() -> None:
     passwords.close()
 
 
-async def test_a_caller_who_leaves_gives_the_room_back_when_the_work_is_over() -> None:
+async def test_a_cancelled_hash_releases_its_place_when_the_work_is_done() -> None:
     passwords = Argon2Passwords(Cost(), cores=1, waiting=0)
     task = asyncio.create_task(passwords.hash("correct horse"))
     await asyncio.sleep(0)
@@ -153,7 +153,7 @@ def breaches(request: pytest.FixtureRequest) -> BreachedPasswords:
     return MemoryBreaches(frozenset({KNOWN})) if request.param == "memory" else AskedBreaches(knows)
 
 
-async def test_it_knows_what_it_knows(breaches: BreachedPasswords) -> None:
+async def test_a_breach_service_knows_breached_passwords_only(breaches: BreachedPasswords) -> None:
     assert await breaches.is_breached(KNOWN)
     assert not await breaches.is_breached(UNKNOWN)
 

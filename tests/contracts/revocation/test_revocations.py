@@ -83,7 +83,7 @@ async def test_a_change_that_was_refused_leaves_what_was_known(shared: Shared, e
     assert (await asked(shared.second, name)).token_versions == {name: 4}
 
 
-async def test_a_change_that_was_left_without_versions_leaves_what_was_known(shared: Shared) -> None:
+async def test_a_change_that_publishes_no_versions_preserves_known_versions(shared: Shared) -> None:
     name, other = subject(), subject()
     await known(shared, name, 4)
     async with shared.first.publishing([name, other]):
@@ -112,7 +112,7 @@ async def test_overlapping_changes_are_published_by_the_last_of_them_with_the_hi
     assert (await asked(shared.first, name)).token_versions == {name: 6}
 
 
-async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: Shared) -> None:
+async def test_an_older_answer_is_not_remembered_over_a_change(shared: Shared) -> None:
     name = subject()
     ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
@@ -124,7 +124,7 @@ async def test_an_answer_from_before_a_change_is_not_remembered_over_it(shared: 
 
 
 @pytest.mark.promise("identity, revocation: an older copy of Redis")
-async def test_an_answer_from_before_the_memory_was_lost_is_not_remembered(shared: Shared) -> None:
+async def test_an_answer_from_before_a_memory_loss_is_not_remembered(shared: Shared) -> None:
     name = subject()
     ticket = (await asked(shared.first, name)).ticket
     assert ticket is not None
@@ -144,7 +144,7 @@ async def test_a_change_with_a_lost_mark_invalidates_concurrent_reads(shared: Sh
     assert (await asked(shared.second, name)).token_versions is None
 
 
-async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number_known(shared: Shared) -> None:
+async def test_a_change_from_before_a_memory_loss_does_not_make_its_version_known(shared: Shared) -> None:
     """Another change bumped the version since, and its mark is lost with the memory."""
     name = subject()
     before = shared.first.publishing([name])
@@ -160,7 +160,7 @@ async def test_a_change_from_before_the_memory_was_lost_does_not_make_its_number
     assert (await asked(shared.first, name)).token_versions is None
 
 
-async def test_a_change_from_before_the_memory_was_lost_is_the_least_that_a_later_one_makes_known(
+async def test_a_change_from_before_a_memory_loss_is_a_lower_bound_for_later_ones(
     shared: Shared,
 ) -> None:
     name = subject()

@@ -129,7 +129,9 @@ async def test_a_version_bumped_again_stays_due_since_the_first_time(
     assert await outbox.due(0.2, 9) == due
 
 
-async def test_of_many_the_longest_due_come_first(postgres: PostgresDatabase, outbox: PostgresPendingVersions) -> None:
+async def test_pending_versions_are_returned_with_the_longest_due_first(
+    postgres: PostgresDatabase, outbox: PostgresPendingVersions
+) -> None:
     for subject in ("user:b", "user:a", "user:c"):
         await bump(postgres, subject)
     assert await outbox.due(0, 2) == {"user:b": 1, "user:a": 1}
@@ -156,7 +158,7 @@ async def test_what_is_being_bumped_again_is_not_waited_for(
     assert await outbox.due(0, 9) == {ONE: 2}
 
 
-async def test_without_a_database_it_says_so() -> None:
+async def test_pending_versions_without_a_database_are_unavailable() -> None:
     nowhere = PostgresPendingVersions("postgresql://127.0.0.1:1/nothing")
     with pytest.raises(ServiceUnavailable):
         await nowhere.due(0, 9)
@@ -164,7 +166,7 @@ async def test_without_a_database_it_says_so() -> None:
         await nowhere.published({ONE: 1})
 
 
-async def test_a_look_that_is_given_up_while_it_connects_leaves_nothing_behind(database_url: str) -> None:
+async def test_a_read_cancelled_while_connecting_leaves_no_error_or_connection(database_url: str) -> None:
     """As at the end of a command: the lease is given up at once. Each number of turns is another step of connecting."""
     loop, reported = asyncio.get_running_loop(), list[object]()
     loop.set_exception_handler(lambda _, context: reported.append(context))

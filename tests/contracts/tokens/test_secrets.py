@@ -68,7 +68,7 @@ async def test_resealing_a_key_changes_only_its_sealed_value(database: WholeData
 
 
 @pytest.mark.promise("identity, tokens and keys: Keys are sealed, shared, made once")
-async def test_of_many_that_make_the_first_key_one_does(database: WholeDatabase) -> None:
+async def test_concurrent_creations_of_the_first_key_succeed_once(database: WholeDatabase) -> None:
     async def add_first(n: int) -> bool:
         async with database.transaction(EveryTenant()) as tx:
             return await tx.keys.add_first(key(str(n)))
@@ -152,7 +152,7 @@ def test_each_ticket_has_a_different_id() -> None:
 @pytest.mark.promise(
     "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
 )
-def test_no_other_kind_no_other_content_and_no_other_secret_opens_it() -> None:
+def test_a_ticket_opens_only_with_its_kind_its_content_and_its_secret() -> None:
     assert TICKETS.open("passkey", SEALED_OF_TICKETS, Waiting, NOW) is None
     assert TICKETS.open("sso", SEALED_OF_TICKETS, Waiting, NOW) is None
     assert TICKETS.open("mfa", SEALED_OF_TICKETS, Other, NOW) is None
@@ -249,7 +249,7 @@ async def test_no_key_is_resealed_without_the_old_secret(database: WholeDatabase
     "security, secrets: the secret key changes without an outage: old and new together open everything, and stored "
     "keys are sealed anew"
 )
-def test_refresh_tokens_and_tickets_of_the_other_secret_open() -> None:
+def test_refresh_tokens_and_tickets_of_the_previous_secret_open() -> None:
     sealed = SealedRefreshTokens(OLD).seal(TOKEN)
     assert SealedRefreshTokens(NEW, OLD).open(sealed) == TOKEN
     assert SealedRefreshTokens(OLD, NEW).open(SealedRefreshTokens(NEW).seal(TOKEN)) == TOKEN

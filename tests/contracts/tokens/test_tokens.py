@@ -255,7 +255,7 @@ def test_keys_sealed_with_another_secret_are_refused_by_the_name_of_the_setting(
         new_tokens(SECRET + "!").use([KEY])
 
 
-def test_a_sealed_key_does_not_open_under_another_name() -> None:
+def test_a_sealed_key_does_not_open_with_another_key_id() -> None:
     with pytest.raises(WrongSecretKey):
         new_tokens().use([msgspec.structs.replace(KEY, kid="other")])
 

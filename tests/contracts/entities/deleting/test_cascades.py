@@ -274,7 +274,7 @@ def parks(request: pytest.FixtureRequest) -> Parks:
     return Parks(request.getfixturevalue(request.param))
 
 
-async def test_each_row_goes_and_comes_back_with_the_row_that_it_refers_to(parks: Parks) -> None:
+async def test_a_row_is_deleted_and_restored_with_the_row_that_it_refers_to(parks: Parks) -> None:
     first, second, other = [await parks.add("parks") for _ in range(3)]
     trees = [await parks.add("trees", park_id=park) for park in (first, first, second, other)]
     alone = await parks.add("trees", park_id=first)

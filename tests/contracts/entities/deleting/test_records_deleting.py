@@ -111,7 +111,7 @@ async def test_a_row_is_not_restored_when_another_row_has_its_unique_value(shelv
 
 
 @pytest.mark.promise("entities, details: cascade, restored together, also in cycles of entities")
-async def test_what_one_deletion_took_along_comes_back_with_it(shelves: Shelves) -> None:
+async def test_restoring_a_row_restores_the_rows_deleted_with_it(shelves: Shelves) -> None:
     outer = await shelves.add("shelves", name="outer")
     inner = await shelves.add("shelves", name="inner", inside_id=outer)
     volume = await shelves.add("volumes", title="T", shelf_id=inner)
@@ -126,7 +126,7 @@ async def test_what_one_deletion_took_along_comes_back_with_it(shelves: Shelves)
     assert not await shelves.lives("marks", before)
 
 
-async def test_rows_deleted_together_come_back_each_with_its_own(shelves: Shelves) -> None:
+async def test_rows_deleted_in_one_batch_are_restored_each_with_its_dependents(shelves: Shelves) -> None:
     shelf, other = await shelves.add("shelves", name="one"), await shelves.add("shelves", name="two")
     volume = await shelves.add("volumes", title="T", shelf_id=shelf)
     on_two = await shelves.add("volumes", title="T", shelf_id=other)
@@ -169,7 +169,7 @@ async def test_a_row_is_not_restored_when_a_dependent_has_a_reused_unique_value(
     assert not await shelves.lives("volumes", volume)
 
 
-async def test_rows_that_refer_to_each_other_in_a_ring_go_and_come_back(shelves: Shelves) -> None:
+async def test_rows_in_a_reference_cycle_are_deleted_and_restored_together(shelves: Shelves) -> None:
     shelf = await shelves.add("shelves", name="one")
     other = await shelves.add("shelves", name="two", inside_id=shelf)
     await shelves.change("shelves", shelf, inside_id=other)
@@ -181,7 +181,7 @@ async def test_rows_that_refer_to_each_other_in_a_ring_go_and_come_back(shelves:
     assert not await shelves.lives("shelves", shelf, DELETED)
 
 
-async def test_what_goes_along_by_another_way_is_not_in_the_way(shelves: Shelves) -> None:
+async def test_a_restricting_row_that_the_cascade_also_deletes_does_not_block_the_deletion(shelves: Shelves) -> None:
     """The mark restricts the deletion of the volume by one relation and is deleted with it by the other."""
     volume = await shelves.add("volumes", title="T")
     mark = await shelves.add("marks", text="m", volume_id=volume, other_id=volume)
@@ -204,7 +204,7 @@ async def test_deleting_a_shared_row_clears_its_references_in_every_tenant(shelv
     assert await shelves.lives("genres", genre)
 
 
-async def test_for_good_is_for_good(shelves: Shelves) -> None:
+async def test_a_purged_row_cannot_be_restored(shelves: Shelves) -> None:
     shelf = await shelves.add("shelves", name="A")
     volume = await shelves.add("volumes", title="T", shelf_id=shelf)
     loan = await shelves.add("loans", volume_id=volume, borrower="Ada")
@@ -236,7 +236,7 @@ async def test_a_deleted_referring_row_still_restricts_a_purge(shelves: Shelves)
     assert await shelves.purge("volumes", volume) == [volume]
 
 
-async def test_a_restored_row_and_a_deletion_of_what_it_refers_to_never_both_win(shelves: Shelves) -> None:
+async def test_a_restoration_and_a_deletion_of_its_target_never_both_succeed(shelves: Shelves) -> None:
     for n in range(15):
         volume = await shelves.add("volumes", title=f"T {n}")
         mark = await shelves.add("marks", text=f"m {n}", other_id=volume)

@@ -119,7 +119,7 @@ def rings(request: pytest.FixtureRequest) -> Rings:
 
 
 @pytest.mark.promise("entities, details: cascade, restored together, also in cycles of entities")
-async def test_a_ring_goes_whole_and_comes_back_whole(rings: Rings) -> None:
+async def test_a_whole_reference_cycle_is_deleted_and_restored(rings: Rings) -> None:
     hen, egg, other = await rings.ring()
     await rings.remove("eggs", egg)
     assert [await rings.there(*place) for place in (("hens", hen), ("eggs", egg), ("eggs", other))] == [False] * 3
@@ -139,7 +139,7 @@ async def test_a_ring_goes_for_good(rings: Rings) -> None:
     ] * 3
 
 
-async def test_who_refers_to_itself_is_not_in_its_own_way(rings: Rings) -> None:
+async def test_a_row_that_references_itself_can_be_deleted(rings: Rings) -> None:
     knot = await rings.add("knots")
     await rings.change("knots", knot, self_id=knot)
     await rings.remove("knots", knot)
@@ -157,7 +157,7 @@ async def test_who_is_referred_to_by_another_stays(rings: Rings) -> None:
     assert await rings.there("knots", knot)
 
 
-async def test_a_chain_of_any_length_goes_and_comes_back_whole(rings: Rings) -> None:
+async def test_a_chain_of_references_of_any_length_is_deleted_and_restored(rings: Rings) -> None:
     """One row refers to the next: as many as Python's stack could not hold as calls."""
     first = last = await rings.add("stages")
     model = RINGS["stages"]

@@ -85,7 +85,7 @@ async def test_an_import_of_one_who_may_is_stored(database: WholeDatabase, regis
     "security, rights: Rights and expiry are judged again inside the transaction of an import, just before its commit"
 )
 @pytest.mark.parametrize(("subject", "error"), [(user_subject(ADA), TokenInvalid), (grants_subject(ADA), TokenExpired)])
-async def test_an_import_of_one_who_was_stopped_meanwhile_stores_nothing(
+async def test_an_import_stores_nothing_when_its_caller_is_revoked_concurrently(
     database: WholeDatabase, registry: Registry, subject: str, error: type[Exception]
 ) -> None:
     await bump(database, subject)
@@ -123,7 +123,7 @@ class Rights:
 @pytest.mark.promise(
     "security, rights: an export is broken off within ten seconds once its caller was logged out or lost rights"
 )
-async def test_a_file_breaks_off_for_one_who_was_stopped_meanwhile() -> None:
+async def test_an_export_stops_when_its_caller_is_revoked_concurrently() -> None:
     clock, closed, sent = MovableClock(NOW), [], []
 
     async def rows() -> AsyncGenerator[bytes, None]:

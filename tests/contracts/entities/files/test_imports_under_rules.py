@@ -225,7 +225,7 @@ async def test_turns_for_rows_in_several_columns_are_taken_in_one_order(
     assert sorted(taken) == [0, 1]
 
 
-async def test_what_the_stored_rows_refer_to_is_locked_before_the_first_rule_asks(
+async def test_rows_referenced_by_stored_rows_are_locked_before_the_first_rule(
     postgres_library: PostgresDatabase, library_registry: Registry
 ) -> None:
     imports = Imports(Desk(postgres_library, library_registry))

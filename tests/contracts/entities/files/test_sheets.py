@@ -75,13 +75,15 @@ async def test_the_loop_serves_others_meanwhile(sheets: Sheets, registry: Regist
     assert longest[0] < max(0.5, (time.perf_counter() - began) / 2)
 
 
-async def test_files_that_come_at_once_are_each_read_whole(sheets: Sheets, registry: Registry) -> None:
+async def test_concurrent_files_are_each_read_completely(sheets: Sheets, registry: Registry) -> None:
     counts = [1, 500, 2, 10_000, 3]
     found = await asyncio.gather(*(read(sheets, registry, HEADER + b"A,AAA,1.5\r\n" * count) for count in counts))
     assert [len(lines) for lines, _ in found] == counts
 
 
-async def test_for_an_upsert_a_row_says_what_was_given_and_what_it_lacks(sheets: Sheets, registry: Registry) -> None:
+async def test_an_upserted_row_contains_the_given_fields_and_the_missing_ones(
+    sheets: Sheets, registry: Registry
+) -> None:
     lines, errors = await read(sheets, registry, b"sku,stock\r\nAAA,5\r\nBBB,\r\nbad,1\r\n", mode="upsert", key="sku")
     rows = list(read_rows(io.StringIO("\n".join(lines))))
     assert [row[2] for row in rows] == ["01001000", "01000000"]
@@ -130,14 +132,14 @@ async def test_a_built_file_is_read_back_as_it_was_written(sheets: Sheets, regis
 
 
 @pytest.mark.parametrize("text", ["x" * 32_768, "😀" * 16_384, "a\ufffe"])
-async def test_text_that_no_cell_holds_is_refused_before_the_first_byte(
+async def test_text_that_a_cell_cannot_store_is_refused_before_the_first_byte(
     sheets: Sheets, registry: Registry, text: str
 ) -> None:
     with pytest.raises(BadRequest, match="Row 3"):
         await workbook(sheets, registry, "fine", text)
 
 
-async def test_parquet_holds_text_that_no_cell_of_an_xlsx_holds(sheets: Sheets, registry: Registry) -> None:
+async def test_parquet_can_store_text_that_an_xlsx_cell_cannot(sheets: Sheets, registry: Registry) -> None:
     texts = ["", "a\ufffe", "two\nlines", "'=1"]
     lines, _ = await read(sheets, registry, await workbook(sheets, registry, *texts, form="parquet"))
     assert [cells[4] for cells in read_rows(io.StringIO("\n".join(lines)))] == texts
@@ -188,7 +190,7 @@ async def test_rows_have_the_same_numbers_and_errors_in_csv_and_parquet(sheets: 
 
 
 @pytest.mark.promise("files, Parquet: Options, numbers of rows and errors are those of the other formats")
-async def test_an_upsert_from_parquet_says_what_was_given(sheets: Sheets, registry: Registry) -> None:
+async def test_an_upsert_from_parquet_contains_the_given_fields(sheets: Sheets, registry: Registry) -> None:
     lines, errors = await read(sheets, registry, parquet(b"sku,stock\nAAA,5\nbad,1\n"), mode="upsert", key="sku")
     (row,) = read_rows(io.StringIO("\n".join(lines)))
     assert row[2] == "01001000"
@@ -247,10 +249,10 @@ async def test_csv_is_read_however_it_is_written(sheets: Sheets, registry: Regis
 
 
 @pytest.mark.parametrize("encoding", ["cp037", "unicode_escape", "utf-7", "utf-16", "rot13", "no such"])
-async def test_what_does_not_show_its_lines_is_read_in_a_process(encoding: str) -> None:
+async def test_an_encoding_with_hidden_line_breaks_is_read_in_a_process(encoding: str) -> None:
     assert not shows_its_lines(encoding)
 
 
 @pytest.mark.parametrize("encoding", [None, "utf-8", "latin-1", "cp1252", "utf-8-sig", "cp932"])
-async def test_what_shows_its_lines_may_be_read_here(encoding: str | None) -> None:
+async def test_an_encoding_with_visible_line_breaks_may_be_read_in_place(encoding: str | None) -> None:
     assert shows_its_lines(encoding)

@@ -97,7 +97,7 @@ async def test_full_width_signs_begin_a_formula_too(files: Files, sign: str) -> 
     assert cells == [f"a{sign},'{sign}1", f"A product,''{sign}"]
 
 
-async def test_line_breaks_in_text_stay_what_they_are(files: Files) -> None:
+async def test_line_breaks_in_text_are_exported_unchanged(files: Files) -> None:
     await files.add("products", product("AAA", description='a\n"b"\r\nc\rd'))
     said = await files.out(files.asked(fields="description"), "csv")
     assert said.endswith(b',"a\n""b""\r\nc\rd"\r\n')
@@ -164,7 +164,7 @@ async def test_an_export_contains_no_row_of_another_tenant(files: Files) -> None
 
 
 @pytest.mark.promise("entities, details: an export whose client leaves ends its query")
-async def test_an_export_that_is_left_lets_go(files: Files) -> None:
+async def test_an_abandoned_export_releases_its_connection(files: Files) -> None:
     await files.add("products", *(product(f"SKU-{n}", description="x" * 9_000) for n in range(300)))
     async with files.database.read_only(HERE) as read:
         leaving = read.transfers.pieces(files.products, files.asked(), "csv")
@@ -225,7 +225,7 @@ async def test_all_rows_refused_by_the_database_are_counted_and_the_first_are_re
 
 
 @pytest.mark.promise("entities, details: an upsert changes the rows with the same key")
-async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files) -> None:
+async def test_an_upsert_changes_given_fields_and_creates_missing_rows(files: Files) -> None:
     await files.add("products", product("AAA", name="Old", stock=7))
     changed = row(2, "AAA", name="New", stock="0", upsert=("11000000", REFUSED))
     made = row(3, "BBB", upsert=(ALL, None))
@@ -237,7 +237,7 @@ async def test_an_upsert_changes_what_was_given_and_makes_the_rest(files: Files)
     ]
 
 
-async def test_an_upsert_of_a_row_that_is_not_there_must_be_whole(files: Files) -> None:
+async def test_an_upsert_of_a_new_row_needs_all_required_fields(files: Files) -> None:
     loaded = await files.load(row(2, "AAA", upsert=("01000000", REFUSED)), key="sku")
     assert loaded.errors == [RowError.on(2, [FieldError("price", "is required")])]
     assert await files.skus() == []

@@ -214,7 +214,7 @@ async def test_declared_indexes_serve_their_queries(names_url: str) -> None:
 @pytest.mark.promise(
     "declarations, indexes and decimals: index(…) makes an index of the tenant's living rows that ends with the id"
 )
-async def test_a_declared_index_holds_the_tenants_living_rows_and_ends_with_the_id(names_url: str) -> None:
+async def test_a_declared_index_starts_with_the_tenant_and_ends_with_the_id(names_url: str) -> None:
     connection = await asyncpg.connect(names_url)
     made = await connection.fetchval("SELECT indexdef FROM pg_indexes WHERE indexname = 'ix_references_by_from_select'")
     await connection.close()

@@ -96,7 +96,7 @@ async def test_a_row_shows_the_fields_asked_for_in_their_own_order(shop: Shop) -
     assert await shop.get("products", row_id, view) == body.encode()
 
 
-async def test_what_is_hidden_is_not_shown_where_it_is_included_either(shop: Shop) -> None:
+async def test_hidden_fields_are_omitted_from_included_rows(shop: Shop) -> None:
     (category,) = await shop.add("categories", [{"name": "Light", "description": "dark"}])
     (row_id,) = await shop.products({"category_id": category})
     hidden = frozenset({("categories", "description"), ("products", "price")})
@@ -143,7 +143,7 @@ async def test_deleted_rows_show_when_they_are_asked_for(shop: Shop) -> None:
 
 
 @pytest.mark.promise("entities, details: include: to-one, to-many of at most 100, HasMore")
-async def test_a_to_many_relation_shows_100_rows_and_says_when_there_are_more(shop: Shop) -> None:
+async def test_a_to_many_relation_shows_100_rows_and_reports_further_ones(shop: Shop) -> None:
     many, few = await shop.products({}, {})
     await shop.reviews(many, *[1] * 101)
     await shop.reviews(few, *[1] * 100)

@@ -23,7 +23,7 @@ def desk(postgres_library: PostgresDatabase, library_registry: Registry) -> Desk
     return Desk(postgres_library, library_registry)
 
 
-async def test_a_batch_locks_what_its_rows_refer_to_before_their_rules_ask(
+async def test_a_batch_locks_referenced_rows_before_their_rules_run(
     desk: Desk, postgres_library: PostgresDatabase
 ) -> None:
     volumes = [await desk.create("volumes", title=title) for title in "ABC"]
@@ -47,7 +47,7 @@ async def test_a_batch_locks_every_shared_row_that_its_rows_refer_to(
     assert (await creating).version == 1
 
 
-async def test_a_change_of_one_reference_locks_what_the_others_refer_to_as_well(
+async def test_changing_one_reference_locks_the_rows_of_all_references(
     desk: Desk, postgres_library: PostgresDatabase
 ) -> None:
     volume, visits = await desk.create("volumes", title="A"), desk.registry["visits"]

@@ -173,7 +173,7 @@ async def test_a_reference_leads_to_a_living_row_of_the_same_tenant(writer: Writ
 
 
 @pytest.mark.promise("PUT /api/{entities}/{id}")
-async def test_a_change_alters_only_what_is_given_and_raises_the_version(writer: Writer) -> None:
+async def test_a_change_alters_only_given_fields_and_increments_the_version(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1", description="old"))
     (changed,) = await writer.change("products", Change(stored.id, {"description": None, "price": Decimal("1.00")}))
     assert changed.version == 2
@@ -199,7 +199,7 @@ async def test_a_change_of_another_version_is_refused(writer: Writer) -> None:
         await writer.change("products", Change(stored.id, {"stock": 2}, version=1))
 
 
-async def test_a_change_of_what_is_not_there_changes_nothing(writer: Writer) -> None:
+async def test_changing_an_absent_row_changes_nothing(writer: Writer) -> None:
     (stored,) = await writer.add("products", product("SKU-1"))
     (foreign,) = await writer.add("products", product("SKU-1"), scope=THERE)
     for absent in (foreign.id, new_id()):
@@ -265,7 +265,7 @@ async def test_reviews_go_with_their_product(writer: Writer) -> None:
 
 
 @pytest.mark.promise("entities, contract: Soft delete by default; permanent without it")
-async def test_without_soft_delete_the_row_is_gone_for_good(writer: Writer) -> None:
+async def test_without_soft_delete_a_deleted_row_is_removed_permanently(writer: Writer) -> None:
     (stored,) = await writer.add("currencies", {"code": "EUR", "name": "Euro"})
     assert await writer.remove("currencies", stored.id) == [stored.id]
     await writer.add("currencies", {"code": "EUR", "name": "Euro"})
@@ -290,7 +290,7 @@ async def test_a_row_added_in_a_failed_transaction_is_not_stored(writer: Writer)
     assert await writer.get("categories", row.id) is None
 
 
-async def test_current_holds_what_the_entity_holds(writer: Writer) -> None:
+async def test_current_returns_the_values_of_stored_rows(writer: Writer) -> None:
     values = product("SKU-1", status=Status.RETIRED)
     (stored,) = await writer.add("products", values)
     for scope, expected in ((HERE, {stored.id: values}), (THERE, {})):

@@ -37,7 +37,7 @@ async def refused(desk: Desk, plural: str, row: Stored, write: Write = WRITE) ->
     return [(error.field, error.message) for error in caught.value.fields]
 
 
-async def test_a_rule_on_other_rows_refuses_what_was_taken_meanwhile(desk: Desk) -> None:
+async def test_a_rule_refuses_to_restore_a_row_with_a_value_used_meanwhile(desk: Desk) -> None:
     visits = desk.registry["visits"]
     volume = await desk.create("volumes", title="A")
     first = await desk.create("visits", volume_id=volume.id, day=DAY)
@@ -56,7 +56,7 @@ async def test_a_rule_on_the_row_refuses_a_restoration_with_a_cleared_reference(
     assert await refused(desk, "volumes", volume) == [("genreId", "what is bound keeps its genre")]
 
 
-async def test_rules_of_rows_that_come_back_with_it_refuse_too(desk: Desk) -> None:
+async def test_rules_of_dependents_can_refuse_a_restoration(desk: Desk) -> None:
     genre = await desk.create("genres", name="Poems")
     shelf = await desk.create("shelves", name="A")
     inner = await desk.create("shelves", name="B", inside_id=shelf.id)
@@ -68,7 +68,7 @@ async def test_rules_of_rows_that_come_back_with_it_refuse_too(desk: Desk) -> No
     assert await refused(desk, "shelves", shelf, blind) == []
 
 
-async def test_what_rules_allow_comes_back_and_is_answered_again_under_its_key(desk: Desk) -> None:
+async def test_a_restoration_allowed_by_rules_is_replayed_by_its_idempotency_key(desk: Desk) -> None:
     shelf = await desk.create("shelves", name="A")
     volume = await desk.create("volumes", title="A", shelf_id=shelf.id)
     await desk.create("visits", volume_id=volume.id, day=DAY)

@@ -43,7 +43,7 @@ async def refused_part(tx: WriteTransaction, model: EntityModel, row: NewRow) ->
         raise ValueError("the part is refused")
 
 
-async def test_an_error_undoes_a_part_and_the_others_stay(library: WholeDatabase, desk: Desk) -> None:
+async def test_an_error_undoes_its_savepoint_and_others_remain(library: WholeDatabase, desk: Desk) -> None:
     volumes, rows = desk.registry["volumes"], [new(desk, code) for code in ("a", "b", "c", "d")]
     async with library.transaction(HERE) as tx:
         async with tx.savepoint():
@@ -68,7 +68,7 @@ async def test_a_failed_statement_undoes_only_its_savepoint(library: WholeDataba
     assert await stored(library, desk, rows) == [True, False, True]
 
 
-async def test_the_whole_undoes_its_parts(library: WholeDatabase, desk: Desk) -> None:
+async def test_a_rolled_back_transaction_undoes_its_savepoints(library: WholeDatabase, desk: Desk) -> None:
     row = new(desk, "a")
 
     async def whole() -> None:

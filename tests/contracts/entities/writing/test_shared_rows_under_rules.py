@@ -27,7 +27,7 @@ def desk(library: WholeDatabase, library_registry: Registry) -> Desk:
     return Desk(library, library_registry)
 
 
-async def test_of_many_at_once_below_a_shared_row_no_more_come_in_than_a_rule_allows(desk: Desk) -> None:
+async def test_concurrent_rows_of_one_shared_row_stay_within_the_limit_of_a_rule(desk: Desk) -> None:
     genre = await desk.create("genres", name="G")
     made = [desk.create("picks", scope, genre_id=genre.id) for _ in range(4) for scope in (HERE, THERE)]
     results = await asyncio.gather(*made, return_exceptions=True)
@@ -37,7 +37,7 @@ async def test_of_many_at_once_below_a_shared_row_no_more_come_in_than_a_rule_al
             assert await rows.count(Pick) == 2
 
 
-async def test_batches_over_shared_rows_in_any_order_do_not_wait_for_each_other(desk: Desk) -> None:
+async def test_batches_over_shared_rows_in_any_order_do_not_deadlock(desk: Desk) -> None:
     genres = [await desk.create("genres", name=f"G {number}") for number in range(6)]
     write, model = Write(caller=ADA, scope=HERE), desk.registry["picks"]
     forth = [{"genre_id": genre.id, "after_id": None} for genre in genres]
@@ -46,7 +46,7 @@ async def test_batches_over_shared_rows_in_any_order_do_not_wait_for_each_other(
     assert [len(result.answer) for result in results] == [6, 6]
 
 
-async def test_a_tenant_that_holds_a_shared_row_stops_no_other(
+async def test_a_tenant_that_locks_a_shared_row_does_not_block_other_tenants(
     postgres_library: PostgresDatabase, library_registry: Registry
 ) -> None:
     desk = Desk(postgres_library, library_registry)

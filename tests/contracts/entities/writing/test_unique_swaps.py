@@ -157,7 +157,7 @@ async def test_two_rows_swap_a_unique_value(hall: Hall) -> None:
     assert await hall.history(3) == []
 
 
-async def test_rows_that_swap_may_refer_to_each_other(hall: Hall) -> None:
+async def test_rows_that_swap_unique_values_may_refer_to_each_other(hall: Hall) -> None:
     first, second, _ = hall.ids
     answered = await hall.change((1, {"label": "A 2", "next_id": second}), (2, {"label": "A 1", "next_id": first}))
     assert [row["nextId"] for row in answered] == [str(second), str(first)]

@@ -78,7 +78,7 @@ async def test_changes_at_the_same_time_make_a_line_for_each_version(library: Wh
 
 
 @pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
-async def test_of_changes_of_the_same_version_one_has_a_line(library: WholeDatabase, desk: Desk) -> None:
+async def test_concurrent_changes_of_one_version_write_one_history_entry(library: WholeDatabase, desk: Desk) -> None:
     volumes = desk.registry["volumes"]
     row = (await desk.create("volumes", title="T")).id
     writes = [desk.crud.update(WRITE, volumes, Change(row, {"title": f"T {n}"}, version=1)) for n in range(8)]
@@ -100,7 +100,7 @@ async def test_deletions_and_restorations_at_the_same_time_make_a_line_for_each_
 
 
 @pytest.mark.promise("security, audit trail: each version of a row has one line, whoever writes at the same time")
-async def test_of_purges_at_the_same_time_one_has_a_line(library: WholeDatabase, desk: Desk) -> None:
+async def test_concurrent_purges_write_one_history_entry(library: WholeDatabase, desk: Desk) -> None:
     volumes = desk.registry["volumes"]
     row = (await desk.create("volumes", title="T")).id
     assert await refused([desk.crud.purge(WRITE, volumes, row, None) for _ in range(4)]) == 3

@@ -63,7 +63,7 @@ async def asking(desk: Desk, scope: OneTenant = HERE) -> AsyncIterator[OtherRows
         yield TransactionRows(tx.records, desk.registry)
 
 
-async def test_other_rows_come_as_what_they_were_declared(desk: Desk) -> None:
+async def test_rules_read_other_rows_with_their_declared_types(desk: Desk) -> None:
     genre = await desk.create("genres", name="G")
     row = await desk.create("volumes", title="T", cost=Decimal("1.50"), condition=Condition.WORN, genre_id=genre.id)
     expected = Volume(title="T", cost=Decimal("1.50"), condition=Condition.WORN, genre_id=genre.id)
@@ -95,7 +95,7 @@ async def test_rules_see_neither_other_tenants_nor_deleted_rows(desk: Desk) -> N
         assert await rows.get(Volume, gone.id) is None
 
 
-async def test_of_many_at_once_no_more_come_in_than_a_rule_allows(desk: Desk) -> None:
+async def test_concurrent_creations_stay_within_the_limit_of_a_rule(desk: Desk) -> None:
     row = await desk.create("volumes", title="T")
     lent = [desk.create("loans", volume_id=row.id, borrower="Ada") for _ in range(8)]
     results = await asyncio.gather(*lent, return_exceptions=True)
@@ -135,7 +135,7 @@ class Faltering:
     read_only = autocommit = transaction
 
 
-async def test_what_loses_against_others_is_tried_again(library: WholeDatabase, library_registry: Registry) -> None:
+async def test_a_serialization_conflict_is_retried(library: WholeDatabase, library_registry: Registry) -> None:
     faltering = Faltering(library, SerializationConflict, times=TRIES - 1)
     desk = Desk(faltering, library_registry)
     stored = await desk.create("shelves", name="A")
@@ -236,7 +236,7 @@ async def test_one_row_with_its_history_costs_one_statement(postgres: PostgresDa
     assert len(counting.statements) == 1, counting.statements
 
 
-async def test_a_change_reads_the_row_first_where_a_rule_looks_at_what_changes(
+async def test_a_change_reads_the_row_first_only_when_a_rule_needs_it(
     postgres: PostgresDatabase, registry: Registry
 ) -> None:
     counting = Counting(postgres)

@@ -87,7 +87,7 @@ async def test_living_keys_are_listed_the_oldest_first_to_their_own_tenant(datab
 
 
 @pytest.mark.promise("keys, revocation of keys: an end comes nearer and never goes back")
-async def test_an_end_comes_nearer_and_never_goes_back(database: WholeDatabase) -> None:
+async def test_the_end_of_a_key_can_be_moved_only_to_an_earlier_time(database: WholeDatabase) -> None:
     account = await open_account(database)
     key = api_key(account, expires_at=MUCH_LATER)
     await add(database, key)

@@ -106,7 +106,7 @@ async def test_the_same_one_again_is_renewed_unless_it_was_used(database: WholeD
         assert await tx.one_time_tokens.issue(token(ada, 2, at=NOW + LINKS_APART))
 
 
-async def test_of_many_that_spend_a_token_one_does(database: WholeDatabase, ada: User) -> None:
+async def test_concurrent_uses_of_a_one_time_token_succeed_once(database: WholeDatabase, ada: User) -> None:
     async with database.transaction(EveryTenant()) as tx:
         await tx.one_time_tokens.issue(token(ada))
 

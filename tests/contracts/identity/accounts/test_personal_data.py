@@ -185,7 +185,7 @@ async def test_a_data_export_contains_the_latest_events_and_reports_further_ones
         assert (actions if most == 3 else len(actions), data.has_more_events) == expected
 
 
-async def test_of_an_account_that_is_gone_there_is_nothing(database: WholeDatabase) -> None:
+async def test_a_deleted_account_has_no_personal_data(database: WholeDatabase) -> None:
     assert await exported(database, user()) is None
 
 

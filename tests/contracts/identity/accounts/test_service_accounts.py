@@ -181,7 +181,7 @@ async def test_live_keys_are_counted_and_the_last_use_of_any_key_is_shown(
         assert (found.keys, found.next_end) == (3, NOW + timedelta(minutes=1))
 
 
-async def test_a_removed_account_is_gone_with_its_keys_and_no_other_tenant_removes_it(
+async def test_removing_a_service_account_removes_its_keys_and_only_in_its_tenant(
     database: WholeDatabase, tenants: list[Tenant]
 ) -> None:
     here, there = tenants

@@ -219,7 +219,7 @@ async def test_guesses_from_everywhere_lock_all_but_the_known_networks(database:
     assert await guesses.reserve("203.0.113.99")
 
 
-async def test_a_login_from_a_known_network_lets_no_strangers_in(database: WholeDatabase) -> None:
+async def test_a_login_from_a_known_network_does_not_reset_the_guesses_of_others(database: WholeDatabase) -> None:
     guesses = Guesses(database)
     await guesses.forgive_after_reserving(HOME)
     for n in range(10 * LOCKOUT.attempts):
@@ -267,7 +267,7 @@ async def test_a_network_is_known_for_a_while_after_its_last_success(database: W
 
 
 @pytest.mark.promise("security, lockout: a network is forgotten 90 days after its last success")
-async def test_a_network_that_was_forgotten_is_locked_like_any_other(database: WholeDatabase) -> None:
+async def test_a_network_that_is_no_longer_known_is_locked_like_any_other(database: WholeDatabase) -> None:
     guesses, later = Guesses(database), NOW + NETWORK_FORGOTTEN
     await guesses.forgive_after_reserving(HOME)
     for n in range(10 * LOCKOUT.attempts):
@@ -275,7 +275,7 @@ async def test_a_network_that_was_forgotten_is_locked_like_any_other(database: W
     assert not await guesses.reserve(HOME, later)
 
 
-async def test_callers_of_one_key_hold_it_one_after_the_other_and_the_queue_is_bounded() -> None:
+async def test_callers_lock_one_key_in_turn_and_the_queue_is_bounded() -> None:
     locks = KeyedLocks()
     began, ended = list[int](), asyncio.Event()
 

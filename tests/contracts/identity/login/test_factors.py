@@ -69,7 +69,7 @@ async def test_a_credential_belongs_to_one_user(database: WholeDatabase, ada: Us
     assert [error.field for error in refusal.value.fields] == ["response"]
 
 
-async def test_only_ones_own_factors_are_renamed_and_removed(database: WholeDatabase, ada: User) -> None:
+async def test_only_factors_of_the_user_can_be_renamed_and_removed(database: WholeDatabase, ada: User) -> None:
     app, key = app_of(ada), passkey_of(ada)
     async with database.transaction(EveryTenant()) as tx:
         for factor in (app, key):

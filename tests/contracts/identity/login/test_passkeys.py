@@ -66,7 +66,7 @@ async def test_passkey_options_are_json_for_browsers_and_name_the_requirements(c
     assert not login.get("allowCredentials")
 
 
-async def test_a_credential_is_what_the_authenticator_said(ceremonies: PasskeyCeremonies) -> None:
+async def test_a_credential_contains_the_data_of_the_authenticator(ceremonies: PasskeyCeremonies) -> None:
     key = Authenticator(counter=7, flags=PRESENT | ELIGIBLE | BACKED_UP)
     credential = await registered(ceremonies, key)
     assert (credential.id, credential.counter, credential.transports) == (key.credential_id, 7, ("internal",))
@@ -125,7 +125,9 @@ async def test_a_page_that_may_not_ask_gets_nothing(ceremonies: PasskeyCeremonie
     "at"
 )
 @pytest.mark.parametrize("fault", [{"rp_id": "evil.example"}, {"flags": 0}, {"flags": ATTESTED}], ids=str)
-async def test_another_site_and_a_user_who_is_not_there_are_refused(ceremonies: PasskeyCeremonies, fault: Json) -> None:
+async def test_an_assertion_for_another_site_or_without_user_presence_is_refused(
+    ceremonies: PasskeyCeremonies, fault: Json
+) -> None:
     assert await made(ceremonies, Authenticator(**fault)) is None
     key = Authenticator()
     credential = await registered(ceremonies, key)

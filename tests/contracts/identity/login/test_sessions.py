@@ -234,7 +234,7 @@ async def test_a_weaker_hash_is_renewed(
 
 
 @pytest.mark.parametrize("email", [EMAIL, "nobody@example.com", "no address"])
-async def test_unknown_and_wrong_are_alike_and_lock_alike(
+async def test_unknown_addresses_and_wrong_passwords_are_refused_and_locked_alike(
     authentication: PasswordAuthentication, database: WholeDatabase, email: str
 ) -> None:
     await keep(database, None)

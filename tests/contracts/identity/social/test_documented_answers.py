@@ -77,7 +77,9 @@ async def test_google_answers_with_numbers_and_booleans_as_texts_are_understood(
     "texts for numbers, gaps, pages of addresses, keys of one directory, errors with the status of a success"
 )
 @pytest.mark.parametrize("issuer", ["https://accounts.google.com", "accounts.google.com"])
-async def test_google_names_itself_in_two_ways(http: HttpSocialProviders, provider: FakeProvider, issuer: str) -> None:
+async def test_both_issuer_names_of_google_are_accepted(
+    http: HttpSocialProviders, provider: FakeProvider, issuer: str
+) -> None:
     seconds = int(NOW.timestamp())
     more = {
         "azp": CLIENT,

@@ -126,7 +126,7 @@ def providers(request: pytest.FixtureRequest) -> SocialProviders:
 
 
 @pytest.mark.promise("identity, social login: each provider checks in its own way that the token was issued to us")
-async def test_a_token_of_ours_says_who_holds_it(providers: SocialProviders) -> None:
+async def test_a_provider_token_for_this_service_identifies_its_holder(providers: SocialProviders) -> None:
     assert set(providers.names) == set(NAMES)
     assert await providers.identify("microsoft", SHOWN["microsoft"]) == ada("microsoft")
     assert await providers.identify("microsoft", "something else") is None
@@ -172,7 +172,7 @@ async def test_a_token_that_was_issued_to_others_is_nobodys(
     assert await http.identify(name, TOKEN) is None
 
 
-async def test_github_does_not_show_the_token_to_anything_before_it_is_known_to_be_ours(
+async def test_a_github_token_is_sent_nowhere_until_github_confirms_its_application(
     http: HttpSocialProviders, provider: FakeProvider
 ) -> None:
     provider.replies[GITHUB_APP] = Said(404, {"message": "Not Found"})
@@ -251,7 +251,7 @@ async def test_an_address_that_the_provider_has_not_made_sure_of_is_not_verified
 
 
 @pytest.mark.parametrize("edov", [False, 0, "0", "false", None])
-async def test_a_directory_that_does_not_own_the_domain_vouches_for_no_address(
+async def test_a_directory_that_does_not_own_the_domain_verifies_no_address(
     http: HttpSocialProviders, edov: object
 ) -> None:
     token = id_token(xms_edov=edov) if edov is not None else id_token(xms_edov=False)
@@ -291,7 +291,9 @@ AWAY = {
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("said", AWAY.values(), ids=AWAY.keys())
-async def test_a_provider_that_does_not_answer_in_time_is_away(provider: FakeProvider, name: str, said: Said) -> None:
+async def test_a_provider_that_exceeds_the_time_limit_is_unavailable(
+    provider: FakeProvider, name: str, said: Said
+) -> None:
     provider.replies[FIRST_ASKED[name]] = said
     provider.replies["/elsewhere"] = Said(body=GOOGLE)
     # what answers is refused for its answer, and never for its time

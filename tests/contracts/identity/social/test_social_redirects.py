@@ -180,7 +180,7 @@ async def test_an_error_that_is_called_a_success_is_none(http: HttpSocialProvide
 
 
 @pytest.mark.parametrize("why", ["an error", "no JSON", "ten megabytes", "a redirect"])
-async def test_a_provider_that_does_not_answer_is_away(
+async def test_a_provider_that_fails_to_answer_is_unavailable(
     http: HttpSocialProviders, provider: FakeProvider, why: str
 ) -> None:
     provider.replies["/token"] = AWAY[why]
@@ -312,7 +312,7 @@ async def test_they_go_with_the_account(database: WholeDatabase) -> None:
         assert await tx.social.user_of("google", "1") is None
 
 
-async def test_of_many_that_link_one_identity_one_does(database: WholeDatabase) -> None:
+async def test_concurrent_links_of_one_identity_succeed_once(database: WholeDatabase) -> None:
     people = [user() for _ in range(10)]
     async with database.transaction(EveryTenant()) as tx:
         for person in people:

@@ -72,7 +72,7 @@ async def test_a_name_without_records_has_none(names: Any) -> None:
     assert list(await names.dns.texts("_tenantry.unknown.example")) == []
 
 
-async def test_the_parts_of_a_long_record_are_joined(names: Any) -> None:
+async def test_the_chunks_of_a_long_txt_record_are_joined(names: Any) -> None:
     names.has(NAME, "x" * 700)
     assert list(await names.dns.texts(NAME)) == ["x" * 700]
 
@@ -81,7 +81,7 @@ async def test_the_parts_of_a_long_record_are_joined(names: Any) -> None:
     "tenants, domains and requests to join: Aliases and wildcards to somebody else prove nothing; the record is "
     "compared to the letter"
 )
-async def test_what_an_alias_leads_to_does_not_count(names: Any) -> None:
+async def test_txt_records_of_an_alias_target_are_ignored(names: Any) -> None:
     """A wildcard alias to a provider would let every customer of the provider prove the domain."""
     names.has("sites.provider.example", "tenantry-verification=abc")
     names.is_alias(NAME, "sites.provider.example")

@@ -61,7 +61,7 @@ async def test_domains_are_listed_by_name_with_the_roles_that_exist(
         assert await tx.domains.lock(home.id, "acme.example") is None
 
 
-async def test_of_domains_added_at_the_same_time_each_sees_those_before(
+async def test_concurrently_added_domains_are_counted_one_after_the_other(
     database: WholeDatabase, homes: tuple[Tenant, Tenant]
 ) -> None:
     home, other = homes

@@ -73,7 +73,9 @@ async def test_a_mailbox_is_known_whatever_becomes_of_the_account(
         assert not await tx.former_members.is_former(home.id, new_id(), [b"x" * 32])
 
 
-async def test_who_is_let_in_again_is_known_no_more(database: WholeDatabase, homes: tuple[Tenant, Tenant]) -> None:
+async def test_a_readmitted_member_is_not_a_former_member(
+    database: WholeDatabase, homes: tuple[Tenant, Tenant]
+) -> None:
     ada = user()
     async with database.transaction(EveryTenant()) as tx:
         await tx.users.add(ada)
@@ -108,7 +110,7 @@ def test_a_digest_is_of_one_tenant_one_mailbox_and_one_key() -> None:
     assert hashlib.sha256(here.bytes + ADA.encode()).digest() not in found
 
 
-def test_what_the_other_secret_made_is_recognised() -> None:
+def test_digests_made_with_the_previous_secret_are_recognised() -> None:
     here = new_id()
     (before,) = KeyedAddressDigests(FIRST).of(here, ADA)
     stored, other = KeyedAddressDigests(SECOND, FIRST).of(here, ADA)

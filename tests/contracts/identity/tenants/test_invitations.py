@@ -166,7 +166,9 @@ async def test_a_pending_one_is_renewed(database: WholeDatabase, acme: Tenant, a
 
 
 @pytest.mark.promise("tenants, invitations: of revoking and accepting at once, one happens")
-async def test_of_many_that_end_one_one_does(database: WholeDatabase, acme: Tenant, ada: User) -> None:
+async def test_concurrent_endings_of_an_invitation_succeed_once(
+    database: WholeDatabase, acme: Tenant, ada: User
+) -> None:
     new = invitation(acme, ada)
     await add(database, new)
 

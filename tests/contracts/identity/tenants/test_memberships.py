@@ -191,7 +191,7 @@ async def test_what_was_read_under_the_lock_stays_true_until_the_end(
 
 
 @pytest.mark.promise("identity, administration: what is checked of a user is still so when it is changed")
-async def test_a_role_that_is_being_given_cannot_be_removed_meanwhile(
+async def test_a_role_cannot_be_removed_while_it_is_granted_concurrently(
     database: WholeDatabase, ada: User, tenants: list[Tenant]
 ) -> None:
     given = role(tenants[0].id, name="Given")
@@ -267,7 +267,9 @@ async def test_owners_are_members_with_an_active_account(
 
 
 @pytest.mark.promise("tenants, owners: of two last owners who leave at once, one stays")
-async def test_of_owners_who_leave_at_once_one_stays(database: WholeDatabase, ada: User, tenants: list[Tenant]) -> None:
+async def test_one_owner_remains_when_all_owners_leave_concurrently(
+    database: WholeDatabase, ada: User, tenants: list[Tenant]
+) -> None:
     here = tenants[0]
     owners = [ada, *(user() for _ in range(5))]
     async with database.transaction(EveryTenant()) as tx:

@@ -125,7 +125,7 @@ async def test_super_admins_are_the_active_ones(database: WholeDatabase) -> None
         assert await tx.roles.lock_super_admins() == [ada.id]
 
 
-async def test_two_super_admins_who_demote_each_other_leave_one(postgres: PostgresDatabase) -> None:
+async def test_one_super_admin_remains_when_two_demote_each_other(postgres: PostgresDatabase) -> None:
     shipped, ada, bob = role(None, name=SUPER_ADMIN), user(), user()
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.roles.add(shipped)
@@ -169,7 +169,7 @@ async def test_admins_of_a_tenant_are_its_active_members_who_hold_admin(
     "security, rights: a tenant's last active Admin cannot be removed, deleted, disabled or lose that role, also when "
     "two of them leave at once; super-admins may"
 )
-async def test_two_admins_who_remove_each_other_leave_one(postgres: PostgresDatabase) -> None:
+async def test_one_admin_remains_when_two_remove_each_other(postgres: PostgresDatabase) -> None:
     admin, home, ada, bob = role(None, name=ADMIN), tenant(), user(), user()
     async with postgres.transaction(EveryTenant()) as tx:
         await tx.tenants.add(home)
@@ -213,7 +213,7 @@ async def test_each_set_of_roles_held_together_with_a_role_is_returned_once(
     assert beside[system.id] == {frozenset(), frozenset([own, more]), frozenset([foreign])}
 
 
-async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: WholeDatabase) -> None:
+async def test_a_system_role_held_twice_in_the_system_tenant_is_counted_once(database: WholeDatabase) -> None:
     system, ada = role(None, name="Auditor"), user()
     await add(database, system)
     async with database.transaction(EveryTenant()) as tx:
@@ -227,7 +227,7 @@ async def test_in_system_who_holds_a_role_as_such_is_counted_once(database: Whol
     assert seen[system.id] == 1
 
 
-async def test_changes_of_one_role_are_made_one_after_the_other(postgres: PostgresDatabase) -> None:
+async def test_concurrent_changes_of_a_role_are_serialized(postgres: PostgresDatabase) -> None:
     shared = role(None, permissions=())
     await add(postgres, shared)
     names = [f"read:kind{number}" for number in range(6)]

@@ -177,7 +177,7 @@ async def opened(database: WholeDatabase, clock: MovableClock, ids: CountingIds)
     return OwnTenants(database, MemoryCache(clock), clock, ids, is_open=True), caller(user_id=ada.id)
 
 
-async def test_of_tenants_made_at_the_same_time_so_many_are_made_and_no_more(
+async def test_concurrently_created_tenants_stay_within_the_limit_of_a_user(
     database: WholeDatabase, clock: MovableClock, ids: CountingIds
 ) -> None:
     own, ada = await opened(database, clock, ids)
