@@ -71,7 +71,7 @@ async def test_probes_ask_paths_that_answer() -> None:
     assert grace >= 30 + int(container["lifecycle"]["preStop"]["exec"]["command"][1])
 
 
-def test_what_the_image_is_made_of_is_sent_to_its_build() -> None:
+def test_every_file_copied_into_the_image_is_in_the_build_context() -> None:
     sent = {line[1:].rstrip("/") for line in (ROOT / ".dockerignore").read_text().splitlines() if line[:1] == "!"}
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     named = {word.rstrip("/") for line in copied for word in line.split()} - {"requirements"}
@@ -88,7 +88,7 @@ def test_images_of_the_compose_files_have_the_programs_of_backups() -> None:
         assert yaml.safe_load(path.read_text())["services"]["tenantry"]["build"]["args"] == {"BACKUP": "yes"}
 
 
-def test_containers_have_no_rights_and_write_where_they_may() -> None:
+def test_containers_run_without_privileges_and_write_only_to_allowed_folders() -> None:
     assert len(pods()) == 2
     for pod in pods():
         (container,) = pod["containers"]

@@ -101,7 +101,7 @@ def test_every_metric_of_the_page_can_be_seen_on_the_dashboard_or_alerts() -> No
     assert described().keys() - used - elsewhere == {"tenantry_build_info"}  # which names the jobs of the dashboard
 
 
-def test_every_alert_says_what_is_wrong_and_the_page_what_to_do() -> None:
+def test_every_alert_has_a_summary_and_a_remedy_in_the_documents() -> None:
     for rule in rules():
         assert rule["labels"]["severity"] in {"critical", "warning", "info"}
         assert rule["annotations"]["summary"].endswith(".")
