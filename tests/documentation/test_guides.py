@@ -116,7 +116,7 @@ _NAMING = re.compile(r'f"([a-z-]+\.[a-z-]+:)\{')
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_what_the_code_says(name: str) -> None:
+def test_the_generated_page_equals_its_file(name: str) -> None:
     written = (FOLDER / name).read_text("utf-8")
     assert written == PAGES[name](), f"docs/reference/{name} is old: run make reference, and read the difference"
 
