@@ -286,7 +286,7 @@ def test_a_method_of_another_name_is_nobodys_mistake(name: str) -> None:
 @pytest.mark.promise(
     "declarations, references: a cascade to rows that do not come back is refused unless permanent=True says it"
 )
-def test_a_cascade_to_rows_that_do_not_come_back_must_be_said() -> None:
+def test_a_cascade_to_rows_without_soft_delete_must_be_declared_permanent() -> None:
     parent = declared({"name": str}, "Parent", "parents")
     child = declared({"parent_id": Annotated[UUID, ref("parents", on_delete="cascade")]}, soft_delete=False)
     (told,) = mistakes(parent, child)
@@ -327,7 +327,7 @@ ENTITIES = (Book, Shop)
 
 
 @pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
-def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_error_in_every_entity_has_its_file_and_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from entrypoints.assembly.entities import EntitiesError, load_registry
 
     monkeypatch.chdir(tmp_path)
@@ -347,7 +347,7 @@ def test_every_mistake_of_every_entity_has_its_file_and_line(tmp_path: Path, mon
 
 
 @pytest.mark.promise("declarations, checks: all mistakes of all entities are told at once, each with file and line")
-def test_the_line_of_an_entity_that_is_wrong_as_a_whole() -> None:
+def test_an_error_in_a_whole_entity_has_its_line() -> None:
     @entity("users")
     class User(Struct):
         name: str

@@ -66,7 +66,7 @@ def test_a_new_row_gets_its_defaults() -> None:
     }
 
 
-def test_changes_hold_only_what_was_sent_and_null_is_sent() -> None:
+def test_changes_contain_only_sent_fields_including_null() -> None:
     assert read_changes(PRODUCTS, {"stock": 3, "categoryId": None}) == {"stock": 3, "category_id": None}
     assert read_changes(PRODUCTS, {}) == {}
 
@@ -242,7 +242,7 @@ def test_an_error_inside_a_list_names_the_item() -> None:
     assert [error.field for error in caught.value.fields] == ["tags[1]"]
 
 
-def test_a_constraint_holds_for_what_can_be_null() -> None:
+def test_a_constraint_applies_to_a_nullable_field() -> None:
     assert read_new(SAMPLES, {"note": None})["note"] is None
     with pytest.raises(ValidationError):
         read_new(SAMPLES, {"note": "long"})

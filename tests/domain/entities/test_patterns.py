@@ -163,7 +163,7 @@ def test_the_end_of_a_pattern_is_the_end_of_the_text(pattern: str, expected: str
     "declarations, checks: a pattern that anchors only some alternatives is refused; a final line feed gets past no $"
 )
 @pytest.mark.parametrize("pattern", ["^a$", "^a$|^b$", "^(?:a|b)$", "^(a$|b$)"])
-def test_a_final_line_feed_does_not_get_in(pattern: str) -> None:
+def test_a_final_line_feed_does_not_match_a_pattern(pattern: str) -> None:
     model = build_registry([declared({"name": text(pattern=pattern)})])["as"]
     assert read_new(model, {"name": "a"}) == {"name": "a"}
     with pytest.raises(ValidationError) as caught:

@@ -73,7 +73,7 @@ def test_columns_are_the_first_six_fields_that_are_not_long(model: EntityModel) 
     assert names == ["name", "code", "parent_id", "released_at", "size", "views"]
 
 
-def test_a_long_text_has_several_lines_unless_it_is_something_else(model: EntityModel) -> None:
+def test_a_long_text_is_shown_as_multiline_except_special_texts(model: EntityModel) -> None:
     assert {name: widget_of(model.by_name[name]) for name in ("name", "note", "site")} == {
         "name": None,
         "note": "multiline",

@@ -345,7 +345,7 @@ HIDDEN = EVERY_KIND.hidden_from({"read:things"})
 
 
 @pytest.mark.parametrize("text", ["secret=a", "sort=secret", "fields=secret", "whole.secret=a", "secrt=a"])
-def test_a_field_that_may_not_be_read_does_not_exist(text: str) -> None:
+def test_an_unreadable_field_is_unknown_in_a_query(text: str) -> None:
     with pytest.raises(ValidationError) as raised:
         read_query(EVERY_KIND["things"], EVERY_KIND, HIDDEN, parse_qsl(text))
     assert "secret" not in raised.value.fields[0].message.partition("did you mean")[2]

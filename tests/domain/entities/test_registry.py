@@ -152,7 +152,7 @@ def test_a_read_only_entity_has_no_audit_fields() -> None:
     assert "tenant_id" in REGISTRY["audit-events"].by_name
 
 
-def test_relations_go_both_ways() -> None:
+def test_a_reference_is_a_relation_in_both_directions() -> None:
     category, products = REGISTRY["products"].relations["category"], REGISTRY["categories"].relations["products"]
     assert (category.target, category.by, category.is_many, category.on_delete) == (
         "categories",
@@ -256,7 +256,7 @@ def test_a_rule_is_checked_for_changes_of_the_fields_it_reads() -> None:
     assert not REGISTRY["reviews"].rules_look_at(["rating"])
 
 
-def test_a_rule_cannot_look_further_than_it_says() -> None:
+def test_a_rule_cannot_read_fields_beyond_the_declared_ones() -> None:
     lamps = build_registry([Lamp])["lamps"]
     with pytest.raises(LookupError, match="'socket'"):
         lamps.broken_rules({"watts": 13, "socket": "E14"}, None)

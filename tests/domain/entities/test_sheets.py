@@ -182,7 +182,7 @@ def test_a_shown_header_has_no_hidden_field_and_is_valid_unicode() -> None:
     assert [column.samples for column in columns] == [("A", "?"), ("2",), ("1", "3"), ("x" * 60,)]
 
 
-def test_the_key_is_the_one_that_was_named_or_the_only_one_and_none_where_rows_are_made() -> None:
+def test_the_upsert_key_is_the_named_one_or_the_only_unique_field() -> None:
     @entity("books", unique=[unique("isbn"), unique("code")])
     class Book(Struct):
         isbn: str

@@ -263,7 +263,7 @@ def test_whatever_is_sent_is_read_or_refused(body: dict[str, object]) -> None:
             read()
 
 
-def test_what_holders_of_permissions_may_send() -> None:
+def test_field_access_follows_the_permissions_of_the_caller() -> None:
     assert (CLERK.unknown, CLERK.closed) == (frozenset({"code"}), frozenset({"cost"}))
     assert field_access(VOLUMES, ["read:codes"]) == FieldAccess(frozenset(), frozenset({"cost"}))
     assert not field_access(VOLUMES, ["*"])

@@ -215,7 +215,7 @@ def test_a_recovery_code_has_all_its_bits(random: bytes, other: bytes) -> None:
     assert len(digest) == 32
 
 
-def test_a_recovery_code_may_be_misread_and_typed_as_people_do() -> None:
+def test_a_recovery_code_may_be_typed_with_similar_letters_and_spaces() -> None:
     code = recovery_code(bytes(CODE_BYTES - 1) + b"\x01")
     assert code == "0000-0000-0000-0001"
     for typed in ("0000000000000001", " 0000 0000 0000 000l ", "OOOO-oooo-0000-000I"):

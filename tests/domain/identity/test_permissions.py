@@ -77,7 +77,7 @@ def test_names_that_do_not(name: str) -> None:
         ("*:users", "*:*", False),
     ],
 )
-def test_what_covers_what(held: str, needed: str, expected: bool) -> None:
+def test_a_permission_covers_the_listed_permissions(held: str, needed: str, expected: bool) -> None:
     assert allows([held], needed) is expected
     assert may_grant([held], [needed]) is expected
     assert covers(held, needed) is expected
@@ -100,7 +100,9 @@ def test_a_list_allows_what_one_of_its_permissions_covers(held: list[str], neede
 
 
 @given(HELD, HELD, NAMES)
-def test_what_two_lists_have_in_common_is_what_both_allow(first: list[str], second: list[str], needed: str) -> None:
+def test_the_meet_of_two_permission_lists_allows_what_both_allow(
+    first: list[str], second: list[str], needed: str
+) -> None:
     assert allows(meet(first, second), needed) is (allows(first, needed) and allows(second, needed))
 
 
@@ -143,7 +145,7 @@ def test_the_smallest_set_drops_what_a_wildcard_covers() -> None:
 
 
 @given(HELD, NAMES, NAMES)
-def test_allows_grows_with_what_is_held(held: list[str], more: str, needed: str) -> None:
+def test_more_permissions_never_allow_less(held: list[str], more: str, needed: str) -> None:
     assert not allows(held, needed) or allows([*held, more], needed)
 
 

@@ -34,7 +34,9 @@ TICK = timedelta.resolution
     "keys, impersonation: a narrow key allows what both its account and it allow, for every permission"
 )
 @given(st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=4), NAMES)
-def test_what_two_lists_have_in_common_allows_what_both_allow(first: list[str], second: list[str], asked: str) -> None:
+def test_the_meet_of_account_and_key_permissions_allows_what_both_allow(
+    first: list[str], second: list[str], asked: str
+) -> None:
     assert allows(meet(first, second), asked) == (allows(first, asked) and allows(second, asked))
 
 
@@ -45,7 +47,7 @@ def test_a_wildcard_meets_the_narrower_name() -> None:
 
 
 @given(SECRETS)
-def test_a_key_ends_with_the_crc_of_what_is_before_in_base_62(secret: str) -> None:
+def test_a_key_ends_with_the_base62_crc_of_its_beginning(secret: str) -> None:
     text = compose_key("tnt", secret)
     assert text.startswith(f"tnt_{secret}")
     assert len(text) == 42
@@ -130,7 +132,7 @@ def test_every_invalid_key_gets_the_same_error() -> None:
     assert told == {("TOKEN_INVALID", TokenInvalid.sentence)}
 
 
-def test_a_key_may_what_its_account_and_itself_may() -> None:
+def test_a_key_has_the_permissions_common_to_its_account_and_itself() -> None:
     whole = state()
     assert whole.permissions == ("*:products", "read:users")
     narrow = state(key=replace(whole.key, permissions=("read:*", "delete:roles")))

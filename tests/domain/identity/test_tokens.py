@@ -132,7 +132,7 @@ ISSUE = Issue(
 )
 
 
-def test_a_token_says_when_its_holder_was_proved_and_nothing_where_that_is_not_known() -> None:
+def test_a_token_has_auth_time_only_when_the_time_of_the_proof_is_known() -> None:
     proved = replace(SESSION, authenticated_at=NOW - MINUTE)
     assert claims_for(STANDING, MEMBER, proved, NOW, ISSUE).auth_time == SECONDS - 60
     unknown = claims_for(STANDING, MEMBER, SESSION, NOW, ISSUE)
@@ -295,7 +295,7 @@ def test_the_newest_active_key_signs(now: datetime, expected: SigningKey) -> Non
         (NOW_OF_SIGNING_KEYS + 999 * HOUR, [COMING]),
     ],
 )
-def test_a_key_lives_as_long_as_its_last_token(now: datetime, expected: list[SigningKey]) -> None:
+def test_a_signing_key_is_published_until_its_last_token_expires(now: datetime, expected: list[SigningKey]) -> None:
     assert living_keys(KEYS, now, HOUR) == expected
 
 

@@ -263,7 +263,7 @@ def test_an_account_without_a_password_has_none_to_expire() -> None:
         ("no address", None),
     ],
 )
-def test_mail_goes_to_the_local_part_as_written_at_the_domain_in_ascii(
+def test_mail_is_addressed_to_the_written_local_part_at_the_ascii_domain(
     text: str, expected: tuple[str, str] | None
 ) -> None:
     assert mailbox(text) == expected

@@ -64,7 +64,7 @@ def test_a_mail_has_the_same_paragraphs_in_every_language(words: Words) -> None:
 
 @pytest.mark.promise("console, journeys: German, errors of the API included")
 @OTHERS
-def test_what_a_page_or_the_console_may_show_of_the_api_is_translated(words: Words) -> None:
+def test_every_api_sentence_that_pages_can_show_is_translated(words: Words) -> None:
     paths = [path for path in files(SPOKEN) if not path.relative_to(ROOT).as_posix().startswith(UNSEEN)]
     sentences = {sentence for path in paths for sentence in said_in(path) if re.search("[a-z]", sentence)}
     assert len(sentences) > 300
