@@ -147,13 +147,13 @@ async def test_roles_are_granted_in_a_tenant_and_in_the_whole_service(app: TestA
 
 
 @pytest.mark.parametrize("options", [(), ("--role", "Admin", "--no-roles")])
-def test_a_grant_names_roles_or_says_that_there_are_none(options: tuple[str, ...]) -> None:
+def test_a_grant_requires_roles_or_the_option_for_no_roles(options: tuple[str, ...]) -> None:
     refused = CliRunner().invoke(commands, ["users", "grant", "ada@acme.example", "--tenant", "acme", *options])
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert all(option in refused.stderr for option in ("--role", "--no-roles"))
 
 
-async def test_all_roles_are_taken_away_where_that_is_said(app: TestApp) -> None:
+async def test_a_grant_with_no_roles_removes_all_roles(app: TestApp) -> None:
     said = await administration.grant(app.services, "ada@acme.example", "acme", [])
     assert said == "ada@acme.example has no roles in acme now. Its tokens there are refreshed."
     (ada,) = json.loads((await administration.list_users(app.services, "acme")).json)

@@ -148,7 +148,7 @@ def test_a_backup_of_a_newer_server_is_refused_with_both_versions(
 
 
 @pytest.mark.long
-async def test_a_restore_that_fails_leaves_what_was_there(
+async def test_a_failed_restore_preserves_the_existing_content(
     tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path
 ) -> None:
     assert tenantry("backup", "first", **migrated).returncode == 0

@@ -218,7 +218,7 @@ def test_a_file_named_parquet_with_other_content_is_reported(
     )
 
 
-def test_a_database_that_does_not_answer_is_said_plainly(tenantry: Tenantry) -> None:
+def test_an_unreachable_database_is_reported_plainly(tenantry: Tenantry) -> None:
     ended = tenantry(
         "migrate",
         DATABASE_URL="postgresql://user:hidden@127.0.0.1:1/none",

@@ -189,7 +189,7 @@ def test_answers_on_rows_are_json(answer_all: Callable[[str], dict[str, Any]], f
     assert "products" in {entity["plural"] for entity in told["entities"]["entities"]}
 
 
-def test_what_failed_is_json_too(tenantry: Tenantry, files: Path, migrated: dict[str, str]) -> None:
+def test_a_failed_import_is_reported_as_json(tenantry: Tenantry, files: Path, migrated: dict[str, str]) -> None:
     assert tenantry("tenants", "create", "acme", **migrated).returncode == 0
     refused = tenantry("import", "products", "some.csv", *_TENANT, "--json", **migrated)
     assert refused.returncode == 1

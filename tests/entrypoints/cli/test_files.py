@@ -181,7 +181,7 @@ async def test_a_client_that_leaves_before_the_first_byte_stops_the_query(servic
 @pytest.mark.promise(
     "files, transfers: Exports and imports cut off anywhere leave nothing between (make stress: 1,000)"
 )
-async def test_what_breaks_in_mid_stream_does_not_end_well(service: Service) -> None:
+async def test_an_export_interrupted_by_the_database_ends_with_an_error(service: Service) -> None:
     reader, writer = await service.open("GET /api/products/export HTTP/1.1")
     await reader.read(1000)
     await service.owner.execute(

@@ -121,7 +121,7 @@ async def test_the_sql_of_an_empty_database_makes_it(tenantry: Tenantry, shared:
     assert "is what the entities declare" in tenantry("migrations", "check", **shared).stdout
 
 
-async def test_check_says_to_write_what_no_migration_makes_and_then_to_apply_it(
+async def test_check_suggests_writing_and_then_applying_a_missing_migration(
     tenantry: Tenantry, tmp_path: Path, migrated: dict[str, str]
 ) -> None:
     (tmp_path / "books.py").write_text(BOOKS)

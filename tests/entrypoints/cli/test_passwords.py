@@ -33,7 +33,7 @@ def asking(migrated: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("given", [f"{PASSWORD}\n", PASSWORD, f"{PASSWORD}\r\n{PASSWORD}\r\n"])
-def test_without_a_terminal_the_password_is_a_line_of_standard_input(
+def test_without_a_terminal_the_password_is_read_from_standard_input(
     tenantry: Tenantry, asking: dict[str, str], given: str
 ) -> None:
     ended = tenantry(*ADMIN, "--json", stdin=given, **asking)
@@ -59,7 +59,7 @@ def test_the_password_of_the_settings_is_named(tenantry: Tenantry, migrated: dic
     assert ended.stdout == "root@example.com is a super-admin now, with the password of TENANTRY_ADMIN_PASSWORD.\n"
 
 
-def test_on_a_terminal_it_is_asked_for_there_and_the_answer_goes_into_the_pipe(
+def test_a_password_is_read_from_the_terminal_and_the_answer_is_written_to_the_pipe(
     asking: dict[str, str], tmp_path: Path
 ) -> None:
     ours, theirs = pty.openpty()

@@ -88,7 +88,7 @@ async def tenant_named(connection: "asyncpg.Connection[asyncpg.Record]", identif
     return UUID(str(await connection.fetchval("SELECT id FROM tenants WHERE identifier = $1", identifier)))
 
 
-async def test_a_deleted_tenant_is_erased_by_an_owner_whom_row_level_security_holds(
+async def test_a_deleted_tenant_is_erased_by_an_owner_under_row_level_security(
     connection: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     first = await tenant_named(connection, "harbour-coffee")

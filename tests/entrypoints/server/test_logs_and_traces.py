@@ -57,7 +57,9 @@ def running(writer: LogWriter) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("line", [LINE, AccessLine("HEAD", "/", 404, 1.0, "x", "::1", None)])
-async def test_a_line_is_what_the_log_would_make_of_it(caplog: pytest.LogCaptureFixture, line: AccessLine) -> None:
+async def test_an_access_line_equals_the_line_of_the_log_formatter(
+    caplog: pytest.LogCaptureFixture, line: AccessLine
+) -> None:
     with caplog.at_level(logging.INFO, "adapters.http.operations.access_log"):
         log_access(line)
     read, write = os.pipe()
@@ -154,7 +156,7 @@ async def test_lines_that_were_lost_are_counted_in_the_log() -> None:
     assert (said["level"], said["logger"], said["lost"]) == ("warning", log_writer.__name__, 7)
 
 
-async def test_every_other_line_goes_the_same_way_and_back_again() -> None:
+async def test_other_log_entries_use_the_writer_while_it_runs_and_then_the_old_handler() -> None:
     read, write = os.pipe()
     root = logging.getLogger()
     handlers = list(root.handlers)

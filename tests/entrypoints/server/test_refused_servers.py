@@ -138,7 +138,7 @@ def test_an_unknown_database(tenantry: Tenantry, shared: dict[str, str], command
         ("check", "password", 1),
     ],
 )
-def test_what_is_wrong_with_the_owner_is_not_said_of_the_service(
+def test_an_error_of_the_owner_url_is_not_reported_for_the_service_url(
     tenantry: Tenantry, shared: dict[str, str], guarded: str, command: str, wrong: str, exit_code: int
 ) -> None:
     password = urlsplit(guarded).password

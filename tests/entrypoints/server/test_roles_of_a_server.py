@@ -64,7 +64,7 @@ async def test_a_copied_database_gets_its_roles_and_rights_again(tenantry: Tenan
     assert tenantry("migrate", "--check", **copied).returncode == 0
 
 
-async def test_a_role_that_was_made_by_hand_has_no_rights_yet(
+async def test_a_role_created_by_hand_lacks_rights_until_migrate_grants_them(
     tenantry: Tenantry, copied: dict[str, str], server: PostgresServer
 ) -> None:
     await server.run("CREATE ROLE tenantry_service NOLOGIN")

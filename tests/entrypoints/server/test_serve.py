@@ -173,7 +173,7 @@ async def test_two_services_share_their_servers(serve: Serve, tenantry: Tenantry
     assert other.call("GET", "/api/auth/me", token=other.log_in(PASSWORD)).status == 200
 
 
-async def test_a_request_under_way_is_finished_before_the_end(serve: Serve, migrated: dict[str, str]) -> None:
+async def test_a_running_request_is_finished_before_the_service_ends(serve: Serve, migrated: dict[str, str]) -> None:
     served = serve(**migrated)
     token = served.log_in(PASSWORD)
     await stop_in_the_middle(served, migrated["DATABASE_URL"], token)

@@ -191,7 +191,7 @@ def test_other_machines(host: str) -> None:
     "security, row-level security: a superuser as the service's login is warned of, and refused where the service is "
     "not for this machine alone"
 )
-def test_a_superuser_is_warned_of_here_and_refused_elsewhere() -> None:
+def test_a_superuser_causes_a_warning_locally_and_a_refusal_elsewhere() -> None:
     here, beyond = read_settings({}), read_settings({"TENANTRY_BASE_URL": BEYOND})
     (warning,) = database_warnings(SUPERUSER, here, allows_superuser=False)
     assert "logs in as postgres" in warning

@@ -39,7 +39,7 @@ for work in (refuse, lambda: os._exit(9), lambda: 1 // 0):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux alone")
-def test_what_it_answers_and_refuses_comes_back_and_its_memory_does_not() -> None:
+def test_a_worker_process_returns_results_and_errors_and_frees_its_memory() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", TRIED],
         env=environment({}),

@@ -62,9 +62,7 @@ async def ticket(pair: Pair, number: int) -> str:
     "second factors, behaviour: what has begun survives an emptied Redis, and what was used stays used"
 )
 @pytest.mark.long
-async def test_what_has_begun_survives_an_emptied_redis_and_ends_as_before(
-    new_database: NewDatabase, tmp_path: Path
-) -> None:
+async def test_a_started_login_continues_after_redis_is_emptied(new_database: NewDatabase, tmp_path: Path) -> None:
     """Tickets and states are sealed, and their ids are used up in PostgreSQL: Redis knows of none of them."""
     async with pair_on(tmp_path, await new_database()) as pair:
         token = (await pair.first.log_in())["token"]

@@ -107,7 +107,7 @@ async def test_a_key_is_dead_on_the_next_request_with_redis_stopped_emptied_and_
     "keys, revocation of keys: a closed tenant and a disabled or deleted account end their keys at once; a removed "
     "maker ends none"
 )
-async def test_a_key_of_a_disabled_account_is_dead_on_both_and_lives_again_with_it(robot: Robot) -> None:
+async def test_a_key_follows_the_state_of_its_account_on_both_processes(robot: Robot) -> None:
     pair = robot.pair
     for is_active in (False, True, False):
         answer = await pair.first.call("PUT", robot.path, {"isActive": is_active}, token=robot.root)

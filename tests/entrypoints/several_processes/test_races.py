@@ -116,7 +116,9 @@ async def audited(pair: Pair, action: str) -> int:
 
 @pytest.mark.promise("identity, administration: the last super-admin stays, also when two undo each other at once")
 @pytest.mark.parametrize("how", ["demote", "disable", "delete"])
-async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, root: str, how: str) -> None:
+async def test_one_super_admin_remains_when_two_revoke_each_other_on_two_processes(
+    pair: Pair, root: str, how: str
+) -> None:
     """Ever new twins, and the first super-admin out of the way for as long."""
     for _ in range(4):
         emails = [f"{pair.fresh(how)}@example.com" for _ in range(2)]
@@ -137,9 +139,7 @@ async def test_of_two_super_admins_who_undo_each_other_one_stays(pair: Pair, roo
 )
 @pytest.mark.parametrize("how", ["demote", "disable", "delete", "end"])
 @pytest.mark.parametrize("whom", ["each other", "themselves"])
-async def test_of_two_admins_of_a_tenant_who_leave_at_once_one_stays(
-    pair: Pair, root: str, how: str, whom: str
-) -> None:
+async def test_one_admin_remains_when_two_leave_on_two_processes(pair: Pair, root: str, how: str, whom: str) -> None:
     for _ in range(3):
         name = pair.fresh("acme")
         body = {"name": name, "identifier": name}
@@ -251,9 +251,7 @@ async def test_guesses_from_many_networks_do_not_lock_the_owner_out(pair: Pair, 
 
 
 @pytest.mark.promise("identity, passwords: Off the event loop, as many as cores, a bounded queue, 429 past it")
-async def test_while_logins_queue_others_are_answered_and_what_exceeds_the_queue_is_refused_at_once(
-    pair: Pair, root: str
-) -> None:
+async def test_queued_logins_do_not_block_reads_and_a_full_queue_refuses_at_once(pair: Pair, root: str) -> None:
     emails = [f"{pair.fresh('queue')}@example.com" for _ in range(400)]  # unknown ones cost as much
     logins = asyncio.gather(*(timed_login(pair, email) for email in emails))
     meanwhile = []

@@ -258,7 +258,7 @@ async def end_session(pair: Pair, bitten: Bitten) -> httpx.Response:
     ],
     ids=lambda case: getattr(case, "__name__", None),
 )
-async def test_a_change_bites_on_the_next_request_at_the_other_process(
+async def test_a_revocation_is_effective_on_the_next_request_at_another_process(
     pair: Pair, revoking: Revoking, code: str, refresh: int | list[str]
 ) -> None:
     bitten = await bitten_in(pair)
