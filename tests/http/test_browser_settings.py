@@ -68,7 +68,7 @@ async def test_a_shared_cache_stores_answers_separately_by_origin(with_origins: 
         assert ("public" in answer.headers["cache-control"], answer.headers["vary"]) == (True, "Origin")
 
 
-async def test_without_origins_no_page_may_call(plain: MemoryApp) -> None:
+async def test_without_configured_origins_no_page_may_call_the_service(plain: MemoryApp) -> None:
     answer = await plain.client.get("/health/live", headers={"Origin": ORIGIN})
     assert "access-control-allow-origin" not in answer.headers
 

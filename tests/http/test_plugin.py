@@ -133,7 +133,7 @@ async def news() -> str:
     return "news"
 
 
-async def test_no_shared_cache_may_store_what_needs_a_token(app: TestApp) -> None:
+async def test_a_shared_cache_must_not_store_answers_that_need_a_token(app: TestApp) -> None:
     """Whatever the application says of all its handlers."""
     pipeline = build_pipeline(app.services, HttpSettings(), log_nothing)
     plugin = HttpPlugin(app.services, pipeline, [open_to_all, for_a_minute, news])

@@ -182,7 +182,7 @@ def concrete(endpoint: Served) -> str:
     "identity, endpoints: all take a Bearer token but login, social login, register, refresh and the reset; each asks "
     "for its permission"
 )
-async def test_without_a_token_nothing_but_what_is_public_answers(app: TestApp) -> None:
+async def test_without_a_token_only_public_endpoints_answer(app: TestApp) -> None:
     for endpoint in table(app):
         answer = await app.call(endpoint.method, concrete(endpoint), json={} if endpoint.has_body else None)
         assert (answer.status_code == 401) is (endpoint.policy.asks is not None), endpoint

@@ -71,7 +71,7 @@ async def test_a_browser_gets_the_application_whatever_the_address(served: TestA
         "/console/source/package.json",
     ],
 )
-async def test_programs_and_scripts_get_404_for_what_is_not_there(served: TestApp, path: str) -> None:
+async def test_programs_and_scripts_get_404_for_unknown_paths(served: TestApp, path: str) -> None:
     answer = await served.call("GET", path, headers={"Accept": "*/*"})
     assert answer.status_code == 404
 
@@ -145,7 +145,7 @@ async def test_a_project_may_serve_its_own_front_page(app: TestApp) -> None:
         assert client.get("/", headers=BROWSER).text == "Welcome."
 
 
-def test_what_a_build_compares_itself_by_is_not_served(tmp_path: Path) -> None:
+def test_build_metadata_of_the_console_is_not_served(tmp_path: Path) -> None:
     assert (built_console.files(tmp_path), built_console.is_built(tmp_path)) == ({}, False)
     (tmp_path / "built").mkdir()
     for name in ("index.html", "SHA256SUMS", "SOURCE", "app-4F2A91BC.js.br"):

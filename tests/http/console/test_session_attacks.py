@@ -84,7 +84,7 @@ async def test_other_pages_get_403_on_every_route_and_change_nothing(app: TestAp
         OWN | {"Content-Type": "application/json; charset=UTF-8"},
     ],
 )
-async def test_the_console_itself_is_let_in(app: TestApp, headers: dict[str, str]) -> None:
+async def test_requests_of_the_console_are_accepted(app: TestApp, headers: dict[str, str]) -> None:
     assert (await tried(app, *ROUTES[0], headers)).status_code == 200
     assert (await tried(app, *ROUTES[1], headers)).status_code == 200
     assert (await tried(app, *ROUTES[3], headers)).status_code == 200

@@ -174,7 +174,7 @@ async def test_without_a_link_or_with_a_dead_one_a_new_mail_is_asked_for(reader:
 
 
 @in_browser
-async def test_a_link_in_the_address_bar_of_an_open_page_is_read_too(reader: Reader) -> None:
+async def test_a_link_entered_in_the_address_bar_of_an_open_page_is_read(reader: Reader) -> None:
     await reader.open(f"{HOME}/account/confirm")
     said = said_by(await reader.link())
     await reader.page.evaluate("said => { location.hash = new URLSearchParams(said) }", said)
@@ -200,7 +200,7 @@ async def test_a_link_cannot_bring_markup_along(reader: Reader) -> None:
 @pytest.mark.promise("identity, accounts and mail: the service's own pages")
 @in_browser
 @pytest.mark.parametrize("path", ["confirm", "reset"])
-async def test_the_pages_say_what_they_are_to_those_who_listen(reader: Reader, path: str) -> None:
+async def test_the_account_pages_are_described_for_screen_readers(reader: Reader, path: str) -> None:
     await reader.open(f"{HOME}/account/{path}#email=ada%40example.com&token=x")
     page = reader.page
     assert await page.get_attribute("html", "lang") == "en"

@@ -117,7 +117,7 @@ async def test_a_token_can_be_pasted_in(visit: Visit) -> None:
     await expect(answer.locator(".response-col_status")).to_contain_text("200")
 
 
-async def test_it_says_what_it_is_to_those_who_listen(visit: Visit) -> None:
+async def test_the_docs_page_is_described_for_screen_readers(visit: Visit) -> None:
     assert await visit.page.get_attribute("html", "lang") == "en"
     await expect(visit.page.get_by_role("heading", level=1)).to_contain_text("Tenantry")
     await expect(visit.page.get_by_role("main")).to_be_visible()

@@ -17,7 +17,7 @@ from tests.http.app import Json, TestApp
 from tests.http.docs.test_openapi import described
 
 
-def test_it_is_made_when_it_is_asked_for(app: TestApp) -> None:
+def test_the_document_is_made_at_the_first_request(app: TestApp) -> None:
     """A start makes none, and the first who asks hardly waits: not much longer than an application takes to build."""
     built, made = [], []
     for _ in range(3):

@@ -188,7 +188,7 @@ def resolved(part: Json, document: Json) -> Json:
     "declarations, OpenAPI document: a row requires only what is always there; nextCursor, totalCountIsEstimate, "
     "…HasMore, tenantId and details[].row are in the document"
 )
-async def test_a_row_requires_what_is_always_there_and_has_all_that_may_be(app: TestApp) -> None:
+async def test_a_row_schema_requires_only_the_id_and_contains_every_optional_field(app: TestApp) -> None:
     schemas = (await described(app))["components"]["schemas"]
     assert schemas["Product"]["required"] == ["id"]
     assert {"tenantId", "category", "reviews", "reviewsHasMore"} <= schemas["Product"]["properties"].keys()
@@ -301,7 +301,7 @@ def test_metrics_call_it_the_same_after_each_start(app: TestApp) -> None:
     assert [name for name in names if re.search("[0-9a-f]{32}", name)] == []
 
 
-def test_who_it_is_from_can_be_said(app: TestApp) -> None:
+def test_the_document_contains_the_configured_title_and_contact(app: TestApp) -> None:
     about = About(title="Shop", contact_name="Us", contact_email="us@example.com", license_url="https://example.com")
     info = document_of(app.services, HttpSettings(about=about))["info"]
     assert info["title"] == "Shop"
@@ -310,7 +310,7 @@ def test_who_it_is_from_can_be_said(app: TestApp) -> None:
 
 
 @pytest.mark.promise("entities, contract: an OpenAPI document of all entity endpoints, and a page for it")
-async def test_the_page_and_what_it_needs_are_served_from_here(app: TestApp) -> None:
+async def test_the_docs_page_loads_all_files_from_the_service(app: TestApp) -> None:
     page = await app.call("GET", "/docs/index.html")
     assert page.headers["Content-Type"].startswith("text/html")
     assert "http://" not in page.text

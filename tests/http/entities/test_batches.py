@@ -255,14 +255,14 @@ async def test_after_a_day_it_is_a_new_request(app: TestApp) -> None:
     assert (await post(app, LAMP)).status_code == 409
 
 
-async def test_of_two_at_once_both_get_the_first_ones_answer(app: TestApp) -> None:
+async def test_concurrent_requests_with_one_key_get_the_first_answer(app: TestApp) -> None:
     answers = await asyncio.gather(*(post(app, LAMP) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {201}
     assert len({answer.headers["Location"] for answer in answers}) == 1
     assert sum(REPLAYED in answer.headers for answer in answers) == 7
 
 
-async def test_a_batch_and_a_restore_come_once_too(app: TestApp) -> None:
+async def test_batches_and_restorations_are_idempotent_by_key(app: TestApp) -> None:
     batch = "/api/products/batch"
     first, again = await post(app, {"items": [LAMP]}, path=batch), await post(app, {"items": [LAMP]}, path=batch)
     assert again.json()["data"] == first.json()["data"]

@@ -88,7 +88,7 @@ async def test_a_misspelt_parameter_deletes_nothing(app: TestApp) -> None:
     assert await code(app, "GET", path) == (200, None)
 
 
-async def test_without_soft_delete_there_is_nothing_to_ask_for(app: TestApp) -> None:
+async def test_without_soft_delete_deletion_options_are_refused(app: TestApp) -> None:
     body = {"code": "EUR", "name": "Euro"}
     path = (await app.call("POST", "/api/currencies", as_whom="root", json=body)).headers["Location"]
     assert await code(app, "DELETE", f"{path}?permanent=true", "root") == (400, "VALIDATION_ERROR")

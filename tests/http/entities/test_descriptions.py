@@ -102,7 +102,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
 @pytest.mark.promise(
     "security, console: Descriptions of entities show nothing of entities and fields that the caller may not read"
 )
-async def test_only_what_the_caller_may_read_and_do(app: TestApp) -> None:
+async def test_the_description_contains_only_what_the_caller_may_read_and_do(app: TestApp) -> None:
     data = await described(app, "reader")
     (product,) = data["entities"]
     assert [name for name, allowed in product["may"].items() if allowed] == ["read", "export"]

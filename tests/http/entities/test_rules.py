@@ -32,7 +32,7 @@ def told(answer: httpx.Response) -> tuple[int, str, list[tuple[str, str]]]:
 
 
 @pytest.mark.promise("entities, details: UNPROCESSABLE_ENTITY: a rule of the entity refuses")
-async def test_a_rule_sees_what_was_before(library: TestApp) -> None:
+async def test_a_rule_sees_the_previous_values(library: TestApp) -> None:
     row = await volume(library, condition="worn")
     answer = await library.call("PUT", f"/api/volumes/{row}", as_whom="acme", json={"condition": "new"})
     assert told(answer) == (422, "UNPROCESSABLE_ENTITY", [("condition", "what is worn does not become new")])
@@ -61,13 +61,13 @@ async def test_a_rule_counts_what_is_written_with_it(library: TestApp) -> None:
     assert answer.status_code == 200
 
 
-async def test_of_many_at_once_no_more_come_in_than_the_rule_allows(library: TestApp) -> None:
+async def test_concurrent_requests_stay_within_the_limit_of_a_rule(library: TestApp) -> None:
     row = await volume(library)
     answers = await asyncio.gather(*(lend(library, row) for _ in range(6)))
     assert sorted(answer.status_code for answer in answers) == [201, 201, 422, 422, 422, 422]
 
 
-async def test_a_rule_does_not_see_other_tenants(library: TestApp) -> None:
+async def test_a_rule_does_not_see_rows_of_other_tenants(library: TestApp) -> None:
     made = await library.call("POST", "/api/volumes", as_whom="other", json={"title": "T"})
     theirs = made.json()["data"]["id"]
     answer = await lend(library, theirs)

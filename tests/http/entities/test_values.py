@@ -21,7 +21,7 @@ LAMP = '{"name": "Lamp", "sku": "LAMP-1", "price": 1, "stock": %s}'
 
 
 @pytest.mark.parametrize("written", WRITTEN)
-async def test_a_whole_number_may_have_a_point_or_an_exponent(app: TestApp, written: str) -> None:
+async def test_a_whole_number_may_be_written_with_a_point_or_an_exponent(app: TestApp, written: str) -> None:
     headers = {"Content-Type": "application/json"}
 
     async def sent(method: str, path: str, body: str) -> tuple[int, int]:

@@ -336,7 +336,7 @@ async def test_a_welcome_mail_holds_a_link_and_not_the_password(app: TestApp) ->
 
 
 @pytest.mark.promise("identity, accounts and mail: links are made from the settings; opening one does not use it up")
-async def test_links_lead_to_where_the_settings_say() -> None:
+async def test_mailed_links_use_the_configured_addresses() -> None:
     app = await open_test_app({"TENANTRY_RESET_URL": "https://app.example/new-password?lang=en"})
     await ask(app, "request-password-reset", {"email": ADMIN})
     (mail,) = await mails(app)

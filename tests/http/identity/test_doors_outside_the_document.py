@@ -175,7 +175,7 @@ async def test_no_door_outside_the_document_opens_without_a_factor(person: Perso
     assert (await person.verify(await person.ticket())).status_code == 200
 
 
-async def test_the_same_doors_let_in_who_needs_no_factor(without_a_factor: Person) -> None:
+async def test_the_same_endpoints_log_in_a_user_without_a_required_factor(without_a_factor: Person) -> None:
     """What the test above looks for is what an opened door shows."""
     app = without_a_factor.app
     opened = await by_password(without_a_factor)

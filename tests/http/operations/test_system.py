@@ -124,7 +124,7 @@ async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
     assert forwarded.status_code == 404
 
 
-async def test_ipv4_where_the_service_listens_on_ipv6_is_this_machine_too(app: TestApp) -> None:
+async def test_an_ipv4_mapped_loopback_address_counts_as_this_machine(app: TestApp) -> None:
     application: Any = build_app(app.services, HttpSettings(), PrometheusMetrics())
     for peer, status in {"::ffff:127.0.0.1": 200, "::1": 200, "::ffff:203.0.113.9": 404}.items():
         transport = httpx.ASGITransport(application, client=(peer, 4711))

@@ -69,9 +69,7 @@ async def test_a_host_that_is_none_is_refused(app: TestApp, host: str) -> None:
         ("https://localhost:8443", None),
     ],
 )
-async def test_browsers_come_by_https_where_the_service_is_behind_it(
-    app: TestApp, base_url: str, said: str | None
-) -> None:
+async def test_hsts_is_sent_to_browsers_only_behind_https(app: TestApp, base_url: str, said: str | None) -> None:
     served = build_app(app.services, http_settings(read_settings({**SETTINGS, "TENANTRY_BASE_URL": base_url})))
     for path in ("/health/live", "/docs/index.html", "/api/users", "/nowhere"):
         answer = await ask(served, path, "a.example")

@@ -44,7 +44,7 @@ def reader(receive: Any, length: int) -> BodyReader:
     return BodyReader(cast(Any, POST), receive, {b"content-length": b"%d" % length})
 
 
-async def test_a_body_that_does_not_come_is_given_up() -> None:
+async def test_a_body_that_does_not_arrive_is_refused() -> None:
     async def silent() -> Message:
         return await asyncio.Future()
 
@@ -241,7 +241,7 @@ async def test_a_body_that_a_limit_by_email_looked_at_is_parsed_once(app: TestAp
 
 
 @pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
-async def test_one_who_dribbles_is_answered_408_and_left(app: TestApp) -> None:
+async def test_a_slow_sender_gets_408_and_is_disconnected(app: TestApp) -> None:
     """The receiver raises what running out of time raises."""
     sent: list[dict[str, Any]] = []
 

@@ -104,7 +104,7 @@ async def app() -> TestApp:
     return opened
 
 
-async def test_what_was_made_is_found_at_its_location(app: TestApp) -> None:
+async def test_a_created_resource_is_found_at_its_location(app: TestApp) -> None:
     category = await app.call("POST", "/api/categories", as_whom="root", json={"name": "Lamps"})
     tenant = await app.call("POST", "/api/tenants", as_whom="root", json={"name": "Acme", "identifier": "acme"})
     assert category.headers["Location"] == f"/tools/tenantry/api/categories/{category.json()['data']['id']}"

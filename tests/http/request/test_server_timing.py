@@ -66,7 +66,7 @@ async def test_the_stages_add_up_to_the_total_and_the_total_to_what_the_client_w
         assert total <= waited, path
 
 
-async def test_what_an_endpoint_refuses_is_timed_as_well(timed: TestApp) -> None:
+async def test_a_not_found_answer_is_timed(timed: TestApp) -> None:
     answer = await timed.call("GET", f"/api/products/{UNKNOWN}", as_whom="acme")
     assert answer.status_code == 404
     assert "database" in times(answer)

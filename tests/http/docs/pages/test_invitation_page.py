@@ -130,7 +130,7 @@ async def test_an_invitation_read_before_the_browser_event_stays_read(guest: Gue
 @pytest.mark.promise(
     "tenants, acceptance: the page of the service joins by mouse and keyboard, and says what it is to those who listen"
 )
-async def test_the_page_says_what_it_is_to_those_who_listen(guest: Guest) -> None:
+async def test_the_invitation_page_is_described_for_screen_readers(guest: Guest) -> None:
     page = guest.page
     _, token = await guest.invited.invited("dora@example.com")
     await guest.open(token)
@@ -185,7 +185,7 @@ async def test_a_wrong_password_is_reported_in_a_sentence(visit: Visit) -> None:
     await expect(visit.page.get_by_role("status")).to_have_text("The e-mail or the password is wrong.")
 
 
-async def test_it_shows_the_ten_lines_that_it_runs(visit: Visit) -> None:
+async def test_the_page_shows_the_ten_lines_of_code_that_it_runs(visit: Visit) -> None:
     code = (ASSETS / "encrypted-passwords.js").read_text()
     assert escape(code) in escape(await visit.page.get_by_label("The code").text_content() or "")
     body = code[code.index("{\n") : code.rindex("}")].strip().splitlines()

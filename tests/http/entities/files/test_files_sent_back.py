@@ -155,7 +155,7 @@ def named(report: Json) -> list[tuple[int, list[Any]]]:
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
-async def test_a_whole_exported_file_comes_back(parts: TestApp, form: str) -> None:
+async def test_a_complete_exported_file_can_be_imported_again(parts: TestApp, form: str) -> None:
     before = await stored(parts)
     report = await sent(parts, await exported(parts, f"?format={form}"))
     assert report["data"] == {"imported": 2, "skipped": 0, "errors": []}
@@ -165,7 +165,7 @@ async def test_a_whole_exported_file_comes_back(parts: TestApp, form: str) -> No
     ]
 
 
-async def test_the_other_columns_of_such_a_file_are_written(parts: TestApp) -> None:
+async def test_changed_columns_of_an_exported_file_are_written(parts: TestApp) -> None:
     file = "code,title,cost,stock\r\nfull,changed,12.5,3.0\r\nbare,changed,,\r\n"
     assert (await sent(parts, file))["data"] == {"imported": 2, "skipped": 0, "errors": []}
     assert [(row["title"], row["stock"], row["version"]) for row in await stored(parts)] == [
@@ -205,7 +205,7 @@ async def test_another_value_is_refused_with_its_row_and_column(parts: TestApp, 
     assert (full, bare["title"]) == (before[1], "new")
 
 
-async def test_a_new_row_may_have_what_it_gets_without_the_column(parts: TestApp) -> None:
+async def test_a_new_row_may_contain_the_defaults_of_protected_columns(parts: TestApp) -> None:
     file = "code,cost,stock,note\r\nnew,,7,\r\nempty,,,\r\ncostly,5,7,\r\nmany,,8,x\r\n"
     for options, code in ((UPSERT, ""), ("{}", "other ")):
         report = await sent(parts, file.replace("\r\n", f"\r\n{code}").removesuffix(code), options)

@@ -115,7 +115,7 @@ async def test_an_export_without_rows_has_its_header_and_the_mark_of_utf_8(app: 
     assert answer.content == b"\xef\xbb\xbfid,sku\r\n"
 
 
-async def test_who_may_read_may_export_and_not_import(app: TestApp) -> None:
+async def test_a_reader_may_export_and_not_import(app: TestApp) -> None:
     assert (await export(app, whom="reader")).status_code == 200
     assert (await export(app, whom=None)).status_code == 401
     assert (await send(app, whom="reader")).status_code == 403
@@ -270,7 +270,7 @@ async def test_what_only_reads_has_no_import(app: TestApp) -> None:
     assert (await app.call("GET", "/api/audit-events/export", as_whom="acme")).status_code == 200
 
 
-async def test_an_xlsx_comes_back_as_it_went(app: TestApp) -> None:
+async def test_an_exported_xlsx_is_imported_with_equal_values(app: TestApp) -> None:
     await send(app, 'name,sku,price,description\r\n\'=1+1,AAA,12.50,"two\nlines"\r\nB,BBB,0.10,\r\n')
     before = json.loads((await export(app, "?format=json&sort=sku&fields=name,price,description")).content)
     sheet = (await export(app, "?format=xlsx")).content
@@ -309,7 +309,7 @@ async def test_an_upsert_of_an_older_export_is_refused(app: TestApp, form: str) 
     assert "the stored row has 2" in detail["message"]
 
 
-async def test_a_version_may_be_empty_and_must_be_a_whole_number(app: TestApp) -> None:
+async def test_a_version_in_a_file_may_be_empty_and_must_be_a_whole_number(app: TestApp) -> None:
     await send(app)
     file = "sku,price,Rev\r\nLAMP-1,5,\r\nLAMP-1,6,1.5\r\nLAMP-1,7,0\r\nLAMP-1,8,2147483648\r\n"
     data = (await send(app, file, options={"mode": "upsert", "columns": {"rev": "version"}})).json()["data"]

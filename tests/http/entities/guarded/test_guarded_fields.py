@@ -37,7 +37,7 @@ def details(body: Json) -> list[Any]:
 
 
 @pytest.mark.promise("entities, details: Fields with read or write permissions of their own")
-async def test_what_one_may_not_read_shows_nowhere(volumes: TestApp) -> None:
+async def test_a_field_that_the_caller_may_not_read_is_in_no_answer(volumes: TestApp) -> None:
     path = await made(volumes)
     answers = [
         await call(volumes, "GET", path, "clerk"),
@@ -66,7 +66,7 @@ async def test_a_cached_row_is_not_revalidated_for_a_caller_with_other_rights(vo
         assert (answer.status_code, answer.headers["ETag"]) == (200, '"1"')
 
 
-async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestApp) -> None:
+async def test_a_field_that_the_caller_may_not_read_is_unknown_in_a_body(volumes: TestApp) -> None:
     path = await made(volumes)
     unknown = await call(volumes, "PUT", path, "clerk", {"code": "x"})
     never_was = await call(volumes, "PUT", path, "clerk", {"cade": "x"})
@@ -84,7 +84,7 @@ async def test_what_one_may_not_read_is_unknown_in_what_one_sends(volumes: TestA
 
 
 @pytest.mark.promise("entities, details: Fields with read or write permissions of their own")
-async def test_what_one_may_read_and_not_write_is_refused(volumes: TestApp) -> None:
+async def test_changing_a_read_only_field_is_forbidden(volumes: TestApp) -> None:
     path = await made(volumes)
     status, body = await call(volumes, "PUT", path, "clerk", {"cost": 1, "title": "U"})
     assert (status, body["error"]["code"], details(body)) == (403, "FORBIDDEN", ["cost"])
@@ -100,7 +100,7 @@ async def test_what_one_may_read_and_not_write_is_refused(volumes: TestApp) -> N
     assert (status, body["data"]["cost"]) == (200, 1.0)
 
 
-async def test_no_error_names_what_one_may_not_read(volumes: TestApp) -> None:
+async def test_no_error_names_a_field_that_the_caller_may_not_read(volumes: TestApp) -> None:
     await made(volumes)
     await volumes.call("POST", "/api/volumes", as_whom="acme", json={"title": "T", "code": "refused"})
     path = await made(volumes, code="c-2")

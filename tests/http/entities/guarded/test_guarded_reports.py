@@ -72,7 +72,7 @@ async def parcel(app: TestApp, label: str, **values: object) -> Json:
     return data
 
 
-async def test_the_report_of_an_upsert_leaves_out_what_the_caller_may_not_read(parcels: TestApp) -> None:
+async def test_an_upsert_report_omits_fields_that_the_caller_may_not_read(parcels: TestApp) -> None:
     for label in ("a", "b"):
         await parcel(parcels, label, secret=f"code {label}")
     told = (await upsert(parcels, "acme", "a,11\r\nb,6\r\n"))["data"]["errors"]

@@ -85,7 +85,7 @@ async def test_a_conflict_in_a_value_that_was_not_sent_names_no_field(badges: Te
     assert await call(badges, "POST", f"/api/badges/{row['id']}/restore", {}) == (409, [])
 
 
-async def test_what_a_rule_says_of_a_stored_value_is_left_out(badges: TestApp) -> None:
+async def test_a_broken_rule_on_an_unreadable_stored_value_has_no_details(badges: TestApp) -> None:
     row, other = await made(badges, "a", pin="secret"), await made(badges, "b", pin="secret too")
     path, heavy, said = f"/api/badges/{row['id']}", {"weight": 6}, UnprocessableEntity.sentence
     assert await call(badges, "PUT", path, heavy) == (422, [])

@@ -58,13 +58,13 @@ async def test_who_may_not_is_refused_and_changes_nothing(ground: Ground, plural
     "account does not exist there"
 )
 @pytest.mark.parametrize("plural", PLURALS)
-async def test_from_elsewhere_it_is_as_if_it_were_not_there(ground: Ground, plural: str) -> None:
+async def test_a_row_of_another_tenant_is_answered_like_an_absent_row(ground: Ground, plural: str) -> None:
     await ensure_absent_elsewhere(ground, plural)
 
 
 @pytest.mark.promise("entities, contract: tenant isolation, and access of super-admins to other tenants")
 @pytest.mark.parametrize("plural", PLURALS)
-async def test_who_may_is_let_in_also_by_the_bypass(ground: Ground, plural: str) -> None:
+async def test_every_endpoint_serves_its_tenant_and_super_admins_with_a_scope(ground: Ground, plural: str) -> None:
     model = ground.registry[plural]
     for endpoint in ground.endpoints(plural):
         for whom in (OWN, *ELSEWHERE, *BYPASSING):

@@ -84,7 +84,7 @@ async def test_row_level_security_without_conditions_isolates_tenants(ground: Gr
     "alone"
 )
 @pytest.mark.usefixtures("without_policies", "without_condition")
-async def test_without_both_rows_are_seen_from_elsewhere(ground: Ground) -> None:
+async def test_without_both_walls_rows_of_another_tenant_are_visible(ground: Ground) -> None:
     """Or the tests above would not have taken anything away."""
     with pytest.raises(AssertionError):
         await ensure_absent_elsewhere(ground, "categories")

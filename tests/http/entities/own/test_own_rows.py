@@ -262,7 +262,7 @@ async def test_a_key_of_the_project_s_own_is_one_for_each_tenant(app: TestApp) -
     assert MADE["counts"] == 2
 
 
-async def test_what_everybody_may_see_is_stored_once(app: TestApp) -> None:
+async def test_a_public_answer_is_computed_once_and_cached(app: TestApp) -> None:
     assert [(await app.call("GET", "/own/news")).text for _ in range(3)] == ["news"] * 3
     assert MADE["news"] == 1
 

@@ -154,7 +154,7 @@ async def test_the_route_of_the_document(app: TestApp) -> None:
     }
 
 
-async def test_in_memory_a_session_is_refused_in_words_and_other_routes_work() -> None:
+async def test_a_session_on_the_memory_database_is_refused_with_a_message() -> None:
     async with open_app(settings={"TENANTRY_ENTITIES": "tenantry.catalogue"}, routes=[names]) as app:
         acme = await app.create_tenant("acme")
         refused = await app.client.get("/own/names", headers=acme)

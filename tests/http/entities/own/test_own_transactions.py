@@ -281,7 +281,7 @@ async def test_a_row_that_is_only_read_is_not_locked(app: TestApp) -> None:
 
 
 @pytest.mark.parametrize("database", ["postgres"], indirect=True)  # in memory transactions run one after the other
-async def test_of_two_that_wait_for_each_other_one_is_refused_as_a_whole(app: TestApp) -> None:
+async def test_one_of_two_deadlocked_transactions_is_rolled_back_completely(app: TestApp) -> None:
     ids = [(await answered(app, f"/own/kits/KIT-{number}"))["data"]["id"] for number in (1, 2)]
     paths = [f"/own/swaps/{ids[0]}/{ids[1]}", f"/own/swaps/{ids[1]}/{ids[0]}"]
     answers = await asyncio.gather(*(app.call("POST", path, as_whom="acme") for path in paths))

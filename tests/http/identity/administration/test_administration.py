@@ -292,7 +292,7 @@ async def ask_to_join(tenants: TwoTenants) -> None:
 @pytest.mark.promise("tenants, invitations: Another tenant's invitation is not there")
 @pytest.mark.promise("tenants, domains and requests to join: Another tenant's domains and requests are not there")
 @pytest.mark.parametrize("operation", OPERATIONS)
-async def test_who_may_do_what_to_whom(furnished: Furnished, operation: str) -> None:
+async def test_each_operation_is_allowed_as_the_table_of_callers_lists(furnished: Furnished, operation: str) -> None:
     answers = [await furnished.attempt(whom, *OPERATIONS[operation]) for whom in WHO]
     assert tuple(answer.status_code for answer in answers) == EXPECTED[operation]
     assert all(answer.json()["isSuccess"] is False for answer in answers if answer.is_error)

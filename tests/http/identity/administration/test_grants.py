@@ -31,7 +31,7 @@ async def test_a_new_role_holds_no_more_than_its_maker(tenants: TwoTenants) -> N
 
 
 @pytest.mark.promise("identity, administration: nobody grants what they do not hold")
-async def test_a_role_that_holds_more_can_be_neither_taken_nor_emptied_nor_deleted_by_who_holds_less(
+async def test_a_weaker_caller_can_neither_remove_empty_nor_delete_a_stronger_role(
     tenants: TwoTenants,
 ) -> None:
     await tenants.make_user("reader", "acme", ["Reader"])
@@ -45,9 +45,7 @@ async def test_a_role_that_holds_more_can_be_neither_taken_nor_emptied_nor_delet
 @pytest.mark.promise("identity, administration: nobody grants what they do not hold")
 @pytest.mark.parametrize("role", ["Admin", "Reader", "SuperAdmin"])
 @pytest.mark.parametrize("whom", ["clerk", "member"])
-async def test_no_way_of_giving_roles_gives_more_than_the_giver_holds(
-    tenants: TwoTenants, role: str, whom: str
-) -> None:
+async def test_no_operation_grants_roles_beyond_those_of_the_caller(tenants: TwoTenants, role: str, whom: str) -> None:
     """Ways: an assignment, an update of the user, a membership, a new user; to oneself and to others."""
     user, body = f"/api/users/{tenants.users[whom]}", {"roles": [role]}
     membership = {"userId": tenants.users[whom], "roles": [role]}
@@ -74,7 +72,7 @@ async def test_a_caller_cannot_widen_a_given_role_beyond_their_own_rights(tenant
 
 
 @pytest.mark.promise("identity, administration: a stale token after revocation")
-async def test_what_was_held_is_not_given_any_more_once_it_is_taken(tenants: TwoTenants) -> None:
+async def test_a_revoked_permission_cannot_be_granted_any_more(tenants: TwoTenants) -> None:
     """The token still says it; the next request is refused before it says anything."""
     user = f"/api/users/{tenants.users['clerk']}/roles"
     assert (await tenants.call("admin", "POST", user, {"roleNames": []})).status_code == 200
@@ -97,9 +95,7 @@ CHANGES: dict[str, tuple[str, str, Any]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_a_token_that_was_used_before_is_refused_once_what_it_says_has_changed(
-    tenants: TwoTenants, change: str
-) -> None:
+async def test_a_used_token_is_refused_when_its_claims_have_changed(tenants: TwoTenants, change: str) -> None:
     """The processes know its versions from the request before, and have to be told."""
     method, path, body = CHANGES[change]
     names = {**tenants.tenants, **tenants.users, **tenants.roles}
@@ -214,7 +210,7 @@ async def test_belonging_to_system_is_not_being_a_super_admin(tenants: TwoTenant
 
 @pytest.mark.promise("identity, administration: Taking over a stronger user's e-mail")
 @pytest.mark.parametrize("body", [{"email": "mine@acme.example"}, {"isActive": False}, {"fullName": "Renamed"}])
-async def test_the_account_of_somebody_stronger_is_not_for_who_holds_less(
+async def test_a_weaker_caller_cannot_change_or_delete_a_stronger_account(
     tenants: TwoTenants, body: dict[str, object]
 ) -> None:
     assert (await tenants.call("clerk", "PUT", f"/api/users/{tenants.users['admin']}", body)).status_code == 403
@@ -274,7 +270,7 @@ async def test_the_last_super_admin_stays(tenants: TwoTenants, how: str) -> None
 
 
 @pytest.mark.promise("identity, administration: a role still held: 409; SuperAdmin itself: 409")
-async def test_super_admin_itself_always_holds_everything(tenants: TwoTenants) -> None:
+async def test_the_super_admin_role_cannot_be_changed_or_deleted(tenants: TwoTenants) -> None:
     path = f"/api/roles/{await system_role(tenants, 'SuperAdmin')}"
     assert (await tenants.call("root", "PUT", path, {"name": "SuperAdmin", "permissions": []})).status_code == 409
     assert (await tenants.call("root", "DELETE", path)).status_code == 409

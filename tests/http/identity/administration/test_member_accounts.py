@@ -110,7 +110,7 @@ async def test_sessions_in_other_tenants_are_not_seen(app: TestApp) -> None:
     assert len(await sessions(app, user_id, "root")) == 1
 
 
-async def test_a_session_that_has_moved_on_does_not_come_back_unproved(tenants: TwoTenants) -> None:
+async def test_a_session_that_switched_tenants_must_be_proved_again_to_return(tenants: TwoTenants) -> None:
     """The thief of a session steps aside into another tenant while an administrator ends the sessions of this one."""
     app, (acme, other) = tenants.app, (tenants.tenants[name] for name in ("acme", "other"))
     await join(tenants, "member", "other")
@@ -139,7 +139,7 @@ async def test_a_session_that_has_moved_on_does_not_come_back_unproved(tenants: 
 
 
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
-async def test_users_elsewhere_and_unknown_ones_are_alike(app: TestApp, method: str) -> None:
+async def test_users_of_other_tenants_are_answered_like_unknown_users(app: TestApp, method: str) -> None:
     foreign = await app.call(method, f"/api/users/{await reader_of(app)}/sessions", as_whom="other")
     unknown = await app.call(method, f"/api/users/{UNKNOWN}/sessions", as_whom="other")
     assert not_found(foreign)

@@ -193,7 +193,7 @@ async def people(app: TestApp) -> dict[str, str]:
         ("reader", "weaker", set()),
     ],
 )
-async def test_an_account_says_what_the_caller_may_do_to_it(
+async def test_a_user_lists_the_actions_allowed_to_the_caller(
     app: TestApp, caller: str, target: str, given: set[str]
 ) -> None:
     user_id = (await people(app))[target]

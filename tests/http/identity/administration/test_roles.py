@@ -30,7 +30,7 @@ async def test_roles_are_listed_with_their_holders(tenants: TwoTenants) -> None:
         ("looker", "Spare", set()),
     ],
 )
-async def test_a_role_says_what_the_caller_may_do_to_it(
+async def test_a_role_lists_the_actions_allowed_to_the_caller(
     tenants: TwoTenants, caller: str, target: str, given: set[str]
 ) -> None:
     await tenants.make_role("Spare", "acme", ["read:users"])
@@ -120,7 +120,7 @@ async def test_a_role_that_cannot_be_deleted_reports_its_possible_holders(tenant
     assert "members of tenants or service accounts" in refused.json()["errorMessage"]
 
 
-async def test_a_role_s_name_holds_what_other_names_hold(tenants: TwoTenants) -> None:
+async def test_a_role_name_follows_the_rules_of_other_names(tenants: TwoTenants) -> None:
     made = await tenants.call("admin", "POST", "/api/roles", {"name": "New", "permissions": []})
     for name in ("Line\u2028break", "Para\u2029graph", "Line\nbreak", "\u2800"):
         for method, path in (("POST", "/api/roles"), ("PUT", f"/api/roles/{made.json()['data']['id']}")):

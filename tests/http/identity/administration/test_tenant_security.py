@@ -69,7 +69,7 @@ async def test_what_cannot_be_asked_is_named(person: Person, security: Json, fie
     assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, [field])
 
 
-async def test_sessions_end_earlier_where_the_tenant_says_so(person: Person) -> None:
+async def test_sessions_end_earlier_with_a_shorter_limit_of_the_tenant(person: Person) -> None:
     changed = await person.app.call("PUT", SETTINGS, as_whom="acme", json={"security": {"idleDays": 1}})
     assert changed.status_code == 200
     session = (await person.login()).json()["data"]

@@ -202,7 +202,7 @@ async def test_a_text_has_1_to_100_characters(tenants: TwoTenants) -> None:
         assert (await change(tenants, {"currency": text, "language": text}))["currency"] == text
 
 
-async def test_the_trail_names_what_changed_and_never_to_what(tenants: TwoTenants) -> None:
+async def test_the_audit_trail_names_changed_settings_without_their_values(tenants: TwoTenants) -> None:
     await change(tenants, {"customSettings": {"secret": "hunter2"}, "branding": BRANDING, "currency": "USD"})
     await change(tenants, {"currency": "USD"})
     database = tenants.app.adapters.database

@@ -117,7 +117,7 @@ async def test_a_user_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     assert (await tenants.call("admin", "GET", path)).status_code == 404
 
 
-async def test_a_telephone_number_may_be_taken_away(tenants: TwoTenants) -> None:
+async def test_a_telephone_number_can_be_removed(tenants: TwoTenants) -> None:
     path = f"/api/users/{tenants.users['member']}"
     for number in ("+49 30 1", ""):
         changed = await tenants.call("admin", "PUT", path, {"phoneNumber": number})

@@ -50,7 +50,7 @@ async def test_factors_are_listed_renamed_and_removed(person: Person) -> None:
     assert (await actions(person.app)).count("factor.removed") == 2
 
 
-async def test_a_factor_s_name_holds_what_other_names_hold(person: Person) -> None:
+async def test_a_factor_name_follows_the_rules_of_other_names(person: Person) -> None:
     made = await person.add_app()
     begun, key = await person.done("factors/totp/begin", {}), await person.done("factors/passkeys/begin", {})
     of_app = {"state": begun["state"], "code": person.code(secret=begun["secret"])}

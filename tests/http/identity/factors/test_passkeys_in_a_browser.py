@@ -78,7 +78,7 @@ async def test_a_browser_makes_a_passkey_and_logs_in_with_nothing_else(device: D
 
 
 @pytest.mark.promise("second factors, behaviour: Passkeys work in a real browser, by the code that the page shows")
-async def test_the_device_does_not_make_a_second_one_and_a_user_who_is_not_verified_is_not_let_in(
+async def test_a_browser_registers_a_passkey_once_and_an_unverified_user_is_refused(
     device: Device,
 ) -> None:
     person = device.person

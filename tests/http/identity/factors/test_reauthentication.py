@@ -95,7 +95,7 @@ async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> 
 
 @pytest.mark.promise("identity, errors: REAUTHENTICATION_REQUIRED 401, with the greatest age")
 @pytest.mark.promise("second factors, behaviour: a recent proof, and people alone")
-async def test_what_asks_for_a_recent_proof_refuses_an_older_one_and_says_so(guarded: TestApp) -> None:
+async def test_endpoints_with_a_recent_proof_refuse_an_older_proof_and_name_the_error(guarded: TestApp) -> None:
     now = int(guarded.adapters.clock.now().timestamp())
     old, recent = sign(guarded, "old", auth_time=now - 601), sign(guarded, "recent", auth_time=now - 600)
     unknown = sign(guarded, "unknown", auth_time=0, amr=())
@@ -118,7 +118,7 @@ async def test_a_missing_permission_is_reported_before_an_old_proof(guarded: Tes
         assert (await guarded.call("GET", "/own/both", as_whom=whom)).status_code == 403
 
 
-async def test_another_address_of_ones_own_asks_administrators_for_a_recent_proof_too(guarded: TestApp) -> None:
+async def test_administrators_need_a_recent_proof_to_change_their_own_address(guarded: TestApp) -> None:
     ada, bob = [await guarded.make_user("acme", f"{name}@acme.example", ["Admin"]) for name in ("ada", "bob")]
     await guarded.login("ada", "ada@acme.example")
     old = sign(guarded, "old", "ada", auth_time=0)

@@ -79,7 +79,7 @@ async def test_a_passkey_can_be_the_first_factor(person: Person) -> None:
 
 
 @pytest.mark.promise("second factors, behaviour: mfaMethods lets nothing else count")
-async def test_an_app_does_not_do_where_passkeys_are_asked_for(person: Person) -> None:
+async def test_an_authenticator_app_does_not_satisfy_a_passkey_requirement(person: Person) -> None:
     await person.add_app()
     await ask_for_factors(person.app, tenant_of(person), mfa_methods=("passkey",))
     first = await person.ticket()
@@ -161,7 +161,7 @@ async def test_several_tenants_give_a_global_token_and_the_strict_one_asks_when_
 @pytest.mark.promise(
     "second factors, behaviour: a tenant that requires a factor lets nobody past, from the next request on"
 )
-async def test_a_super_admin_who_visits_the_tenant_is_asked_as_well(person: Person) -> None:
+async def test_a_super_admin_who_visits_the_tenant_needs_the_required_factor(person: Person) -> None:
     await ask_for_factors(person.app, tenant_of(person))
     await person.app.login("root", ADMIN)
     answer = await person.app.call(
@@ -242,7 +242,7 @@ async def test_a_state_of_somebody_else_sets_up_nothing(person: Person) -> None:
     assert (refused.status_code, refused.json()["errors"][0]["field"]) == (400, "state")
 
 
-async def test_a_kind_that_does_not_count_is_refused_before_it_is_stored(person: Person) -> None:
+async def test_a_factor_kind_that_the_tenant_excludes_is_refused_before_it_is_stored(person: Person) -> None:
     """Its recovery codes would have been made, and shown to nobody."""
     await ask_for_factors(person.app, tenant_of(person), mfa_methods=("passkey",))
     ticket = await enrolment(person)
@@ -257,7 +257,7 @@ async def test_a_kind_that_does_not_count_is_refused_before_it_is_stored(person:
     assert len(done.json()["data"]["recoveryCodes"]) == 10
 
 
-async def test_a_method_that_does_not_count_is_refused_before_it_is_used_up(person: Person) -> None:
+async def test_a_method_that_the_tenant_excludes_is_refused_before_the_code_is_used(person: Person) -> None:
     await person.add_app()
     await ask_for_factors(person.app, tenant_of(person), mfa_methods=("totp",))
     ticket = await person.ticket()

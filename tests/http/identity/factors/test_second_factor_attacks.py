@@ -203,7 +203,7 @@ async def test_a_ticket_ends_after_five_minutes_and_no_other_text_is_one(person:
 @pytest.mark.promise(
     "second factors, attacks: a ticket after a logout, twice, from another network, changed, of another kind"
 )
-async def test_a_ticket_may_be_finished_from_another_network_and_both_are_in_the_trail(person: Person) -> None:
+async def test_a_login_challenge_and_its_completion_are_both_audited(person: Person) -> None:
     await person.add_app()
     assert (await person.verify(await person.ticket())).status_code == 200
     found = await actions(person.app)

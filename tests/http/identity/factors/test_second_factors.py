@@ -127,7 +127,7 @@ async def test_an_incomplete_enrolment_is_not_counted_as_a_guess(person: Person)
     "second factors, attacks: who removes the factors ends the lock of wrong codes, and who unlocks the address does "
     "not"
 )
-async def test_who_removes_the_factors_ends_the_lock_of_wrong_codes_and_who_unlocks_the_address_does_not(
+async def test_only_removing_the_factors_ends_the_lock_of_wrong_codes(
     person: Person,
 ) -> None:
     await person.add_app()
@@ -198,7 +198,7 @@ async def test_a_right_password_without_a_required_factor_is_not_counted_as_a_gu
         assert said(proved) == (401, "MFA_ENROLMENT_REQUIRED")
 
 
-async def test_where_the_session_s_own_tenant_asks_for_nothing_the_switch_is_repeated(person: Person) -> None:
+async def test_a_switch_is_repeated_when_only_the_target_tenant_requires_a_factor(person: Person) -> None:
     user_id, other = claims_of(person.app.tokens[person.name])["sub"], tenant_of(person, "other")
     joined = await person.app.call(
         "POST", f"/api/tenants/{other}/users", as_whom="root", json={"userId": user_id, "roles": []}
@@ -258,7 +258,7 @@ async def without_proofs(person: Person) -> None:
         assert await tx.sessions.rotate(bare, seen=session.counter)
 
 
-async def test_who_is_invited_where_a_factor_is_required_sets_one_up_and_is_in(person: Person) -> None:
+async def test_an_invited_user_adds_a_required_factor_while_accepting(person: Person) -> None:
     app = person.app
     asked = await app.call("POST", "/api/invitations", as_whom="acme", json={"email": "ada@example.com", "roles": []})
     assert asked.status_code == 201, asked.text

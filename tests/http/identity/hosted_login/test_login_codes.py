@@ -74,7 +74,7 @@ async def test_only_the_first_login_is_reported_as_the_first(unlimited: Shop) ->
 
 
 @pytest.mark.promise("sign-in pages, behaviour: the chosen tenant goes along")
-async def test_a_chosen_tenant_goes_along_and_an_open_choice_is_left_to_the_application(unlimited: Shop) -> None:
+async def test_a_chosen_tenant_is_in_the_code_and_an_open_choice_is_left_to_the_application(unlimited: Shop) -> None:
     shop = unlimited
     user_id = await shop.app.make_user("acme", BOTH, ["Reader"])
     other = (await shop.app.call("GET", "/api/tenants/current", as_whom="other")).json()["data"]["id"]

@@ -323,7 +323,7 @@ async def test_a_former_member_cannot_rejoin_by_the_used_link(invited: Invited) 
     "tenants, invitations: the answer to an invitation does not depend on accounts or other tenants, nor does its work "
     "(better-auth)"
 )
-async def test_the_answer_to_an_invitation_says_nothing_about_accounts_and_other_tenants(invited: Invited) -> None:
+async def test_the_answer_to_an_invitation_does_not_depend_on_accounts_or_other_tenants(invited: Invited) -> None:
     await invited.person("known", "known@example.com")
     await invited.tenants.call("stranger", "POST", "/api/invitations", {"email": "elsewhere@example.com"})
     answers = [

@@ -177,7 +177,7 @@ async def test_a_caller_cannot_approve_a_request_to_stronger_roles(invited: Invi
     assert (await invited.tenants.call("host", "POST", path, {"roles": ["Reader"]})).status_code == 200
 
 
-async def test_a_request_by_a_domain_that_is_gone_says_what_its_approval_gives(invited: Invited) -> None:
+async def test_a_join_request_by_a_removed_domain_shows_the_roles_of_its_approval(invited: Invited) -> None:
     await proved(invited, mode="request", roles=["Admin"])
     await login(invited, await somebody(invited))
     assert (await invited.tenants.call("admin", "DELETE", f"{PATH}/{DOMAIN}")).is_success
@@ -352,7 +352,7 @@ async def test_another_tenants_domains_and_requests_are_not_there(invited: Invit
     "tenants, domains and requests to join: who may neither invite nor set is refused; changes ask for a recent proof "
     "of a person"
 )
-async def test_who_may_neither_invite_nor_set_is_refused(invited: Invited) -> None:
+async def test_a_caller_without_permission_for_domains_and_requests_is_refused(invited: Invited) -> None:
     user_id = invited.tenants.users["member"]
     for method, path, body in (
         ("GET", PATH, None),

@@ -136,7 +136,7 @@ async def test_an_internationalised_domain_is_stored_in_its_dns_form(invited: In
     assert (await invited.tenants.call("admin", "DELETE", f"{PATH}/bücher.example")).status_code == 200
 
 
-async def test_who_logs_in_with_an_address_there_is_a_member(invited: Invited) -> None:
+async def test_a_login_with_an_address_of_a_verified_domain_makes_a_member(invited: Invited) -> None:
     await proved(invited, roles=["Reader"])
     email = await somebody(invited)
     data = await login(invited, email)
@@ -304,7 +304,7 @@ async def test_changes_ask_for_a_recent_proof_of_a_person(invited: Invited) -> N
     assert (await invited.tenants.call("old", "GET", PATH)).status_code == 200
 
 
-async def test_of_two_first_logins_at_once_the_second_has_the_membership_as_well(invited: Invited) -> None:
+async def test_both_of_two_concurrent_first_logins_get_the_membership(invited: Invited) -> None:
     await proved(invited)
     email = await somebody(invited)
     async with invited.database.read_only(EveryTenant()) as read:

@@ -143,7 +143,7 @@ async def test_an_invalid_or_unchanged_new_address_is_refused(invited: Invited, 
     assert await invited.mails() == []
 
 
-async def test_an_address_may_be_written_otherwise(invited: Invited) -> None:
+async def test_an_address_can_be_changed_to_another_capitalisation(invited: Invited) -> None:
     respelt = email_of("member").title()
     values = await asked(invited, respelt)
     assert (await confirm(invited, values)).status_code == 200

@@ -33,7 +33,7 @@ HOW = ["removed", "left", "removed by the tenant", "deleted by the operator", "d
     "whoever ended the old one"
 )
 @pytest.mark.parametrize("how", HOW)
-async def test_a_new_account_does_not_come_back_by_the_domain(invited: Invited, how: str) -> None:
+async def test_a_new_account_of_a_former_member_does_not_rejoin_by_the_domain(invited: Invited, how: str) -> None:
     """Whoever was removed deletes the account and registers the same address again."""
     await proved(invited)
     email = await somebody(invited)

@@ -305,14 +305,14 @@ async def test_a_password_may_come_encrypted_as_everywhere(invited: Invited) -> 
     assert told(await invited.auth("accept", body)) == (400, "VALIDATION_ERROR", ["password"])
 
 
-async def test_a_token_that_does_not_verify_is_refused_also_where_none_is_asked_for(invited: Invited) -> None:
+async def test_an_invalid_token_is_refused_even_where_no_token_is_required(invited: Invited) -> None:
     _, token = await invited.invited()
     invited.tenants.app.tokens["forged"] = "a.b.c"
     answer = await invited.auth("accept", {"token": token, **NEW}, whom="forged")
     assert told(answer) == (401, "TOKEN_INVALID", [])
 
 
-async def test_a_service_account_invites_as_long_as_it_may(invited: Invited) -> None:
+async def test_a_service_account_can_invite_while_it_has_the_permission(invited: Invited) -> None:
     tenants = invited.tenants
     program = await make_account(tenants, roles=["Host", "Member"], name="Sign-up form")
     await make_key(tenants, program, name="form")

@@ -43,7 +43,7 @@ async def test_a_super_admin_can_make_a_member_owner_and_revoke_it(invited: Invi
     assert (await own(invited, "stranger")).status_code == 404
 
 
-async def test_only_the_list_of_members_says_who_owns(invited: Invited) -> None:
+async def test_only_the_list_of_members_shows_owners(invited: Invited) -> None:
     await own(invited, "admin")
     listed = (await invited.tenants.call("admin", "GET", "/api/users")).json()["items"]
     assert all("isOwner" not in user for user in listed)
@@ -167,7 +167,7 @@ async def test_an_owner_is_safe_from_administrators_who_own_nothing(invited: Inv
     assert (await invited.tenants.call("admin", method, path, body)).status_code == 200
 
 
-async def test_what_an_owner_does_not_lose_is_for_administrators_as_before(invited: Invited) -> None:
+async def test_administrators_can_change_an_owner_without_demoting_them(invited: Invited) -> None:
     await own(invited, "clerk")
     path = f"/api/users/{invited.tenants.users['clerk']}"
     same = {"fullName": "Clara Clerk", "email": email_of("clerk"), "isActive": True, "roles": ["Member"]}
@@ -212,7 +212,7 @@ async def test_a_super_admin_does_not_delete_the_account_of_a_last_owner(invited
 
 
 @pytest.mark.promise("tenants, owners: of two last owners who leave at once, one stays")
-async def test_of_two_last_owners_who_leave_at_once_one_stays(invited: Invited) -> None:
+async def test_one_of_two_last_owners_remains_when_both_leave_concurrently(invited: Invited) -> None:
     await own(invited, "clerk")
     await own(invited, "member")
     answers = await asyncio.gather(

@@ -64,7 +64,7 @@ async def test_deleting_asks_for_a_recent_proof(invited: Invited) -> None:
     assert told(await invited.tenants.call("old", "DELETE", ME))[:2] == (401, "REAUTHENTICATION_REQUIRED")
 
 
-async def test_where_registration_is_off_accounts_come_by_invitation() -> None:
+async def test_without_registration_accounts_are_created_only_by_invitation() -> None:
     app = await open_test_app({"TENANTRY_SELF_REGISTRATION": "off"})
     body = {"email": ADA, **NEW}
     refused = await app.call("POST", "/api/auth/register", json=body)

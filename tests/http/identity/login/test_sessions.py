@@ -179,7 +179,7 @@ async def test_the_session_that_makes_place_for_another_loses_its_access_token_t
 
 @pytest.mark.promise("GET /api/auth/me")
 @pytest.mark.promise("identity, fields: Current user, basic: from the claims, without the database")
-async def test_me_is_what_the_token_says(tenants: TwoTenants) -> None:
+async def test_me_returns_the_claims_of_the_token(tenants: TwoTenants) -> None:
     data = (await tenants.call("clerk", "GET", "/api/auth/me")).json()["data"]
     assert data.keys() == {"id", "name", "email", "roles", "permissions"}
     assert (data["id"], data["email"], data["roles"]) == (tenants.users["clerk"], email_of("clerk"), ["Clerk"])

@@ -126,7 +126,7 @@ async def test_a_plain_password_is_refused_where_an_encrypted_one_was_announced(
 
 
 @pytest.mark.promise("identity, fields: isPasswordEncrypted: true, false, left out")
-async def test_the_flag_may_be_left_out_and_may_not_be_null(app: TestApp) -> None:
+async def test_the_flag_for_encryption_may_be_omitted_and_must_not_be_null(app: TestApp) -> None:
     body = login()
     del body["isPasswordEncrypted"]
     assert (await app.call("POST", "/api/auth/login", json=body)).status_code == 200

@@ -23,7 +23,7 @@ PEOPLE_ONLY = [
 ]
 
 
-async def test_a_key_opens_what_its_account_may_and_says_who_it_is(tenants: TwoTenants) -> None:
+async def test_a_key_has_the_rights_and_the_name_of_its_account(tenants: TwoTenants) -> None:
     account = await make_account(tenants, roles=["Reader"], name="Robot")
     await make_key(tenants, account, name="robot")
     me = (await tenants.call("robot", "GET", "/api/auth/me")).json()["data"]
@@ -54,7 +54,7 @@ async def test_what_a_service_account_makes_is_signed_with_its_id(tenants: TwoTe
 @pytest.mark.promise(
     "keys, impersonation: a narrow key allows what both its account and it allow, for every permission"
 )
-async def test_a_key_is_narrower_than_its_account_where_it_says_so(tenants: TwoTenants) -> None:
+async def test_a_key_with_explicit_permissions_is_narrower_than_its_account(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     await make_key(tenants, account, name="robot", permissions=["read:*"])
     assert (await tenants.call("robot", "GET", "/api/users")).status_code == 200
@@ -123,7 +123,7 @@ async def test_an_account_of_system_with_super_admin_reads_over_all_tenants(tena
     "keys, revocation of keys: a closed tenant and a disabled or deleted account end their keys at once; a removed "
     "maker ends none"
 )
-async def test_a_key_dies_with_what_it_hangs_on_and_lives_on_without_its_maker(tenants: TwoTenants) -> None:
+async def test_a_key_ends_with_its_account_but_not_with_its_creator(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     key = (await make_key(tenants, account))["key"]
     path = f"{ACCOUNTS}/{account['id']}"
@@ -210,7 +210,7 @@ async def test_an_expired_key_says_so_to_the_tick(tenants: TwoTenants) -> None:
     "keys, guessing: a key is refused from networks that it does not name, and the audit trail says so without growing "
     "with every request"
 )
-async def test_a_key_is_refused_from_other_networks_and_the_audit_trail_says_so_once(tenants: TwoTenants) -> None:
+async def test_a_key_used_from_another_network_is_refused_and_audited_once(tenants: TwoTenants) -> None:
     account = await make_account(tenants)
     near = await make_key(tenants, account, name="near", networks=["127.0.0.0/8"])
     far = await make_key(tenants, account, name="far", networks=["192.0.2.0/24"])

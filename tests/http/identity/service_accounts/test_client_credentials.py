@@ -148,7 +148,7 @@ async def test_a_body_that_is_not_a_form_is_refused_in_the_form_of_the_rfc(robot
 @pytest.mark.promise(
     "keys, client credentials: Form and Basic, as OAuth libraries send them; a secret in header and body is refused"
 )
-async def test_a_secret_comes_by_header_or_body_and_not_by_both(robot: Robot) -> None:
+async def test_a_client_secret_is_accepted_in_header_or_body_but_not_in_both(robot: Robot) -> None:
     assert error_of(await robot.ask(headers=robot.basic())) == (400, "invalid_request")
     other = {**GRANT, "client_id": "another"}
     assert error_of(await robot.ask(other, headers=robot.basic())) == (400, "invalid_request")
@@ -237,7 +237,7 @@ async def test_tokens_of_an_account_are_limited_and_the_refusal_is_in_the_rfcs_f
         await limited.services.client_credentials.token(request, from_elsewhere)
 
 
-async def test_a_token_that_would_be_too_large_for_its_roles_is_not_given(robot: Robot) -> None:
+async def test_a_token_with_too_many_role_names_is_refused(robot: Robot) -> None:
     """A request reads so much of a header at most: the names of roles count as the permissions do."""
     names = [f"{number:03} {'x' * 40}" for number in range(60)]
     for name in names:

@@ -67,7 +67,7 @@ async def test_an_account_is_made_read_changed_and_deleted(tenants: TwoTenants) 
         ("looker", "Member", set()),
     ],
 )
-async def test_an_account_says_what_the_caller_may_do_to_it(
+async def test_a_service_account_lists_the_actions_allowed_to_the_caller(
     tenants: TwoTenants, whom: str, role: str, given: set[str]
 ) -> None:
     every = [f"{action}:service-accounts" for action in ("read", "update", "delete")]
@@ -195,7 +195,7 @@ async def test_a_caller_cannot_grant_an_account_or_a_key_rights_they_lack(tenant
 
 
 @pytest.mark.promise("keys, impersonation: an account cannot widen itself by the role it holds")
-async def test_an_account_cannot_widen_itself_by_the_role_it_holds(tenants: TwoTenants) -> None:
+async def test_a_service_account_cannot_widen_the_role_that_it_holds(tenants: TwoTenants) -> None:
     await tenants.make_role("Editor", "acme", ["update:roles", "*:service-accounts"])
     account = await make_account(tenants, roles=["Editor"])
     await make_key(tenants, account, name="robot")
