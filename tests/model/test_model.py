@@ -44,7 +44,7 @@ def tried(clients: Clients, runs: int, steps: int) -> None:
     "security, faults: Whatever people do, in whatever order, everyone sees what a small model of tenants, users, "
     "roles, sessions and rows says, at each of two processes"
 )
-def test_memory_does_what_the_model_says() -> None:
+def test_the_memory_database_behaves_like_the_model() -> None:
     tried(memory_clients, max(3, ASKED // 4), 20)
 
 
@@ -53,7 +53,7 @@ def test_memory_does_what_the_model_says() -> None:
     "roles, sessions and rows says, at each of two processes"
 )
 @pytest.mark.skipif(not ASKED, reason="`make fuzz` runs it")
-async def test_two_processes_do_what_the_model_says(
+async def test_two_processes_behave_like_the_model(
     new_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.mktemp("model")
