@@ -163,7 +163,7 @@ async def test_a_server_is_left_as_it_was_found(bouncer: Bouncers, emptied: str,
 
 @pytest.mark.promise("scale, PgBouncer: neither role nor tenant is left behind in a server, nor left out")
 @pytest.mark.long
-async def test_in_session_mode_the_role_is_never_left_out(bouncer: Bouncers) -> None:
+async def test_in_session_mode_the_role_is_always_set(bouncer: Bouncers) -> None:
     """A pooler may be told to pass by settings of the start: the service sets its role by a statement."""
     through = bouncer("session", options="ignore_startup_parameters = role,jit,lock_timeout")
     connection = await connect(

@@ -92,7 +92,7 @@ async def test_reads_that_nothing_was_written_for_are_answered_by_the_replica(
 
 
 @pytest.mark.promise("scale, replicas: a row of this second is found by everybody")
-async def test_a_row_that_somebody_else_made_a_moment_ago_is_found(
+async def test_a_row_that_another_user_created_a_moment_ago_is_found(
     pair: Servers, running: PostgresServer, registry: Registry
 ) -> None:
     async with pair.processes(registry) as (first, second):
