@@ -128,7 +128,7 @@ def test_every_requirement_is_listed_once_in_order() -> None:
     assert numbers == sorted(set(numbers))
 
 
-def test_what_is_met_names_tests_and_nothing_else_does() -> None:
+def test_every_met_requirement_names_existing_tests() -> None:
     for number, state, why, held in ROWS:
         assert state in ("met", "not applicable", "open"), number
         assert why.strip(), number

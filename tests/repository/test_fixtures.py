@@ -28,5 +28,5 @@ async def yielded() -> AsyncIterator[Counted]:
     assert counted.times == 0
 
 
-async def test_asyncio_does_not_ask_for_the_repr_of_what_a_fixture_gives(returned: Counted, yielded: Counted) -> None:
+async def test_asyncio_does_not_request_the_repr_of_fixture_values(returned: Counted, yielded: Counted) -> None:
     assert (returned.times, yielded.times) == (0, 0)
