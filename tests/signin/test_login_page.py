@@ -306,7 +306,7 @@ async def test_everything_is_reached_by_the_keyboard_with_a_focus_that_is_seen(v
 
 
 @pytest.mark.promise("sign-in pages, attacks: Framing by a page of another origin")
-async def test_no_other_page_may_show_it_in_a_frame(visitor: Visitor) -> None:
+async def test_the_login_page_cannot_be_framed_by_another_page(visitor: Visitor) -> None:
     """Clickjacking: a page elsewhere that shows ours under its own buttons."""
     page = visitor.page
     frame = f'<iframe src="{visitor.home}/account/login{asked().replace("&", "&amp;")}"></iframe>'

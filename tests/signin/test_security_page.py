@@ -123,7 +123,7 @@ async def test_other_sessions_are_ended_and_all_at_once(visitor: Visitor) -> Non
     await page.wait_for_url("**/account/login?then=security")
 
 
-async def test_a_page_that_was_open_for_longer_than_its_token_goes_on(visitor: Visitor) -> None:
+async def test_a_page_that_is_open_longer_than_its_token_continues(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     email = await someone(visitor, "patient")
     await enter(visitor, email)
@@ -139,7 +139,7 @@ async def test_a_page_that_was_open_for_longer_than_its_token_goes_on(visitor: V
     await page.wait_for_url("**/account/login?then=security")
 
 
-async def test_a_page_does_nothing_for_who_signed_in_meanwhile(visitor: Visitor) -> None:
+async def test_a_page_of_a_signed_out_user_does_not_act_for_another_user(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     await enter(visitor, await someone(visitor, "first"))
     other = await visitor.context.new_page()
