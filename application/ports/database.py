@@ -84,6 +84,7 @@ MailKind = Literal[
     "identity-removed",
     "roles-changed",
     "owner-changed",
+    "security-changed",
     "key-expires",
     "join-request",
     "domain-lost",

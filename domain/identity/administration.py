@@ -62,9 +62,17 @@ def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role
     ensure_may_grant(caller, (name for role in changed for name in role.permissions))
 
 
+FOR_PEOPLE = ("update:users", "update:service-accounts", "update:tenant-settings")
+"""Permissions of operations that ask for a person with a recent proof: a key neither gives nor takes them."""
+
+
 def ensure_may_grant(caller: Caller, permissions: Iterable[str]) -> None:
-    """Raises Forbidden unless the caller holds every one of ``permissions``."""
-    if not may_grant(caller.permissions, permissions):
+    """Raises Forbidden unless the caller holds every one of ``permissions``, and none is ``FOR_PEOPLE`` for a key."""
+    wanted = list(permissions)
+    # Security: a key could otherwise make a person who may do what no key may, and log in as that person.
+    if caller.kind == "service" and any(allows(wanted, name) for name in FOR_PEOPLE):
+        raise Forbidden("Only a person can give or take roles that manage users, service accounts or settings.")
+    if not may_grant(caller.permissions, wanted):
         raise Forbidden("You cannot give or take a permission that you do not hold.")
 
 
@@ -95,6 +103,21 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
     if not caller.is_super_admin and any(membership.tenant_id != caller.tenant_id for membership in state.memberships):
         raise Forbidden("This user belongs to other tenants as well.")
     ensure_outranks(caller, state)
+
+
+def ensure_may_change_address(caller: Caller, state: AccountState) -> None:
+    """Raises Forbidden unless the caller may change the account's address, and with it who can reset the password.
+
+    Once the owner has proved the address, only the owner and super-admins may. A key may not change the address of an
+    account with permissions ``FOR_PEOPLE``.
+    """
+    if caller.user_id == state.user.id:
+        return
+    if state.user.email_proved and not caller.is_super_admin:
+        raise Forbidden("The owner of this account has proved its address: only they and super-admins can change it.")
+    held = _permissions([*(role for membership in state.memberships for role in membership.roles), *state.roles])
+    if caller.kind == "service" and any(allows(held, name) for name in FOR_PEOPLE):
+        raise Forbidden("Only a person can change the address of a user who manages users or settings.")
 
 
 def ensure_may_change_owner(caller: Caller, state: AccountState, own: AccountState | None) -> None:
@@ -259,6 +282,12 @@ def ensure_admin_stays(admins: Sequence[UUID], user_id: UUID) -> None:
     """Raises Conflict when the tenant has no active Admin but ``user_id``, who may be out of the locked ``admins``."""
     if set(admins) <= {user_id}:
         raise Conflict("The tenant's last active Admin must stay its Admin: give the role Admin to another user first.")
+
+
+def ensure_able_owner_stays(able_owners: Iterable[UUID], user_id: UUID) -> None:
+    """Raises Conflict when no active owner with the role Admin remains but ``user_id``."""
+    if set(able_owners) <= {user_id}:
+        raise Conflict("The tenant's last owner with the role Admin must stay: give the role to another owner first.")
 
 
 def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:

@@ -9,6 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.mails_to_strangers import AdministrationTransaction, add_notice
+from application.identity.administration.remaining_admins import ensure_admins_remain
 from application.identity.administration.user_forms import UserItem, item_fields
 from application.identity.joining.departures import Departures
 from application.ports.database import Database
@@ -18,14 +19,12 @@ from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import NotFound, ValidationError
 from domain.identity.administration import (
-    ensure_admin_stays,
     ensure_fit_membership,
     ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
     ensure_owner_stays,
     roles_named,
-    takes_an_admin,
 )
 from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import AccountState, Membership, Role
@@ -130,8 +129,7 @@ class MembershipAdministration:
             ensure_outranks(caller, state)
             marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
             await tx.former_members.mark(marks, self.clock.now())
-            if takes_an_admin(caller, state, tenant_id):
-                ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+            await ensure_admins_remain(tx, caller, state, tenant_id)
             if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
                 ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
@@ -162,8 +160,9 @@ class MembershipAdministration:
         ensure_fit_membership(roles)
         held = (*roles, *state.roles)
         ensure_fits_token(held, "roles")
-        if takes_an_admin(caller, state, tenant_id, held):
-            ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), state.user.id)
+        if before is not None and before.is_owner and {role.id for role in roles} != {role.id for role in before.roles}:
+            ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+        await ensure_admins_remain(tx, caller, state, tenant_id, held)
         return roles
 
 

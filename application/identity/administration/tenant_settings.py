@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -11,9 +11,11 @@ from msgspec.structs import replace
 
 from application.identity.administration.security_forms import SecurityForm, asked_security, security_errors
 from application.identity.administration.tenant_forms import SettingsForm, SettingText, settings_errors
+from application.identity.joining.approvers import approvers
 from application.ports.database import Database
 from application.ports.identity.tenants import TenantTransaction
-from application.ports.runtime import Clock
+from application.ports.identity.users import notice
+from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Revocations
 from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, ValidationError
@@ -61,6 +63,8 @@ class TenantSettingsAdministration:
     database: Database[TenantTransaction]
     revocations: Revocations
     clock: Clock
+    ids: Ids
+    recent: timedelta
 
     async def get(self, caller: Caller) -> OwnSettings:
         async with self.database.read_only(EveryTenant()) as read:
@@ -69,8 +73,13 @@ class TenantSettingsAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, form: OwnSettingsForm, client: Client) -> OwnSettings:
+        """Changes the settings; ``security`` only for people, and raises ReauthenticationRequired for an old proof."""
         if errors := [*_errors(form)]:
             raise ValidationError(fields=errors)
+        if form.security is not UNSET:
+            # Security: a key, or a token that was taken from somebody, must not lower what is asked of logins.
+            caller.ensure_person()
+            caller.ensure_recent(self.clock.now(), self.recent)
         # What is asked of logins holds at once: tokens of before are stale, and their refresh passes the gate.
         subjects = () if form.security is UNSET else (tenant_subject(caller.tenant.id),)
         async with self.revocations.publishing(subjects) as published:
@@ -94,6 +103,10 @@ class TenantSettingsAdministration:
                 action = f"settings.changed:{','.join(names)}"
                 await tx.audit.add(tenant_id, event(action, caller.user_id, tenant_id, client, now))
             versions = await tx.token_versions.bump(subjects) if subjects and "security" in names else {}
+            if "security" in names:
+                for user in await approvers(tx, tenant_id):
+                    mail = notice(self.ids.new(), "security-changed", user, now, client=client, about=after.name)
+                    await tx.outbox.add(mail)
         return after, versions
 
 

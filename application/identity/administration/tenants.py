@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from application.identity.administration.listing import SORTABLE_TENANTS, Parameters, paging, read_listing
 from application.identity.administration.tenant_forms import (
     NewTenantForm,
@@ -37,10 +40,18 @@ class TenantAdministration:
         return TenantPage(items=tenants, **paging(listing, total))
 
     async def current(self, caller: Caller) -> Tenant:
-        """The tenant of the caller. Raises NotFound for a Global Token."""
+        """The tenant of the caller. Raises NotFound for a Global Token.
+
+        The answer has ``security`` only for callers who may read the settings. Without that permission a service
+        account does not get ``customSettings`` either; every person does.
+        """
         if caller.tenant_id is None:
             raise NotFound
-        return await self.get(caller.tenant_id)
+        tenant = await self.get(caller.tenant_id)
+        if caller.may("read:tenant-settings"):
+            return tenant
+        settings = replace(tenant.settings, security=UNSET)
+        return replace(tenant, settings=settings if caller.kind == "person" else replace(settings, custom_settings={}))
 
     async def get(self, tenant_id: UUID) -> Tenant:
         async with self.database.read_only(EveryTenant()) as read:

@@ -14,6 +14,7 @@ from application.identity.administration.mails_to_strangers import (
     add_notice,
     add_to_stranger,
 )
+from application.identity.administration.remaining_admins import ensure_admins_remain
 from application.identity.administration.user_forms import (
     NewUserForm,
     RolesForm,
@@ -36,8 +37,8 @@ from application.retry import retry_on_conflict
 from domain.errors import FieldError, NotFound, TokenInvalid
 from domain.identity.administration import (
     account_rights,
-    ensure_admin_stays,
     ensure_may_change_account,
+    ensure_may_change_address,
     ensure_may_change_owner,
     ensure_may_give,
     ensure_outranks,
@@ -47,7 +48,6 @@ from domain.identity.administration import (
     other_roles_in_tokens,
     roles_in_scope,
     roles_named,
-    takes_an_admin,
 )
 from domain.identity.tokens import ensure_fits_token
 from domain.identity.users import SUPER_ADMIN, AccountState, Role, User, guesses_of, normal_password, tenant_name
@@ -140,6 +140,8 @@ class UserAdministration:
                 # Security: whoever holds a token that is not theirs must not take the account with it.
                 if changed.email != state.user.email and user_id == caller.user_id:
                     caller.ensure_recent(now, self.recent)
+                if changed.email_key != state.user.email_key:
+                    ensure_may_change_address(caller, state)
                 if (changed.email, changed.is_active) != (state.user.email, state.user.is_active):
                     ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                 await tx.users.save(changed, state.user)
@@ -182,7 +184,7 @@ class UserAdministration:
 
     async def _remove(self, tx: MemberTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
-        await self._keep_an_admin(tx, caller, state)
+        await ensure_admins_remain(tx, caller, state, caller.tenant.id)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
         leaves_one = not caller.acts_for_all and bool(elsewhere or state.roles)
         ended = [here for here in _owned(state) if not leaves_one or here == caller.tenant_id]
@@ -232,7 +234,7 @@ class UserAdministration:
         if is_disabled:
             if state.is_super_admin:
                 ensure_super_admin_stays(await tx.roles.lock_super_admins() or [user_id], user_id)
-            await self._keep_an_admin(tx, caller, state)
+            await ensure_admins_remain(tx, caller, state, caller.tenant.id)
             await self._keep_an_owner(tx, caller, state)
             subjects.append(user_subject(user_id))
         versions = await tx.token_versions.bump(subjects) if subjects else {}
@@ -275,9 +277,11 @@ class UserAdministration:
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
-        await self._keep_an_admin(tx, caller, state, (*roles, *state.roles))
-        await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
         is_changed = {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}
+        if is_changed and _owned(state):
+            ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+        await ensure_admins_remain(tx, caller, state, caller.tenant.id, (*roles, *state.roles))
+        await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())
         if is_changed:
             now = self.clock.now()
             told = notice(self.ids.new(), "roles-changed", state.user, now, client=client)
@@ -296,12 +300,6 @@ class UserAdministration:
             except NotFound:
                 # The caller's tenant was deleted meanwhile, and the caller's token is revoked with it.
                 raise TokenInvalid from None
-
-    async def _keep_an_admin(
-        self, tx: IdentityTransaction, caller: Caller, state: AccountState, left: Sequence[Role] = ()
-    ) -> None:
-        if takes_an_admin(caller, state, caller.tenant.id, left):
-            ensure_admin_stays(await tx.memberships.lock_admins(caller.tenant.id), state.user.id)
 
     async def _keep_an_owner(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
         # A super-admin may disable anybody, and make another owner.

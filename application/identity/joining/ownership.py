@@ -6,6 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.identity.administration.remaining_admins import ensure_admins_remain
 from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
@@ -13,7 +14,7 @@ from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import Conflict, Forbidden, NotFound, ValidationError
-from domain.identity.administration import ensure_admin_stays, ensure_owner_stays, takes_an_admin
+from domain.identity.administration import ensure_owner_stays
 from domain.identity.users import AccountState
 from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
@@ -80,8 +81,7 @@ class Ownership:
             membership = state.membership_in(tenant_id) if state else None
             if state is None or membership is None:
                 raise NotFound
-            if takes_an_admin(caller, state, tenant_id):
-                ensure_admin_stays(await tx.memberships.lock_admins(tenant_id), user_id)
+            await ensure_admins_remain(tx, caller, state, tenant_id)
             if membership.is_owner:
                 ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
             await tx.memberships.remove(user_id, tenant_id)

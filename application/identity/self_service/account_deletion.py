@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from application.identity.administration.remaining_admins import ensure_admins_remain
 from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, MemberTransaction
@@ -10,10 +11,8 @@ from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.administration import (
-    ensure_admin_stays,
     ensure_owner_stays,
     ensure_super_admin_stays,
-    takes_an_admin,
 )
 from domain.identity.users import AccountState
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject, user_subject
@@ -58,8 +57,7 @@ class AccountDeletion:
     async def _ensure_nobody_is_missed(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
         # Tenants in one order, against deadlocks with others who leave several.
         for membership in sorted(state.memberships, key=lambda held: held.tenant_id):
-            if takes_an_admin(caller, state, membership.tenant_id):
-                ensure_admin_stays(await tx.memberships.lock_admins(membership.tenant_id), caller.user_id)
+            await ensure_admins_remain(tx, caller, state, membership.tenant_id)
             if membership.is_owner:
                 ensure_owner_stays(await tx.memberships.lock_owners(membership.tenant_id), caller.user_id)
         if state.is_super_admin:

@@ -107,7 +107,8 @@ class SocialAccounts:
             # The provider vouches for the owner of the address: the account is theirs alone from now on.
             published.update(await self._clear_credentials(tx, user, client, now))
             await self._link(tx, identity, user.id, now)
-            await tx.outbox.add(own_notice(self.ids.new(), "identity-linked", user, client, now))
+            mail = own_notice(self.ids.new(), "identity-linked", user, client, now, about=identity.provider)
+            await tx.outbox.add(mail)
             state = await tx.users.state(user.id)
         await self.cache.drop([profile_key(user.id)])
         return state

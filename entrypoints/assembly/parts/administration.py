@@ -36,7 +36,7 @@ def assemble_administration(adapters: Adapters, settings: Settings, shared: Shar
         member_sessions=MemberSessions(database, revocations, clock, lifetimes(settings)),
         roles=RoleAdministration(database, revocations, permissions, clock, ids),
         tenants=TenantAdministration(database, revocations, cache, clock, ids),
-        tenant_settings=TenantSettingsAdministration(database, revocations, clock),
+        tenant_settings=TenantSettingsAdministration(database, revocations, clock, ids, recent_proof(settings)),
         memberships=MembershipAdministration(database, departures, revocations, cache, clock, ids),
         operator_accounts=OperatorAccounts(database, revocations, passwords, rules, cache, clock),
     )
