@@ -105,6 +105,15 @@ class RoleAdministration:
             listed = await read.roles.visible(caller.tenant.id)
         return RoleList(items=[_listed(found, caller) for found in listed])
 
+    async def get(self, caller: Caller, role_id: UUID) -> ListedRoleItem:
+        """The role, with the number of its holders. Raises NotFound for a role of another tenant."""
+        async with self.database.read_only(EveryTenant()) as read:
+            visible = await read.roles.visible(caller.tenant.id)
+        found = next((listed for listed in visible if listed.role.id == role_id), None)
+        if found is None:
+            raise NotFound
+        return _listed(found, caller)
+
     @retry_on_conflict
     async def create(self, caller: Caller, form: RoleForm, client: Client) -> RoleItem:
         _ensure(_errors(form))

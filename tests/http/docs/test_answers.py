@@ -194,6 +194,7 @@ async def end_sessions(call: Caller) -> None:
 async def administer(call: Caller) -> None:
     role = await call.done("POST", "/api/roles", {"name": "Packer", "permissions": ["read:products"]})
     await call.done("PUT", f"/api/roles/{role['id']}", {"description": "Packs"})
+    await call.done("GET", f"/api/roles/{role['id']}")
     new = {"email": "p@acme.example", "password": PASSWORD, "fullName": "P", "roles": ["Packer"]}
     user = (await call.done("POST", "/api/users", new))["id"]
     for path in ("/api/users", f"/api/users/{user}", "/api/roles", "/api/permissions", "/api/tenants/current"):

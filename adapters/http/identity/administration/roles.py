@@ -11,6 +11,7 @@ from adapters.http.request.rules import action, needs, operation, super_admin
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.identity.administration.held_permissions import HeldPermissionList, HeldPermissions
 from application.identity.administration.roles import (
+    ListedRoleItem,
     PermissionForm,
     PermissionList,
     RoleAdministration,
@@ -39,7 +40,14 @@ class RolesController(Controller):
     )
     async def create(self, request: StrictRequest, data: JSONBody[RoleForm], roles: Roles) -> Response[Data[RoleItem]]:
         role = await roles.create(request.caller, data, request.from_client)
-        return identity_data(role, headers={"location": "/api/roles"})
+        return identity_data(role, headers={"location": f"/api/roles/{role.id}"})
+
+    @get(
+        "/{role_id:str}",
+        **operation("roles.get", "Read a role of the tenant or of the system", needs("read:roles"), "NOT_FOUND"),
+    )
+    async def get(self, request: StrictRequest, role_id: PathId, roles: Roles) -> Response[Data[ListedRoleItem]]:
+        return identity_data(await roles.get(request.caller, read_id(role_id)))
 
     @put(
         "/{role_id:str}",

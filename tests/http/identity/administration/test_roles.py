@@ -87,14 +87,24 @@ async def test_a_role_is_made_changed_and_deleted(tenants: TwoTenants) -> None:
     body = {"name": "New", "description": "for a test", "permissions": ["read:users", "read:*"]}
     made = await tenants.call("admin", "POST", "/api/roles", body)
     data = made.json()["data"]
-    assert (made.status_code, made.headers["Location"]) == (201, "/api/roles")
-    listed = await tenants.call("admin", "GET", made.headers["Location"])
-    assert data["id"] in {role["id"] for role in listed.json()["items"]}
+    assert (made.status_code, made.headers["Location"]) == (201, f"/api/roles/{data['id']}")
+    listed = (await tenants.call("admin", "GET", "/api/roles")).json()["items"]
+    read = await tenants.call("admin", "GET", made.headers["Location"])
+    assert read.json()["data"] == next(role for role in listed if role["id"] == data["id"])
     assert data["permissions"] == ["read:*"]
     changed = await tenants.call("admin", "PUT", f"/api/roles/{data['id']}", {**body, "permissions": []})
     assert (changed.status_code, changed.json()["data"]["permissions"]) == (200, [])
     gone = await tenants.call("admin", "DELETE", f"/api/roles/{data['id']}")
     assert (gone.status_code, gone.json().keys()) == (200, {"isSuccess", "message"})
+
+
+@pytest.mark.promise("GET /api/roles/{role_id}")
+async def test_a_role_of_another_tenant_cannot_be_read(tenants: TwoTenants) -> None:
+    for name, status in (("Reader", 200), ("Clerk", 200), ("Foreign", 404)):
+        answer = await tenants.call("admin", "GET", f"/api/roles/{tenants.roles[name]}")
+        assert answer.status_code == status, name
+    assert (await tenants.call("admin", "GET", f"/api/roles/{tenants.users['admin']}")).status_code == 404
+    assert (await tenants.call("member", "GET", f"/api/roles/{tenants.roles['Reader']}")).status_code == 403
 
 
 async def test_a_tenants_role_is_changed_though_the_system_has_one_of_its_name(tenants: TwoTenants) -> None:
