@@ -149,6 +149,9 @@ class RowWriter:
                 before = await tx.records.current(model, [change.id for change in changes], is_bounded=True)
                 changes = settled(model, changes, before)
             stored = await tx.records.change(model, changes, write.act(self.clock.now()))
+            # A row that was absent has been restored since: nothing has judged its version, conditions and rule.
+            if (has_rule or has_conditions) and any(change.id not in before for change in changes):
+                raise SerializationConflict
             if has_rule:
                 await self._ensure_rules(
                     tx, model, [_rule_input(change, before[change.id].values) for change in changes]
