@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSON
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.schema.schema import COLUMN_KINDS
+from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.json_values import json_columns
 from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, living, owner, rows_of
@@ -95,7 +96,7 @@ def held_rows(registry: Registry, field: FieldModel, ids: SelectBase, *, shares:
     target = registry[field.reference.target]
     rows = rows_of(registry, target, "t")
     found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
-    return materialized(found.with_for_update(read=shares), f"held {field.name}")
+    return materialized(found.with_for_update(read=shares), short_name(f"held {field.name}"))
 
 
 def shares_reference(registry: Registry, model: EntityModel, field: FieldModel) -> bool:

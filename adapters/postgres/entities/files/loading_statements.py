@@ -14,7 +14,7 @@ from sqlalchemy.schema import CreateTable
 
 from adapters.postgres.entities.history import DataChange, history_lines
 from adapters.postgres.schema.copies import is_lowered
-from adapters.postgres.schema.sql import DIALECT
+from adapters.postgres.schema.sql import DIALECT, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, table_of, unique_without_case
 from adapters.postgres.statements.writing import (
@@ -209,11 +209,11 @@ def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 def old_name(name: str) -> str:
-    return f"old {name}"
+    return short_name(f"old {name}")
 
 
 def new_name(name: str) -> str:
-    return f"new {name}"
+    return short_name(f"new {name}")
 
 
 @lru_cache(maxsize=REMEMBERED)

@@ -17,7 +17,7 @@ from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities.history import history_lines
 from adapters.postgres.entities.reading.page_bounds import sizes_of, together_within_bound
-from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.schema.sql import is_soft, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, owner, table_of
 from adapters.postgres.statements.writing import (
@@ -161,11 +161,11 @@ def _given_rows(own: Iterable[_Array], fields: Sequence[FieldModel], *, is_parti
 
 
 def _has(field: FieldModel) -> str:
-    return f"has {field.name}"
+    return short_name(f"has {field.name}")
 
 
 def _was(field: FieldModel) -> str:
-    return f"was {field.name}"
+    return short_name(f"was {field.name}")
 
 
 def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:

@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import sqlalchemy as sa
 
+from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
 from adapters.postgres.statements.writing import (
@@ -82,5 +83,5 @@ def _references_hold(
             .with_for_update(read=True)
         )
         # a part of its own: the lock is taken once, and before the row is looked for
-        conditions.append(exists_in(materialized(found, f"held {name}")))
+        conditions.append(exists_in(materialized(found, short_name(f"held {name}"))))
     return conditions

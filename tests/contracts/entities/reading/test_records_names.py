@@ -35,6 +35,8 @@ from tests.conftest import NewDatabase
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
 LONG, LONG_ID = "l" * 60, "k" * 57 + "_id"
+LONG_TWIN, LONG_ID_TWIN = "l" * 59 + "m", "k" * 56 + "l_id"
+"""Names that differ from the former in their last letters only, which PostgreSQL would cut behind a prefix."""
 LONG_ENTITY = "e" * 60
 
 
@@ -63,7 +65,10 @@ References = entity(
             ("table", Annotated[UUID | None, ref("references", on_delete="cascade", relation="having")], None),
             (LONG, str | None, None),
             (LONG_ID, Annotated[UUID | None, ref(LONG_ENTITY, on_delete="cascade")], None),
+            (LONG_TWIN, str | None, None),
+            (LONG_ID_TWIN, Annotated[UUID | None, ref(LONG_ENTITY, on_delete="cascade")], None),
         ],
+        namespace={"check": lambda _row, _before: ()},
         kw_only=True,
     )
 )
@@ -162,6 +167,39 @@ async def test_rows_are_written_found_included_and_deleted(database: WholeDataba
     "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
     "names of entities, fields and relations in every operation"
 )
+@pytest.mark.parametrize(
+    "values",
+    [
+        ({LONG: "a"}, {LONG_TWIN: "b"}),
+        ({LONG: "a", LONG_TWIN: "b"}, {LONG: "c"}),
+        ({LONG_ID: None}, {LONG_TWIN: None, LONG: "a"}),
+        ({LONG_TWIN: "a", LONG: None}, {LONG_TWIN: "b", LONG: "c"}),
+        ({"order": "ORDER-1", LONG: "c"}, {"order": "ORDER-0", LONG_TWIN: "d"}),
+    ],
+)
+async def test_items_of_a_batch_change_different_fields_of_long_names(
+    database: WholeDatabase, values: tuple[dict[str, object], ...]
+) -> None:
+    mark = uuid4().hex
+    (long,) = await add(database, LONG_ENTITY, {LONG: mark})
+    row = {"group": mark, LONG_ID: long, LONG_ID_TWIN: long}
+    ids = await add(database, "references", *({**row, "order": f"{mark}-{n}", LONG: str(n)} for n in range(2)))
+    (single,) = await add(database, "references", {**row, "order": mark})
+    sent = [{**each, **({"order": f"{mark}{str(each['order'])[5:]}"} if "order" in each else {})} for each in values]
+    async with database.transaction(HERE) as tx:
+        await tx.records.change(MODEL, [Change(single, {LONG_ID: long, LONG_ID_TWIN: long})], ACT)
+        before = await tx.records.current(MODEL, ids)
+        await tx.records.change(MODEL, [Change(row_id, each) for row_id, each in zip(ids, sent, strict=True)], ACT)
+        after = await tx.records.current(MODEL, ids)
+    assert [after[row_id].values for row_id in ids] == [
+        {**before[row_id].values, **each} for row_id, each in zip(ids, sent, strict=True)
+    ]
+
+
+@pytest.mark.promise(
+    "declarations, names and sizes: Words of SQL (order, references, all, group, user, table, from) and pg_class are "
+    "names of entities, fields and relations in every operation"
+)
 async def test_taken_values_are_named(database: WholeDatabase) -> None:
     mark = uuid4().hex
     await add(database, "references", {"order": mark, "group": mark, "pg_class": 1, LONG: "x"})
@@ -198,6 +236,15 @@ async def test_files_are_written_and_read(database: WholeDatabase) -> None:
 
     async with database.transaction(HERE) as tx:
         loaded = await tx.transfers.load(MODEL, lines(), Loading(ACT, None))
+    assert (loaded.imported, loaded.skipped, list(loaded.errors)) == (1, 0, [])
+
+    async def changed() -> AsyncIterator[bytes]:
+        cells = {"order": f"n{mark}", LONG_TWIN: "newer"}
+        flags = "".join("01"[name in cells] for name in MODEL.names)
+        yield written(["2", str(new_id()), flags, None, None, *(cells.get(name) for name in MODEL.names)]).encode()
+
+    async with database.transaction(HERE) as tx:
+        loaded = await tx.transfers.load(MODEL, changed(), Loading(ACT, MODEL.by_name["order"]))
     assert (loaded.imported, loaded.skipped, list(loaded.errors)) == (1, 0, [])
     assert len(await found(database, group=mark)) == 2
 
