@@ -7,16 +7,18 @@ from uuid import UUID
 from msgspec import Raw
 
 from adapters.memory.entities.history import version_of
-from adapters.memory.entities.matching import has_words, holds, is_after_cursor, sort_value
+from adapters.memory.entities.matching import has_words, holds, is_after_cursor, plain, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.state import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
+    LARGEST_CHARACTER,
     LARGEST_PAGE_BYTES,
     MOST_COUNTED,
     MOST_INCLUDED_BYTES,
+    Beginning,
     Condition,
     Count,
     Path,
@@ -54,7 +56,9 @@ class RowReader:
         found = self.all(model, query)
         rest = found[query.offset :]
         if query.cursor is not None:
-            rest = [row for row in found if self._is_after_cursor(model, row, query)]
+            start = self._start(model, query, query.cursor)
+            descending = [key.descending for key in query.sort]
+            rest = [row for row in found if is_after_cursor(self._values(model, row, query.sort), start, descending)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
         bodies = [self._row_json(model, row, query.view, ()) for row in page]
         # A last page tells the exact total, however many rows there are.
@@ -104,11 +108,20 @@ class RowReader:
             ordered.sort(key=lambda row: sort_value(self.value(model, row, key.path)), reverse=key.descending)
         return ordered
 
-    def _is_after_cursor(self, model: EntityModel, row: Row, query: Query) -> bool:
-        assert query.cursor is not None
-        return is_after_cursor(
-            self._values(model, row, query.sort), query.cursor, [key.descending for key in query.sort]
-        )
+    def _start(self, model: EntityModel, query: Query, cursor: Sequence[object]) -> list[object]:
+        """The cursor's values, with the whole texts of the row that it names."""
+        row_id = cursor[query.place_of_id]
+        rows = self.rows.of(model, include_deleted=True)
+        row = next((row for row in rows if row["id"] == row_id), None)
+        start: list[object] = []
+        for key, value in zip(query.sort, cursor, strict=True):
+            if isinstance(value, Beginning):
+                whole = None if row is None else plain(self.value(model, row, key.path))
+                end = LARGEST_CHARACTER if key.descending else ""
+                begins = isinstance(whole, str) and whole.startswith(value.text)
+                value = whole if begins else value.text + end  # noqa: PLW2901 - replaced by what it stands for
+            start.append(value)
+        return start
 
     def _values(self, model: EntityModel, row: Row, sort: Sequence[SortKey]) -> tuple[object, ...]:
         return tuple(self.value(model, row, key.path) for key in sort)

@@ -87,12 +87,27 @@ class View(Struct, frozen=True, kw_only=True):
 WHOLE = View()
 
 
+LARGEST_CHARACTER = "\U0010ffff"
+"""Sorts behind all other characters."""
+
+
+class Beginning(Struct, frozen=True):
+    """The first characters of a text that is too long for a cursor.
+
+    The store continues behind the whole text of the row that the cursor names. If that row is gone or its text has
+    changed, the store continues before all texts that begin so: a row may be repeated and none is lost.
+    """
+
+    text: str
+
+
 class Query(Struct, frozen=True, kw_only=True):
     """Content of a list or an export: its filters, order and page. A row must fulfil every condition.
 
     ``sort`` ends with the id, in the direction of the key before it, so that rows with equal keys keep one order. Nulls
     sort as the largest value, as does the field of a missing related row; text sorts by code point. ``cursor`` holds
-    the sort values of the last row of the page before, in the order of ``sort``. ``page`` counts from 1.
+    the sort values of the last row of the page before, in the order of ``sort``, a long text as its ``Beginning``.
+    ``page`` counts from 1.
     """
 
     view: View = WHOLE
@@ -103,6 +118,11 @@ class Query(Struct, frozen=True, kw_only=True):
     page_size: int = 20
     count: Count = Count.EXACT
     cursor: tuple[object, ...] | None = None
+
+    @property
+    def place_of_id(self) -> int:
+        """Number of the sort key that is the id."""
+        return next(number for number, key in enumerate(self.sort) if key.path == Path((), "id"))
 
     @property
     def offset(self) -> int:

@@ -1,11 +1,13 @@
 """Laws of the query grammar, for any parameters (Hypothesis)."""
 
 import string
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import quote
 from uuid import UUID
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +77,15 @@ def test_a_cursor_belongs_to_one_order() -> None:
     assert read_cursor(REGISTRY, MODEL, by_day, cursor) == (None, UUID(int=1))
     with pytest.raises(BadRequest):
         read_cursor(REGISTRY, MODEL, by_seen, cursor)
+
+
+@pytest.mark.promise("entities, details: BAD_REQUEST: not JSON, not an object, undecodable cursor")
+@pytest.mark.parametrize("cut", [[0], [1], [7], [-9], [0, 1, 2, 3]])
+def test_a_cursor_that_cuts_another_value_than_a_text_is_refused(cut: list[int]) -> None:
+    by_day = read_query(MODEL, REGISTRY, HIDDEN, [("sort", "day")]).sort
+    content = ["day,id", [None, str(UUID(int=1))], cut]
+    with pytest.raises(BadRequest):
+        read_cursor(REGISTRY, MODEL, by_day, urlsafe_b64encode(msgspec.json.encode(content)).decode().rstrip("="))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.kinds import PARTS
-from domain.entities.query.query import Operator, Path
+from domain.entities.query.query import LARGEST_CHARACTER, Operator, Path
 
 
 class Filter(Struct, frozen=True):
@@ -123,10 +123,13 @@ def ordered_by(model: EntityModel, field: FieldModel, rows: FromClause, *, desce
     )
 
 
-def after(ordered: Sequence[Ordered], are_held: Sequence[bool]) -> Truth:
-    """The rows behind the row with the sort values ``after_0``, ``after_1``, …; ``are_held`` is false for a null."""
+def after(ordered: Sequence[Ordered], are_held: Sequence[bool], texts: Mapping[int, Value]) -> Truth:
+    """The rows behind the row with the sort values ``after_0``, ``after_1``, …; ``are_held`` is false for a null.
+
+    ``texts`` are the values of long texts, of which the parameter is only the beginning.
+    """
     values = [
-        key.held(f"after_{number}") if is_held else None
+        texts.get(number, key.held(f"after_{number}")) if is_held else None
         for number, (key, is_held) in enumerate(zip(ordered, are_held, strict=True))
     ]
     # plain: every key runs in one direction and knows no nulls
@@ -138,6 +141,18 @@ def after(ordered: Sequence[Ordered], are_held: Sequence[bool]) -> Truth:
     pairs = list(zip(ordered, values, strict=True))
     ways = [[*(_same(*pair) for pair in pairs[:last]), _behind(*pairs[last])] for last in range(len(pairs))]
     return sa.or_(*(sa.and_(*way) for way in ways))
+
+
+def whole_text(key: Ordered, name: str, rows: FromClause, where: Sequence[Truth]) -> Value:
+    """The text of the row that a cursor names, of which the parameter ``name`` is the beginning.
+
+    Without such a row it is the least text that begins so, or the largest where the key descends.
+    """
+    beginning = parameter(name, sa.Text())
+    begins = func.starts_with(key.value, beginning)
+    found = sa.select(key.value).select_from(rows).where(*where, begins).limit(constant(1)).scalar_subquery()
+    end = func.chr(constant(ord(LARGEST_CHARACTER)))
+    return func.coalesce(found, func.concat(beginning, end) if key.descending else beginning, type_=sa.Text())
 
 
 def _same(key: Ordered, value: Value | None) -> Truth:

@@ -6,8 +6,10 @@ from msgspec import Struct
 from sqlalchemy import FromClause
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from adapters.postgres.entities.reading.narrowing import Narrowing
 from adapters.postgres.statements.rows import Truth, living, owner, rows_of
 from domain.entities.declaration import EntityModel, Registry, Relation
+from domain.entities.query.query import Operator, Path, SortKey, View
 from domain.scope import OneTenant, Scope
 
 
@@ -19,6 +21,25 @@ class Reach(Struct, frozen=True):
     @classmethod
     def of(cls, scope: Scope) -> "Reach":
         return cls(not isinstance(scope, OneTenant))
+
+
+class Shape(Struct, frozen=True, kw_only=True):
+    """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
+
+    ``after`` says which values of the cursor are not null, ``cut`` which of them are beginnings of texts; ``is_deep``
+    finds the ids of a page first; ``counts`` adds the total; ``narrowing`` looks for ids in an index, where that pays.
+    """
+
+    reach: Reach
+    view: View
+    where: tuple[tuple[Path, Operator], ...]
+    words: int
+    sort: tuple[SortKey, ...] = ()
+    after: tuple[bool, ...] | None = None
+    cut: tuple[int, ...] = ()
+    is_deep: bool = False
+    counts: bool = False
+    narrowing: Narrowing | None = None
 
 
 class Related(NamedTuple):

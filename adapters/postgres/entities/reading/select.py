@@ -12,9 +12,8 @@ from uuid import UUID
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
-from adapters.postgres.entities.reading.rows import Reach
+from adapters.postgres.entities.reading.rows import Reach, Shape
 from adapters.postgres.entities.reading.select_rows import (
-    Shape,
     bounded_count_statement,
     count_statement,
     get_statement,
@@ -23,7 +22,7 @@ from adapters.postgres.entities.reading.select_rows import (
 from adapters.postgres.statements.running import fetch_value
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import MOST_COUNTED, Count, Operator, Query, View
+from domain.entities.query.query import MOST_COUNTED, Beginning, Count, Operator, Query, View
 from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant, Scope
 
@@ -128,7 +127,7 @@ def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.lim
     for number, word in enumerate(query.search):
         values[f"word_{number}"] = pattern(Operator.CONTAINS, word)
     for number, value in enumerate(query.cursor or ()):
-        values[f"after_{number}"] = value
+        values[f"after_{number}"] = value.text if isinstance(value, Beginning) else value
     values["sampled"], values["frequent"], values["most"] = limits.sampled, limits.frequent, limits.most
     return values
 
@@ -149,6 +148,7 @@ def page_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) ->
         words=len(query.search),
         sort=query.sort,
         after=None if query.cursor is None else tuple(value is not None for value in query.cursor),
+        cut=tuple(number for number, value in enumerate(query.cursor or ()) if isinstance(value, Beginning)),
         is_deep=query.offset >= DEEP,
         counts=query.count is Count.EXACT,
         narrowing=narrowed,

@@ -10,26 +10,30 @@ from itertools import count
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 from sqlalchemy import CompoundSelect, FromClause, Select, func
 
-from adapters.postgres.entities.reading.conditions import Filter, Ordered, after, condition, has_word, ordered_by
+from adapters.postgres.entities.reading.conditions import (
+    Filter,
+    Ordered,
+    after,
+    condition,
+    has_word,
+    ordered_by,
+    whole_text,
+)
 from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
-from adapters.postgres.entities.reading.narrowing import Narrowing, among, ids_of
+from adapters.postgres.entities.reading.narrowing import among, ids_of
 from adapters.postgres.entities.reading.page_bounds import sizes_of, within_bound
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.row_estimates import as_if_most_fulfil, may_be_found_by_index
-from adapters.postgres.entities.reading.rows import Reach, Related, in_reach, related_rows
+from adapters.postgres.entities.reading.rows import Related, Shape, in_reach, related_rows
 from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import (
-    Operator,
     Path,
-    SortKey,
-    View,
     default_sort,
     included,
     response_fields,
@@ -46,24 +50,6 @@ MOST_JOINED = 6
 SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
 # a name with a blank in it is never that of a field
 _PLACE = "the place"
-
-
-class Shape(Struct, frozen=True, kw_only=True):
-    """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
-
-    ``after`` says which values of the cursor are not null; ``is_deep`` finds the ids of a page first; ``counts`` adds
-    the total; ``narrowing`` looks for ids in an index, where that pays.
-    """
-
-    reach: Reach
-    view: View
-    where: tuple[tuple[Path, Operator], ...]
-    words: int
-    sort: tuple[SortKey, ...] = ()
-    after: tuple[bool, ...] | None = None
-    is_deep: bool = False
-    counts: bool = False
-    narrowing: Narrowing | None = None
 
 
 def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
@@ -160,7 +146,7 @@ class SelectRows:
         carried = ("tenant_id", "id") if self.shape.is_deep else self._carried(self.model, ())
         columns = [rows.c[name] for name in carried if name in rows.c]
         keys = [key.value.label(_key(number)) for number, key in enumerate(ordered)]
-        behind = [] if self.shape.after is None else [after(ordered, self.shape.after)]
+        behind = [] if self.shape.after is None else [after(ordered, self.shape.after, self._cut_texts())]
         found = sa.select(*columns, *keys).select_from(joined)
         in_order = self._paged(found.where(*self._where_in_order(), *behind), ordered)
         if self.ids is None:
@@ -170,6 +156,21 @@ class SelectRows:
             by_ids = self._paged(found.where(*self._among(self.ids), *behind), ordered)
             either = sa.union_all(by_ids, in_order.where(self.ids.is_(None)))
         return self._joined_back(either) if self.shape.is_deep else either.subquery("r")
+
+    def _cut_texts(self) -> dict[int, Value]:
+        """The whole texts of the row that the cursor names, by the numbers of their sort keys."""
+        if not self.shape.cut:
+            return {}
+        named = SelectRows(self.registry, self.model, self.shape)
+        named.rows, named._aliases = rows_of(self.registry, self.model, "c"), (f"c{number}" for number in count(1))
+        joined, ordered = named.order(named.rows)
+        by_id = next(number for number, key in enumerate(self.shape.sort) if key.path == Path((), "id"))
+        # a row that was deleted since the page before still says where that page ended
+        where = [
+            *in_reach(self.model, named.rows, self.shape.reach, include_deleted=True),
+            named.rows.c.id == parameter(f"after_{by_id}", sa.Uuid()),
+        ]
+        return {number: whole_text(ordered[number], f"after_{number}", joined, where) for number in self.shape.cut}
 
     def _paged(self, found: Select[Any], ordered: list[Ordered]) -> Select[Any]:
         found = found.order_by(*(key.order for key in ordered)).limit(SIZE + constant(1))

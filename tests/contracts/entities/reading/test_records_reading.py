@@ -12,7 +12,7 @@ import pytest
 
 from adapters.memory.entities import reading as reading_of_memory
 from adapters.postgres.entities.reading import select as reading_of_postgres
-from application.ports.entities.records import Act, NewRow, RowPage, Values
+from application.ports.entities.records import Act, Change, NewRow, RowPage, Values
 from application.ports.whole_database import WholeDatabase
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
@@ -258,6 +258,55 @@ async def test_pages_far_behind_are_the_same_as_those_in_front(shop: Shop, regis
         sort = read_query(registry["products"], registry, frozenset(), parse_qsl(order)).sort
         page = await shop.page("products", f"{order}&cursor={write_cursor(sort, page.last)}")
     assert walked == rows
+
+
+LONG = "long " * 80
+
+
+@pytest.mark.parametrize("order", ["description", "description:desc", "description,id:desc", "status,description:desc"])
+@pytest.mark.promise("entities, details: fields, cursor")
+async def test_pages_behind_long_texts_neither_lose_nor_repeat_rows(shop: Shop, registry: Registry, order: str) -> None:
+    ends = ["", "a", "b", "b", "\U0001f600", "\U0001f600" * 9_000, "z" * 9_000]
+    texts = [LONG + end for end in ends] + ["short", LONG[:200], LONG[:200] + "\n", "\x01" * 9_000, None]
+    await shop.products(*[{"description": text} for text in texts])
+    rows = [row["id"] for row in await shop.items("products", f"sort={order}&pageSize=100")]
+    walked, asked = list[str](), f"sort={order}&pageSize=1"
+    model = registry["products"]
+    sort = read_query(model, registry, frozenset(), parse_qsl(asked)).sort
+    page = await shop.page("products", asked)
+    while True:
+        walked += [row["id"] for row in items_of(page)]
+        if page.last is None:
+            break
+        cursor = write_cursor(sort, page.last)
+        assert len(cursor) < 4_000
+        page = await shop.page("products", f"{asked}&cursor={cursor}")
+    assert walked == rows
+
+
+@pytest.mark.parametrize("order", ["description", "description:desc"])
+@pytest.mark.parametrize("change", ["deleted", "changed"])
+async def test_a_cursor_behind_a_long_text_that_is_gone_loses_no_row(
+    shop: Shop, registry: Registry, order: str, change: str
+) -> None:
+    ids = await shop.products(*[{"description": LONG + end} for end in "abcd"])
+    asked = f"sort={order}&pageSize=2"
+    sort = read_query(registry["products"], registry, frozenset(), parse_qsl(asked)).sort
+    page = await shop.page("products", asked)
+    assert page.last is not None
+    cursor = write_cursor(sort, page.last)
+    last = UUID(items_of(page)[-1]["id"])
+    if change == "deleted":
+        await shop.remove("products", last)
+    else:
+        async with shop.database.transaction(HERE) as tx:
+            changed = Change(last, {"description": "short"})
+            await tx.records.change(registry["products"], [changed], Act(by=None, at=NOW))
+    found = await shop.items("products", f"sort={order}&pageSize=9&cursor={cursor}")
+    behind = {str(row_id) for row_id in ids} - {row["id"] for row in items_of(page)}
+    assert behind <= {row["id"] for row in found}
+    if change == "deleted":  # its text still says where the page ended
+        assert behind == {row["id"] for row in found}
 
 
 async def test_the_ends_of_the_calendar_are_days_like_others(shop: Shop) -> None:
