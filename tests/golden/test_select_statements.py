@@ -10,8 +10,9 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
+from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select import page_shape
-from adapters.postgres.entities.reading.select_rows import Shape, count_statement, get_statement, page_statement
+from adapters.postgres.entities.reading.select_rows import count_statement, get_statement, page_statement
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
 from domain.entities.query.query import Query, View

@@ -26,6 +26,7 @@ _MOMENT = re.compile(
 )
 _BOOLEANS = {"true": True, "false": False}
 _LARGEST_EXPONENT = 200
+_MOST_SHOWN = 40  # characters of a refused value in a message
 
 
 def read_boolean(text: str) -> bool:
@@ -171,7 +172,9 @@ def read_id(_: FieldModel, text: str) -> UUID:
 
 def read_choice(field: FieldModel, text: str) -> str:
     if text not in field.choices:
-        raise NotAValue(f"takes one of: {', '.join(field.choices)}")
+        wrong = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+        remedy = "use .eq or .in to find rows with a value that was removed"
+        raise NotAValue(f"takes one of: {', '.join(field.choices)}; '{wrong}' is none of them ({remedy})")
     return text
 
 

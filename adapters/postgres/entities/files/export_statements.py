@@ -8,7 +8,8 @@ import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy import FromClause, func
 
-from adapters.postgres.entities.reading.select_rows import SIZE, SelectRows, Shape
+from adapters.postgres.entities.reading.rows import Shape
+from adapters.postgres.entities.reading.select_rows import SIZE, SelectRows
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant
 from adapters.postgres.statements.json_values import SHOWN_KINDS, json_text
 from adapters.postgres.statements.rows import Value
