@@ -181,8 +181,15 @@ class Conflict(Error):
         return cls(message, fields=(FieldError(field, message),))
 
 
+MOST_COUNTED = 100
+"""Rows that refer to a row and are counted, of each entity: of more an error says "more than 100"."""
+
+
 class Referrer(Struct, frozen=True):
-    """Rows that forbid a deletion: their entity's plural, the fields by which each of them refers, and their number."""
+    """Rows that forbid a deletion: their entity's plural, the fields by which each of them refers, and their number.
+
+    Beyond ``MOST_COUNTED`` the number may be too small.
+    """
 
     plural: str
     fields: tuple[str, ...]

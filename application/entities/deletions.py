@@ -11,7 +11,7 @@ from msgspec import Struct
 from application.ports.entities.records import Current, Records
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
-from domain.errors import Conflict, Error, FieldError, NotFound, Referrer, StillReferredTo
+from domain.errors import MOST_COUNTED, Conflict, Error, FieldError, NotFound, Referrer, StillReferredTo
 from domain.scope import Caller, allows
 
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
@@ -109,4 +109,5 @@ def _sentence(referrers: Collection[Referrer]) -> str:
 def _counts(referrers: Collection[Referrer]) -> Iterator[str]:
     """``"products (3)"`` by plural; a row that refers with two fields counts once."""
     for plural in sorted({each.plural for each in referrers}):
-        yield f"{plural} ({sum(each.count for each in referrers if each.plural == plural)})"
+        number = sum(each.count for each in referrers if each.plural == plural)
+        yield f"{plural} ({number if number <= MOST_COUNTED else f'more than {MOST_COUNTED}'})"

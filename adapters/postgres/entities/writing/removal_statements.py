@@ -31,6 +31,7 @@ from adapters.postgres.statements.writing import (
     version_of,
 )
 from domain.entities.declaration import EntityModel, Registry
+from domain.errors import MOST_COUNTED
 
 ReferringField = tuple[EntityModel, str]
 """An entity, and the name of its field that refers to another one."""
@@ -71,6 +72,8 @@ def count_referring(
 ) -> CompiledStatement:
     """Counts rows that refer by these fields, by ``root``, ``is_ours`` and the ``names`` of the fields of each row.
 
+    It stops at ``MOST_COUNTED`` and one more rows for each id and field, and at the first row of other tenants.
+
     A reference is its target, its field and whether rows that are marked deleted count. Arguments for each, by its
     number: ``ids_0`` with their ``roots_0``, and ``tenant_0``; ``ours`` is the tenant whose rows may be told of.
     """
@@ -85,7 +88,14 @@ def count_referring(
         if model.tenant_owned:
             refers.append(table.c.tenant_id == parameter(f"tenant_{number}", sa.Uuid()))
         named = constant(name, sa.Text()).label("name")
-        parts.append(sa.select(tenant.label("tenant"), table.c.id, going.c.root, named).where(*refers))
+        ours = tenant.is_not_distinct_from(parameter("ours", sa.Uuid()))
+        is_foreign = referring.tenant_owned and not model.tenant_owned
+        apart: list[tuple[list[Truth], int]] = [([ours], MOST_COUNTED + 1), ([~ours], 1)]
+        for place, (whose, most) in enumerate(apart if is_foreign else [([], MOST_COUNTED + 1)]):
+            first = sa.select(tenant.label("tenant"), table.c.id).where(*refers, *whose).limit(constant(most))
+            few = first.correlate(going).lateral(f"s{number}_{place}")
+            columns = few.c.tenant, few.c.id, going.c.root, named
+            parts.append(sa.select(*columns).select_from(going.join(few, sa.true())))
     found = sa.union_all(*parts).subquery("found")
     names = func.array_agg(sa.distinct(found.c.name)).label("names")
     is_ours = found.c.tenant.is_(None) | (found.c.tenant == parameter("ours", sa.Uuid()))
