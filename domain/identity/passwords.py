@@ -1,12 +1,18 @@
 """Rules of new passwords: length, likeness to the account and its surroundings, and the list of common ones."""
 
 import lzma
+import re
+import string
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 from domain.errors import FieldError
 from domain.identity.users import PASSWORD_LENGTH, TYPED_LENGTH, normal_password
+
+SHORTEST_STEM = 4
+"""Characters of a common password that make it recognisable behind other digits and punctuation."""
+_ENDINGS = string.digits + string.punctuation
 
 
 def password_errors(
@@ -21,6 +27,8 @@ def password_errors(
     normal = normal_password(password)
     if len(password) > TYPED_LENGTH or not shortest <= len(normal) <= longest:
         return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+    if len(set(normal)) == 1:
+        return (FieldError(field, "repeats one character: choose another"),)
     if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
         return (FieldError(field, "must not be made of your e-mail or name"),)
     if _is_made_of(normal, words):
@@ -42,8 +50,18 @@ def _letters(text: str) -> str:
 
 
 def is_common(normal: str) -> bool:
-    """Whether a password in NFKC is among the common ones, whatever its case."""
-    return f"\n{normal.casefold()}\n".encode(errors="replace") in _common_passwords()
+    """Whether a password in NFKC is among the common ones, whatever its case and its ending.
+
+    Digits and punctuation at the end are not compared: the list has ``letmein1``, so ``letmein12`` is common.
+    """
+    folded = normal.casefold()
+    if f"\n{folded}\n".encode(errors="replace") in _common_passwords():
+        return True
+    stem = folded.rstrip(_ENDINGS)
+    if len(stem) < SHORTEST_STEM or stem == folded:
+        return False
+    listed = rb"\n%b[0-9]*\n" % re.escape(stem.encode(errors="replace"))
+    return re.search(listed, _common_passwords()) is not None
 
 
 @cache

@@ -39,6 +39,7 @@ from entrypoints.settings.variables import (
     SWITCH,
     TEXT,
     Network,
+    Refused,
     Secret,
     Variable,
     number,
@@ -208,8 +209,8 @@ def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> S
     for name in VARIABLES.keys() & given.keys():
         try:
             values[name] = _read(VARIABLES[name], given[name])
-        except ValueError:
-            mistakes.append(_wrong(name, given[name]))
+        except ValueError as error:
+            mistakes.append(_wrong(name, given[name], f" {error}" if isinstance(error, Refused) else ""))
     mistakes += _broken_rules(values, given)
     if mistakes:
         raise SettingsError(sorted(mistakes))
@@ -232,10 +233,10 @@ def _read(variable: Variable[Any], text: str) -> Any:
     return variable.read(text if variable.secret else text.strip())
 
 
-def _wrong(name: str, text: str) -> str:
+def _wrong(name: str, text: str, reason: str) -> str:
     variable = VARIABLES[name]
     got = _masked(text) if variable.secret else repr(text)
-    return f"{PREFIX}{name} got {got}; it takes {variable.takes}."
+    return f"{PREFIX}{name} got {got}{reason}; it takes {variable.takes}."
 
 
 def _masked(text: str) -> str:

@@ -56,6 +56,10 @@ class Secret:
         return "Secret(…)"
 
 
+class Refused(ValueError):
+    """A value of the right form that is refused; the message continues "got 48 characters"."""
+
+
 @dataclass(frozen=True)
 class Variable(Generic[T]):
     """Kind of a variable. ``read`` raises ValueError; ``takes`` says in an error what would have been accepted.
@@ -201,19 +205,23 @@ def _smtp_url(text: str) -> Secret:
 
 
 def _secret_key(text: str) -> Secret:
-    ensure(len(text) >= SECRET_LENGTH and not _is_guessable(text))
+    ensure(len(text) >= SECRET_LENGTH)
+    if reason := _regularity(text):
+        raise Refused(reason)
     return Secret(text)
 
 
-def _is_guessable(text: str) -> bool:
-    """Whether the text is a repetition, a row of neighbours such as ``abcdef``, or of very few different characters."""
-    if text in (text + text)[1:-1]:  # the same text over and over
-        return True
+def _regularity(text: str) -> str | None:
+    """The reason why the text can be guessed, to continue "got 48 characters"; None where it has none."""
+    # the same text over and over, of which the last may be cut off
+    if any(text[period:] == text[:-period] for period in range(1, len(text) // 2 + 1)):
+        return "that repeat the same text"
     steps = [abs(ord(after) - ord(before)) for before, after in pairwise(text)]
     if 2 * sum(step <= 1 for step in steps) > len(steps):
-        return True
+        return "most of which follow their neighbour, as in abcdef or aaaa"
     shares = [count / len(text) for count in Counter(text).values()]
-    return -sum(share * log2(share) for share in shares) * len(text) < LEAST_BITS
+    is_poor = -sum(share * log2(share) for share in shares) * len(text) < LEAST_BITS
+    return "of which too few are different" if is_poor else None
 
 
 def _folder(text: str) -> Path:

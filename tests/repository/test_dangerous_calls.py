@@ -20,6 +20,7 @@ NOT_ESCAPED = {
     "domain/entities/forms.py": "digits of a declaration",
     "domain/entities/mistakes/patterns.py": "patterns of a declaration, read when they are checked",
     "domain/entities/sheets.py": "literals, put together",
+    "domain/identity/passwords.py": "a new password of at most 128 characters, escaped where it is put in",
     "domain/identity/service_accounts.py": "literals, put together",
     "domain/words/words.py": "sentences of a file, escaped between their places",
 }

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.kinds import Kind
+from domain.entities.kinds import TEXTS
 from domain.entities.query.kinds import read_stored
 from domain.entities.query.query import Beginning, SortKey, field_of
 from domain.entities.query.values import NotAValue, read_text
@@ -75,7 +75,7 @@ def _value(field: FieldModel, text: str | None) -> object:
 
 
 def _beginning(field: FieldModel, text: str | None) -> Beginning:
-    if field.kind not in (Kind.TEXT, Kind.CHOICE) or text is None:
+    if field.kind not in TEXTS or text is None:
         raise NotAValue("is not a text")
     return Beginning(read_text(text))
 

@@ -278,14 +278,20 @@ def test_a_social_provider_is_whole_or_off(variables: dict[str, str], missing: s
     assert mistake.startswith(f"{missing} is not set")
 
 
-GUESSABLE = ["k" * 64, "abc" * 12, "0123456789" * 4, "abcdefghijklmnopqrstuvwxyz0123456789", "ab" * 15 + "ba"]
+GUESSABLE = [
+    *((key, "that repeat the same text") for key in ("k" * 64, "abc" * 12, "0123456789" * 4, "correct-horse-" * 3)),
+    *((f"{part * 4}{part[:cut]}", "that repeat the same text") for part in ("Qx7!mPz2-", "h4Kd09sQ") for cut in (1, 4)),
+    ("abcdefghijklmnopqrstuvwxyz0123456789", "most of which follow their neighbour, as in abcdef or aaaa"),
+    ("ab" * 15 + "ba", "most of which follow their neighbour, as in abcdef or aaaa"),
+    ("acca" * 4 + "caca" * 4 + "c", "of which too few are different"),
+]
 
 
 @pytest.mark.promise("security, secrets: a secret key of little chance is refused")
-@pytest.mark.parametrize("key", GUESSABLE)
-def test_a_secret_key_of_little_chance_is_refused_and_not_shown(key: str) -> None:
+@pytest.mark.parametrize(("key", "reason"), GUESSABLE)
+def test_a_secret_key_of_little_chance_is_refused_with_the_reason_and_not_shown(key: str, reason: str) -> None:
     (mistake,) = mistakes({"TENANTRY_SECRET_KEY": key})
-    assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown); it takes 32 characters")
+    assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown) {reason}; it takes 32 ")
 
 
 @pytest.mark.promise("security, secrets: a secret key of little chance is refused")
@@ -295,6 +301,7 @@ def test_keys_of_chance_are_taken() -> None:
         secrets.token_urlsafe(24),
         str(uuid4()),
         "9" + str(2**127),
+        "Qx7!mPz2-Qx7!mPz2-4uQ9xT7bZ2mK8sW5",
     ):
         assert read_settings({"TENANTRY_SECRET_KEY": made}).secret_key == Secret(made)
 

@@ -57,7 +57,7 @@ BODIES: dict[tuple[str, str], Json] = {
     ("POST", "/api/auth/me/email"): {"email": "new@acme.example"},
     ("POST", "/api/roles"): {"name": "New"},
     ("POST", "/api/permissions"): {"name": "read:news"},
-    ("POST", "/api/tenants"): {"name": "New", "identifier": "new"},
+    ("POST", "/api/tenants"): {"name": "New", "identifier": "fresh"},
     ("PUT", "/api/tenants/current/settings"): {},
     ("POST", "/api/service-accounts"): {"name": "New", "roles": []},
     ("POST", "/api/invitations"): {"email": "new@acme.example"},

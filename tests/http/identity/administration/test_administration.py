@@ -81,7 +81,7 @@ OPERATIONS: Mapping[str, tuple[str, str, Form | None]] = {
     "see where one is": ("GET", "/api/tenants/current", None),
     "list tenants": ("GET", "/api/tenants", None),
     "read a tenant": ("GET", "/api/tenants/{acme}", None),
-    "make a tenant": ("POST", "/api/tenants", {"name": "New", "identifier": "new"}),
+    "make a tenant": ("POST", "/api/tenants", {"name": "New", "identifier": "fresh"}),
     "rename a tenant": ("PUT", "/api/tenants/{acme}", {"name": "Renamed"}),
     "delete a tenant": ("DELETE", "/api/tenants/{other}", None),
     "delete the system": ("DELETE", f"/api/tenants/{SYSTEM}", None),

@@ -176,7 +176,7 @@ async def test_super_admin_is_granted_only_from_the_system_tenant_and_never_in_a
 async def test_everything_in_a_tenant_is_nothing_outside(tenants: TwoTenants) -> None:
     for method, path, body in (
         ("GET", "/api/tenants", None),
-        ("POST", "/api/tenants", {"name": "New", "identifier": "new"}),
+        ("POST", "/api/tenants", {"name": "New", "identifier": "fresh"}),
         ("PUT", f"/api/tenants/{tenants.tenants['acme']}", {"name": "Renamed"}),
         ("DELETE", f"/api/tenants/{tenants.tenants['other']}", None),
         ("POST", "/api/permissions", {"name": "do:it"}),

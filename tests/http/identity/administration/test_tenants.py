@@ -28,7 +28,7 @@ async def test_a_tenant_is_made_read_changed_and_deleted(tenants: TwoTenants) ->
         "root",
         "POST",
         "/api/tenants",
-        {"name": "New", "identifier": "new", "domain": "new.example", "settings": settings},
+        {"name": "New", "identifier": "fresh", "domain": "new.example", "settings": settings},
     )
     data = made.json()["data"]
     path = f"/api/tenants/{data['id']}"
