@@ -63,6 +63,7 @@ class HttpSettings:
     server_timing: bool = False
     log: AccessLog = log_access
     metrics_token: str | None = field(default=None, repr=False)
+    is_public: bool = False
     inbox: Inbox | None = None
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
@@ -105,7 +106,11 @@ def service_parts(
     counting = [traffic.see] if metrics is None else [traffic.see, metrics.see]
     log = _heard_by(*counting, settings.log)
     pipeline = build_pipeline(services, settings, log, hosts, is_https=settings.is_https)
-    scraped = [] if metrics is None else [metrics_handler(metrics, services.monitoring, settings.metrics_token)]
+    scraped = (
+        []
+        if metrics is None
+        else [metrics_handler(metrics, services.monitoring, settings.metrics_token, settings.is_public)]
+    )
     return pipeline, [*_service_handlers(services, settings), *scraped, traffic_handler(traffic)]
 
 

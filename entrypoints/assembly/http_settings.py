@@ -16,6 +16,7 @@ from adapters.http.operations.access_log import log_access
 from application.ports.access_log import AccessLog
 from entrypoints.assembly.mail import inbox_of
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.this_machine import is_this_machine
 
 EXPOSED = (
     "ETag",
@@ -60,6 +61,7 @@ def http_settings(
         log=log,
         inbox=inbox_of(settings),
         metrics_token=settings.metrics_token.reveal() if settings.metrics_token else None,
+        is_public=not is_this_machine(urlsplit(settings.base_url).hostname),
         routes=tuple(routes),
         cors=_cors(settings),
         allowed_hosts=settings.allowed_hosts,

@@ -24,7 +24,8 @@ _BUILT: list[tuple[Registry, TenantSessions | None, HttpSettings, Litestar]] = [
 _MOST_BUILT = 16
 """Applications that are kept; routes that a test makes anew are those of no other test."""
 _OWN: dict[str, Any] = {
-    name: getattr(HttpSettings(), name) for name in ("inbox", "cors", "compression", "server_timing", "metrics_token")
+    name: getattr(HttpSettings(), name)
+    for name in ("inbox", "cors", "compression", "server_timing", "metrics_token", "is_public")
 }
 """Settings with which a test gets an application of its own, as they are without."""
 

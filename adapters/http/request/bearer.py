@@ -6,7 +6,11 @@ from domain.errors import TokenInvalid, Unauthorized
 from domain.identity.service_accounts import looks_like_key
 
 SINGLE = frozenset(
-    {b"authorization", b"host", b"content-length", b"content-type", b"idempotency-key", b"x-app-id", b"x-tenant-scope"}
+    name.encode()
+    for name in (
+        *("authorization", "host", "content-length", "transfer-encoding", "content-type"),
+        *("idempotency-key", "x-app-id", "x-tenant-scope"),
+    )
 )
 """Headers that decide what a request does, of which only one may be there."""
 

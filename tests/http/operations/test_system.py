@@ -18,10 +18,11 @@ from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import SecondFactorCounts
 from application.ports.database import Mail
 from domain.scope import EveryTenant
-from entrypoints.settings.settings import VARIABLES
+from entrypoints.assembly.http_settings import http_settings
+from entrypoints.settings.settings import VARIABLES, read_settings
 from entrypoints.testing import app as testing
 from entrypoints.testing.app import SECRET_KEY
-from tests.http.app import ADMIN, TestApp, client_of, open_test_app
+from tests.http.app import ADMIN, SETTINGS, TestApp, client_of, open_test_app
 from tests.http.identity.factors.factors import Person
 
 Json = dict[str, Any]
@@ -122,6 +123,31 @@ async def test_metrics_are_this_machines_without_a_token(app: TestApp) -> None:
     assert 'tenantry_answer_seconds_count{endpoint="health.live"} 1.0' in answer.text
     forwarded = await counted.get("/metrics", headers={"X-Forwarded-For": "203.0.113.9"})
     assert forwarded.status_code == 404
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "localhost.attacker.example", "127.0.0.1.attacker.example"])
+async def test_metrics_without_a_token_are_not_shown_under_a_foreign_host_name(app: TestApp, host: str) -> None:
+    async with client_of(app.services, HttpSettings()) as client:
+        for name, status in ((host, 404), ("localhost:8000", 200), ("127.0.0.1", 200), ("[::1]:8000", 200)):
+            assert (await client.get("/metrics", headers={"Host": name})).status_code == status, name
+
+
+@pytest.mark.parametrize(
+    ("base_url", "status"),
+    [
+        ("http://localhost:8000", 200),
+        ("http://127.0.0.1:8000", 200),
+        ("https://api.example.com", 404),
+        ("http://192.0.2.7:8000", 404),
+        ("https://localhost.example.com", 404),
+    ],
+)
+async def test_metrics_of_a_public_service_require_a_token(app: TestApp, base_url: str, status: int) -> None:
+    is_public = http_settings(read_settings({**SETTINGS, "TENANTRY_BASE_URL": base_url})).is_public
+    async with client_of(app.services, HttpSettings(is_public=is_public)) as client:
+        assert (await client.get("/metrics")).status_code == status
+    async with client_of(app.services, HttpSettings(is_public=is_public, metrics_token="t")) as client:
+        assert (await client.get("/metrics", headers={"Authorization": "Bearer t"})).status_code == 200
 
 
 async def test_an_ipv4_mapped_loopback_address_counts_as_this_machine(app: TestApp) -> None:

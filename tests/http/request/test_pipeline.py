@@ -122,6 +122,8 @@ async def test_a_large_or_endless_body_ends_the_connection(
         ("/api/products", b"idempotency-key", "another"),
         ("/api/products", b"x-tenant-scope", "all"),
         ("/api/auth/login", b"x-app-id", "another"),
+        ("/api/auth/refresh", b"transfer-encoding", "chunked"),
+        ("/api/auth/refresh", b"transfer-encoding", "identity"),
     ],
 )
 async def test_a_duplicate_security_header_is_refused(app: TestApp, path: str, name: bytes, value: str) -> None:
@@ -129,6 +131,7 @@ async def test_a_duplicate_security_header_is_refused(app: TestApp, path: str, n
     token = f"Bearer {app.tokens['acme']}"
     given = [(b"content-type", b"application/json"), (b"content-length", b"2"), (b"host", b"localhost")]
     given += [(b"idempotency-key", b"key"), (b"x-tenant-scope", b"all")] if path == "/api/products" else []
+    given += [(b"transfer-encoding", b"chunked")] if name == b"transfer-encoding" else []
     given += [(b"x-app-id", b"shop")] if path == "/api/auth/login" else []
     given += [(b"authorization", token.encode()), (name, value.replace("same", token).encode())]
     sent: list[Message] = []
