@@ -4,11 +4,20 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
+from contextvars import ContextVar
 from datetime import datetime
+from itertools import islice
 from typing import ClassVar
 from uuid import UUID
 
 from msgspec import Struct
+
+MOST_ERRORS = 100
+"""Most invalid fields that an error lists: a body may have a million of them."""
+MOST_HINTS = 10
+LONGEST_HINTED = 100
+
+_hints_left: ContextVar[Iterator[int] | None] = ContextVar("_hints_left", default=None)
 
 _ITEM_OF_BATCH = re.compile(r"^(items\[([0-9]+)\])\.")
 
@@ -39,14 +48,17 @@ class FieldError(Struct, frozen=True):
 
 
 class Error(Exception):
-    """Base of all errors that a client is told; ``fields`` lists the invalid fields where they are known."""
+    """Base of all errors that a client is told; ``fields`` lists the invalid fields where they are known.
+
+    ``fields`` is read up to one more than ``MOST_ERRORS``, which shows that there are more than an answer lists.
+    """
 
     code: ClassVar[str]
     sentence: ClassVar[str]
 
     def __init__(self, message: str | None = None, fields: Iterable[FieldError] = ()) -> None:
         self.message = message or self.sentence
-        self.fields = tuple(fields)
+        self.fields = tuple(islice(fields, MOST_ERRORS + 1))
         super().__init__(self.message)
 
 
@@ -276,11 +288,21 @@ class InternalError(Error):
     sentence = "Something went wrong on our side."
 
 
+def bound_hints() -> None:
+    """Limits the hints that the current request makes: each costs a comparison with every known name."""
+    _hints_left.set(iter(range(MOST_HINTS)))
+
+
 def unknown_name(name: str, known: Iterable[str]) -> str:
     """The message for an unknown name, with the nearest known one as a hint.
 
+    The first ``MOST_HINTS`` names of a request get a hint, and none that is longer than ``LONGEST_HINTED``.
+
     Example: ``unknown_name("pagesize", ["pageSize"])`` is ``"is not known; did you mean 'pageSize'?"``.
     """
+    hints_left = _hints_left.get()
+    if len(name) > LONGEST_HINTED or (hints_left is not None and next(hints_left, None) is None):
+        return "is not known"
     by_case = {known_name.lower(): known_name for known_name in known}
     # Case is ignored in the comparison, since names of parameters are matched without it.
     near = difflib.get_close_matches(name.lower(), by_case, n=1)

@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
-from domain.errors import FieldError, ValidationError, unknown_name
+from domain.errors import MOST_ERRORS, FieldError, ValidationError, unknown_name
 
 F = TypeVar("F", bound=Struct)
 
-MOST_WITHIN = 100
+MOST_WITHIN = MOST_ERRORS + 1
 """Most errors that are told of one list or object: a body of wrong items must not make a far larger answer."""
 
 _CODE = re.compile("`([^`]*)`")
@@ -68,7 +68,7 @@ def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = Tru
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:
-        raise ValidationError(fields=tuple(_explain(kind, body))) from None
+        raise ValidationError(fields=_explain(kind, body)) from None
 
 
 def _with_integers(kind: object, value: object) -> object:

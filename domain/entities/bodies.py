@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from functools import lru_cache
+from itertools import islice
 from typing import TypeVar, cast
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from msgspec import Struct
 from domain.entities.declaration import EntityModel
 from domain.entities.exact_values import as_column, whole_number
 from domain.entities.forms import read_changes, read_new, strangers
-from domain.errors import FieldError, Forbidden, ValidationError, unknown_name
+from domain.errors import MOST_ERRORS, FieldError, Forbidden, ValidationError, unknown_name
 from domain.forms import uuid_of
 from domain.scope import allows
 
@@ -132,11 +133,12 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
     if closed := sorted(may.closed & body.keys()):
         raise Forbidden(fields=[FieldError(name, NOT_WRITABLE) for name in closed])
     known = [field.wire for field in model.declared if field.wire not in may.unknown]
-    unknown = list(strangers(model, body, known, may.unseen))
+    names = dict.fromkeys(strangers(model, body, known, may.unseen))
+    unknown = [FieldError(name, unknown_name(name, known)) for name in islice(names, MOST_ERRORS + 1)]
     errors: list[FieldError] = []
     values: Values = {}
     try:
-        values = read(model, {name: body[name] for name in body if name not in {error.field for error in unknown}})
+        values = read(model, {name: body[name] for name in body if name not in names})
     except ValidationError as error:
         errors = [wrong for wrong in error.fields if not wrong.is_about(may.unknown | may.closed)]
         # Only fields that the caller cannot send were missing: naming them would tell that they exist.
@@ -203,6 +205,9 @@ def _each(items: Iterable[tuple[int, Body]], errors: Iterable[FieldError], read:
     values: list[R] = []
     wrong, forbidden = list(errors), list[FieldError]()
     for n, item in items:
+        # An answer lists no more errors: to read on would cost time for nothing.
+        if len(wrong) + len(forbidden) > MOST_ERRORS:
+            break
         try:
             values.append(read(item))
         except ValidationError as error:
@@ -230,7 +235,8 @@ def _objects(body: Body) -> tuple[list[tuple[int, Body]], list[FieldError]]:
 
 def _list(body: Body, name: str) -> tuple[list[object], list[FieldError]]:
     """The list of that name, and the errors of other names. Raises ValidationError where there is no such list."""
-    errors = [FieldError(other, unknown_name(other, [name])) for other in body if other != name]
+    others = islice((other for other in body if other != name), MOST_ERRORS + 1)
+    errors = [FieldError(other, unknown_name(other, [name])) for other in others]
     given = body.get(name)
     if isinstance(given, list) and 1 <= len(given) <= MOST_ITEMS:
         return given, errors

@@ -14,7 +14,7 @@ from domain.entities.declaration import SERVER_OWNED, EntityModel, FieldModel
 from domain.entities.exact_values import Check, check_of, indexed_room, plain_numbers, room_errors
 from domain.entities.kinds import BITS, Kind
 from domain.entities.markers import Money
-from domain.errors import FieldError, ValidationError, unknown_name
+from domain.errors import FieldError, ValidationError
 from domain.forms import read_form
 
 _PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -109,10 +109,10 @@ def _moment_errors(moments: Iterable[tuple[FieldModel, object]]) -> Iterator[Fie
 
 def strangers(
     model: EntityModel, body: Mapping[str, object], known: Collection[str], unseen: frozenset[str]
-) -> Iterator[FieldError]:
-    """Errors for the names in a body that are neither ``known`` nor ignored; ``unseen`` ones are not ignored."""
+) -> Iterator[str]:
+    """The names in a body that are neither ``known`` nor ignored; ``unseen`` ones are not ignored."""
     accepted = {*(_ignored(model) - unseen), *known}
-    yield from (FieldError(name, unknown_name(name, known)) for name in body if name not in accepted)
+    return (name for name in body if name not in accepted)
 
 
 def _ignored(model: EntityModel) -> frozenset[str]:

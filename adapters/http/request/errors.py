@@ -18,6 +18,7 @@ from adapters.http.request.responses import Json, NoBody
 from adapters.http.request.rules import RULES, Area, Rules, allowed
 from adapters.http.strict_reading import ensure_json
 from domain.errors import (
+    MOST_ERRORS,
     BadRequest,
     Challenge,
     Conflict,
@@ -254,7 +255,8 @@ def code_in(area: Area, code: str) -> str:
 def error_body(error: Error) -> ErrorA:
     """Area A's envelope of an error, for a page that goes on with it."""
     mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
-    return ErrorA(error_code=code_in("A", error.code), error_message=error.message, errors=error.fields, mfa=mfa)
+    message, listed = _bounded(error)
+    return ErrorA(error_code=code_in("A", error.code), error_message=message, errors=listed, mfa=mfa)
 
 
 def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB | ErrorOAuth:
@@ -263,8 +265,15 @@ def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB | Er
         return ErrorOAuth(error=code, error_description=error.message)
     if area == "A":
         return error_body(error)
-    details = error.fields or UNSET
-    return ErrorB(error=ErrorDetail(code=code, message=error.message, details=details, trace_id=request_id))
+    message, listed = _bounded(error)
+    return ErrorB(error=ErrorDetail(code=code, message=message, details=listed or UNSET, trace_id=request_id))
+
+
+def _bounded(error: Error) -> tuple[str, tuple[FieldError, ...]]:
+    """The message and the invalid fields to list; the message says where there are more."""
+    if len(error.fields) <= MOST_ERRORS:
+        return error.message, error.fields
+    return f"{error.message} Only the first {MOST_ERRORS} errors are listed.", error.fields[:MOST_ERRORS]
 
 
 def _headers(error: Error, status: int) -> Iterator[tuple[str, str]]:

@@ -39,6 +39,7 @@ from domain.errors import (
     RateLimited,
     Unauthorized,
     ValidationError,
+    bound_hints,
     unknown_name,
 )
 from domain.identity.service_accounts import without_keys
@@ -129,6 +130,7 @@ class Pipeline(ASGIMiddleware):
         state = scope["state"]
         state["client"], state["headers"], state["at"] = client, headers, self.clock.now()
         scope["auth"] = None
+        bound_hints()
         body = BodyReader(scope, receive, headers)
         return Outgoing(body, client, scope["method"], send, is_https=self.is_https, below=self.below)
 
@@ -288,6 +290,6 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
 
 
 def _ensure_known(known: frozenset[str], query: bytes) -> None:
-    unknown = [FieldError(name, unknown_name(name, known)) for name, _ in read_parameters(query) if name not in known]
+    unknown = dict.fromkeys(name for name, _ in read_parameters(query) if name not in known)
     if unknown:
-        raise ValidationError(fields=unknown)
+        raise ValidationError(fields=(FieldError(name, unknown_name(name, known)) for name in unknown))

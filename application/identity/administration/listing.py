@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from application.ports.identity.users import Listing
-from domain.errors import FieldError, ValidationError, unknown_name
+from domain.errors import MOST_ERRORS, FieldError, ValidationError, unknown_name
 from domain.forms import uuid_of
 
 V = TypeVar("V")
@@ -76,7 +77,8 @@ class ParameterReader:
     """Parameters of a list; ``errors`` names those that are unknown, repeated or wrong."""
 
     def __init__(self, parameters: Parameters, known: Sequence[str]) -> None:
-        self.errors = [FieldError(name, unknown_name(name, known)) for name, _ in parameters if name not in known]
+        unknown = (name for name, _ in parameters if name not in known)
+        self.errors = [FieldError(name, unknown_name(name, known)) for name in islice(unknown, MOST_ERRORS + 1)]
         self.given: dict[str, str] = {}
         for name, value in parameters:
             if name in self.given:
