@@ -27,8 +27,11 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _DELIMITERS = ",;\t|"
+_SEPARATOR = re.compile(r'"?sep=([^\r\n])"?[\r\n]*', re.IGNORECASE)
+"""First line by which Excel is told the delimiter."""
 MOST_READ_AGAIN = 16 * 1024 * 1024
 """Characters of broken rows that are read a second time: the lines of a quote that never ends."""
+_MARK = "\ufeff"
 _ZERO = b"\0"
 _TEXT = re.compile(rb"[\t\f -~\x80-\xff]*")
 _OTHERS = re.compile(rb"%PDF-|\x89PNG|GIF8|(\xef\xbb\xbf)?\s*(\[\s*[\[{]|\{\s*\")")
@@ -58,10 +61,14 @@ def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterato
     encoding = _encoding(file, options)
     if options.encoding is None and encoding in (_USUAL, _USUAL_MARKED):
         _ensure_text(file)
-    delimiter = options.delimiter or _delimiter(file, encoding, model, options)
+    file.seek(0)
+    hint_line = _SEPARATOR.fullmatch(next(_lines(file, encoding), ""))
+    delimiter = options.delimiter or (hint_line and hint_line[1]) or _delimiter(file, encoding, model, options)
     file.seek(0)
     hint = f"has bytes that are no {encoding}: the option encoding names the right one"
     for number, row in enumerate(_records(_lines(file, encoding), delimiter), start=1):
+        if hint_line is not None and number == 1:
+            continue
         if isinstance(row, BadRow):
             yield number, row
         elif row and _BAD in "".join(filter(None, row)):
@@ -124,7 +131,11 @@ class _Lines:
 def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
     text = TextIOWrapper(file, encoding=encoding, errors=_BAD_BYTES, newline="")
     try:
+        is_first = True
         while line := text.readline(LONGEST_LINE):
+            if is_first:
+                # A program may write the byte order mark although the text has one already.
+                line, is_first = line.lstrip(_MARK), False
             if len(line) == LONGEST_LINE:
                 raise BadRequest(f"A line is longer than {LONGEST_LINE} characters.")
             yield line

@@ -26,6 +26,7 @@ from domain.entities.file_headers import (
     MOST_SHEETS,
     SAMPLE_ROWS,
     ensure_key,
+    nameless_places,
     read_header,
     shown_columns,
     shown_name,
@@ -111,7 +112,8 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
         return
     send(out, READY, _shown(table, number, names, model, job) if job.options.dry_run else b"")
     version = version_place(names, job.options.columns)
-    writer = RowText(model, fields, job, is_escaped=table.is_escaped, version=version)
+    nameless = nameless_places(names, job.options.columns)
+    writer = RowText(model, fields, job, is_escaped=table.is_escaped, version=version, nameless=nameless)
     _send_rows(out, model, chain(first, table.rows), writer)
 
 

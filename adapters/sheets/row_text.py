@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from uuid_utils import uuid7
@@ -13,13 +13,14 @@ from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.forms import read_changes, read_new
-from domain.entities.kinds import TEXTS, Kind
+from domain.entities.kinds import LISTS, TEXTS, Kind
 from domain.entities.sheets import READERS, RowError, read_integer, unescaped
 from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
 from domain.forms import MOST_WITHIN
 
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
 _LARGEST_VERSION = 2**31 - 1
+NO_NAME = "has a value, and no name in the first row"
 NO_TEXT = "contains a character that no text can hold"
 
 
@@ -27,7 +28,7 @@ class RowText:
     """Validates rows and writes them as lines of CSV for the database.
 
     ``fields`` are those of the file's columns, None where the server sets the field itself; ``version`` is the place of
-    the column with the rows' versions, which an upsert compares.
+    the column with the rows' versions, which an upsert compares; ``nameless`` are places of columns without a name.
     """
 
     def __init__(
@@ -38,14 +39,17 @@ class RowText:
         *,
         is_escaped: bool,
         version: int | None = None,
+        nameless: Sequence[int] = (),
     ) -> None:
         # Sorted once by what a cell needs, since every row goes through these lists.
         taken = [(place, field) for place, field in enumerate(fields) if field is not None]
         self._model = model
         self._width = len(fields)
+        self._nameless = nameless
         self._taken = [(place, field.wire) for place, field in taken]
         self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in TEXTS]
         self._read = [(place, field.wire, read) for place, field in taken if (read := READERS[field.kind])]
+        self._trimmed = [(place, field.wire) for place, field in taken if field.kind not in (Kind.TEXT, *LISTS)]
         self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
         self._closed = [field.wire for _, field in taken if field.wire in job.may.closed]
         self._is_upsert = job.options.mode == "upsert"
@@ -60,6 +64,8 @@ class RowText:
         """
         if len(cells) != self._width:
             raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
+        if self._nameless and (filled := [place for place in self._nameless if cells[place] is not None]):
+            return RowError.on(number, [FieldError(f"column {place + 1}", NO_NAME) for place in filled])
         try:
             body = self._body(cells)
             if self._is_upsert:
@@ -77,9 +83,10 @@ class RowText:
             _ensure_storable(body)
         if "'" in text:
             body |= {wire: unescaped(cell) for place, wire in self._escaped if (cell := cells[place]) is not None}
+        body |= self._trimmed_cells(text, cells)
         for place, wire, read in self._read:
-            if (cell := cells[place]) is not None:
-                body[wire] = read(cell)
+            if cells[place] is not None:
+                body[wire] = read(cast(str, body[wire]))
         _ensure_storable_items(text, body)
         if None in cells:
             # An empty cell of a field that takes no null is a field that was not sent: its default applies.
@@ -87,6 +94,12 @@ class RowText:
                 if cells[place] is None:
                     del body[wire]
         return body
+
+    def _trimmed_cells(self, text: str, cells: Cells) -> dict[str, object]:
+        """Values other than texts without the blanks around them, where the row has any."""
+        if " " not in text and "\t" not in text:
+            return {}
+        return {wire: cell.strip() for place, wire in self._trimmed if (cell := cells[place])}
 
     def _error(self, number: int, error: ValidationError | Forbidden) -> RowError:
         told = list(error.fields) if isinstance(error, Forbidden) else self._told(error)

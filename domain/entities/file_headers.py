@@ -28,8 +28,9 @@ def read_header(
 ) -> list[FieldModel | None]:
     """The field of each column, None for columns that an import ignores.
 
-    The server owns these, they are ``related``, or ``renames`` has None for them. Raises ValidationError naming unknown
-    and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives ``[None, <sku>, <price>]``.
+    The server owns these, they are ``related``, they have no name, or ``renames`` has None for them. Raises
+    ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
+    ``[None, <sku>, <price>]``.
     """
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
@@ -39,25 +40,33 @@ def read_header(
     by_wire = {wire.lower(): model.by_wire[wire.lower()] for wire in known}
     errors: list[FieldError] = []
     found: list[FieldModel | None] = []
-    for number, name in enumerate(names, start=1):
+    for name in names:
         title = (name or "").strip()
-        wire = renamed.pop(title.lower(), title)
-        if wire is None:
+        wire = renamed.get(title.lower(), title)
+        spelt.pop(title.lower(), None)
+        # A column without a name may have no cell with a value: each row is checked.
+        if not wire:
             found.append(None)
             continue
         field = by_wire.get(wire.lower())
         if field is not None and field in found:
             errors.append(FieldError(title, f"means {field.wire!r}, as another column does already"))
         if field is None and not (wire.lower() in _SERVER_OWNED or related.has(model.plural, wire)):
-            errors.append(FieldError(title or f"column {number}", _unknown(title, wire, known)))
+            errors.append(FieldError(title, _unknown(title, wire, known)))
         found.append(field)
     # Renamings that are left name no column of the file.
-    errors += [FieldError(f"options.columns.{spelt[title]}", "is no column of the file") for title in renamed]
+    errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in spelt.values()]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
     if errors:
         raise ValidationError(fields=errors[:_MOST_HEADER_ERRORS])
     return found
+
+
+def nameless_places(names: Sequence[str | None], renames: Mapping[str, str | None]) -> list[int]:
+    """Places of the columns that have no name and are given none, from 0: their cells must be empty."""
+    given = {name.strip() for name in renames}
+    return [place for place, name in enumerate(names) if not (name or "").strip() and "" not in given]
 
 
 def ensure_key(model: EntityModel, fields: Sequence[FieldModel | None], options: ImportOptions) -> None:
@@ -120,6 +129,4 @@ def _lowered_wires(names: Sequence[str | None], renames: Mapping[str, str | None
 
 
 def _unknown(title: str, wire: str, known: Sequence[str]) -> str:
-    if not title:
-        return "has no name"
     return unknown_name(wire, known) if wire == title else f"is renamed to {wire!r}, which {unknown_name(wire, known)}"

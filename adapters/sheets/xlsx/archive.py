@@ -6,7 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import BinaryIO
 
 from domain.entities.sheets import LARGEST_INFLATED
@@ -21,7 +21,7 @@ _END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
 _LOCAL = b"PK\x03\x04"
 _ARCHIVES = (_LOCAL, b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\xd0\xcf\x11\xe0")
 _MACROS = re.compile(r"vbaproject|vbadata|xl/macrosheets/|xl/dialogsheets/", re.IGNORECASE)
-_REQUIRED = frozenset({"[content_types].xml", "xl/workbook.xml"})
+_REQUIRED = "[content_types].xml"
 
 
 class Archive:
@@ -45,6 +45,11 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._parts
+
+    @property
+    def names(self) -> Iterable[str]:
+        """Names of the parts, in lower case."""
+        return self._parts.keys()
 
     def pieces(self, name: str) -> Iterator[bytes]:
         """Content of a part, whose name counts without case as in every spreadsheet program."""
@@ -121,7 +126,7 @@ def _ensure_plain(parts: Sequence[zipfile.ZipInfo]) -> None:
         raise BadRequest("The file has two parts of one name.")
     if any(part.flag_bits & 0x41 for part in parts):  # bit 0: encrypted, bit 6: strongly encrypted
         raise BadRequest("The file is encrypted: save it without a password.")
-    if not lowered >= _REQUIRED:
+    if _REQUIRED not in lowered:
         raise BadRequest("The file is an archive, but no xlsx.")
     macro = next((name for name in names if _MACROS.search(name)), None)
     if macro is not None:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import BinaryIO
 from zoneinfo import ZoneInfo
 
+from adapters.sheets.row_text import NO_NAME
 from adapters.sheets.table import BadRow, Table
 from adapters.sheets.xlsx.archive import Archive
 from adapters.sheets.xlsx.sheet import Cell, SheetReader
@@ -60,8 +61,8 @@ class _Rows:
 
     def read(self, archive: Archive, book: Workbook, part: str) -> Iterator[tuple[int, Cells | BadRow]]:
         reader, zone = SheetReader(part), ZoneInfo(self._options.time_zone or "UTC")
-        with shared_texts(archive) as texts:
-            cells = CellReader(texts, read_date_styles(archive), book.is_1904, zone)
+        with shared_texts(archive, book.texts) as texts:
+            cells = CellReader(texts, read_date_styles(archive, book.styles), book.is_1904, zone)
             for number, row in reader.read(archive.pieces(part), reader.text):
                 if not self._fields:
                     yield number, self._header(number, row, cells)
@@ -99,7 +100,7 @@ class _Rows:
         for column, cell in row.items():
             place = column - self._first
             if not 0 <= place < self._width:
-                wrong.append(FieldError(f"column {column + 1}", "has a value, and no name in the first row"))
+                wrong.append(FieldError(f"column {column + 1}", NO_NAME))
                 continue
             field = self._fields[place]
             if field is None or is_passed_over(field, self._options):

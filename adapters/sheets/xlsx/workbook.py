@@ -1,5 +1,6 @@
 """The parts of a workbook around its sheets: which sheets there are, the formats of dates, and shared texts."""
 
+import posixpath
 import re
 import tempfile
 from array import array
@@ -14,8 +15,7 @@ from adapters.sheets.xlsx.archive import Archive, resolved
 from adapters.sheets.xlsx.xml_part import XmlPart, main_names, paired, relation_id
 from domain.errors import BadRequest
 
-WORKBOOK = "xl/workbook.xml"
-_RELATIONSHIPS = "xl/_rels/workbook.xml.rels"
+_USUAL_WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
 MOST_FORMATS = 100_000
 LONGEST_TEXT = 1024 * 1024
@@ -39,24 +39,33 @@ class SheetPart(Struct, frozen=True):
 
 
 class Workbook(Struct, frozen=True):
-    """The worksheets of an xlsx file, and whether its dates count from 1904.
+    """The worksheets of an xlsx file, the parts with its styles and texts, and whether its dates count from 1904.
 
-    ``sheets`` are the worksheets in their order; chart sheets, dialogs and macro sheets are left out.
+    ``sheets`` are the worksheets in their order, without chart sheets, dialogs and macro sheets.
     """
 
     sheets: tuple[SheetPart, ...]
     is_1904: bool
+    styles: str
+    texts: str
 
 
 def read_workbook(archive: Archive) -> Workbook:
-    """Sheets in the order of their tabs. Raises BadRequest for files with macros or without a worksheet."""
-    _TypesPart(_TYPES).read_all(archive.pieces(_TYPES))
-    relations = _RelationsPart(_RELATIONSHIPS)
-    if _RELATIONSHIPS in archive:
-        relations.read_all(archive.pieces(_RELATIONSHIPS))
-    book = _WorkbookPart(WORKBOOK)
-    book.read_all(archive.pieces(WORKBOOK))
-    found = [(name, state, relations.worksheets.get(target or "")) for name, state, target in book.sheets]
+    """Sheets in the order of their tabs, found by relationships and not by the usual names of their parts.
+
+    Raises BadRequest for files with macros or without a worksheet, and where a part that has a relationship is missing.
+    """
+    types = _TypesPart(_TYPES)
+    types.read_all(archive.pieces(_TYPES))
+    types.ensure_no_macros(archive)
+    workbook = _relations_of(archive, "").first("officeDocument") or _USUAL_WORKBOOK
+    if workbook not in archive:
+        raise BadRequest("The file is an archive, but no xlsx.")
+    relations = _relations_of(archive, workbook)
+    book = _WorkbookPart(workbook)
+    book.read_all(archive.pieces(workbook))
+    worksheets = relations.parts("worksheet")
+    found = [(name, state, worksheets.get(target or "")) for name, state, target in book.sheets]
     sheets = [
         SheetPart(name, state not in ("hidden", "veryHidden"), part)
         for name, state, part in found
@@ -64,27 +73,80 @@ def read_workbook(archive: Archive) -> Workbook:
     ]
     if not sheets:
         raise BadRequest("The file has no worksheet.")
-    return Workbook(tuple(sheets), book.is_1904)
+    styles, texts = relations.first("styles"), relations.first("sharedStrings")
+    for part in (styles, texts):
+        # Without its styles a date would be stored as a number, without its texts a text as nothing.
+        if part is not None and part not in archive:
+            raise BadRequest(f"The file is a damaged xlsx: {part} is missing.")
+    folder = posixpath.dirname(workbook)
+    return Workbook(
+        tuple(sheets),
+        book.is_1904,
+        styles=styles or posixpath.join(folder, "styles.xml"),
+        texts=texts or posixpath.join(folder, "sharedStrings.xml"),
+    )
 
 
 class _TypesPart(XmlPart):
+    """Content types: of single parts, and those of all other parts with an extension."""
+
+    def __init__(self, part: str) -> None:
+        super().__init__(part)
+        self._parts: set[str] = set()
+        self._with_macros: set[str] = set()
+        self._extensions: set[str] = set()
+
     def start(self, _: str, attributes: list[str]) -> None:
-        if "macroEnabled" in paired(attributes).get("ContentType", ""):
+        found = paired(attributes)
+        has_macros = "macroEnabled" in found.get("ContentType", "")
+        if "PartName" in found:
+            name = found["PartName"].lstrip("/").lower()
+            self._parts.add(name)
+            if has_macros:
+                self._with_macros.add(name)
+        elif has_macros:
+            self._extensions.add("." + found.get("Extension", "").lower())
+
+    def ensure_no_macros(self, archive: Archive) -> None:
+        """Raises BadRequest where a part has a type with macros."""
+        # SheetJS declares such a type for the extension bin in every workbook, and writes no part with it.
+        endings = tuple(self._extensions)
+        if any(
+            name in self._with_macros or (name not in self._parts and name.endswith(endings)) for name in archive.names
+        ):
             raise BadRequest("The file carries macros: save it as xlsx, without them.")
 
     def end(self, _: str) -> None:
         pass
 
 
+def _relations_of(archive: Archive, part: str) -> "_RelationsPart":
+    """Relationships of the part, of the whole archive for ``""``; none where the archive has no list of them."""
+    folder, name = posixpath.split(part)
+    relations = _RelationsPart(posixpath.join(folder, "_rels", f"{name}.rels"), folder)
+    if relations.part in archive:
+        relations.read_all(archive.pieces(relations.part))
+    return relations
+
+
 class _RelationsPart(XmlPart):
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, folder: str) -> None:
         super().__init__(part)
-        self.worksheets: dict[str, str] = {}
+        self._folder = folder
+        self._found: list[tuple[str, str, str]] = []
 
     def start(self, _: str, attributes: list[str]) -> None:
         found = paired(attributes)
-        if found.get("Type", "").endswith("/worksheet"):
-            self.worksheets[found.get("Id", "")] = resolved(found.get("Target", ""), "xl")
+        kind, target = found.get("Type", ""), found.get("Target", "")
+        if kind and target and found.get("TargetMode") != "External":
+            self._found.append((kind.rpartition("/")[2], found.get("Id", ""), resolved(target, self._folder)))
+
+    def parts(self, kind: str) -> dict[str, str]:
+        """Parts of the kind, such as ``worksheet``, by the id of the relationship."""
+        return {number: part for found, number, part in self._found if found == kind}
+
+    def first(self, kind: str) -> str | None:
+        return next(iter(self.parts(kind).values()), None)
 
     def end(self, _: str) -> None:
         pass
@@ -111,7 +173,7 @@ class _WorkbookPart(XmlPart):
 _BOOK_NAMES = main_names("sheet", "workbookPr")
 
 
-def read_date_styles(archive: Archive, part: str = "xl/styles.xml") -> frozenset[int]:
+def read_date_styles(archive: Archive, part: str) -> frozenset[int]:
     """Numbers of the cell styles that show a number as a date or a time."""
     if part not in archive:
         return frozenset()
@@ -187,7 +249,7 @@ class SharedTexts:
 
 
 @contextmanager
-def shared_texts(archive: Archive, part: str = "xl/sharedStrings.xml") -> Iterator[SharedTexts]:
+def shared_texts(archive: Archive, part: str) -> Iterator[SharedTexts]:
     with tempfile.TemporaryFile(buffering=1024 * 1024) as file:
         texts = SharedTexts(file)
         if part in archive:

@@ -141,7 +141,6 @@ def test_of_related_rows_only_columns_of_an_export_are_ignored(column: str, unkn
     [
         (["sku", "prise"], {}, "prise", "did you mean 'price'"),
         (["sku", "SKU"], {}, "SKU", "another column"),
-        (["sku", ""], {}, "column 2", "no name"),
         (["sku"], {"Preis": "price"}, "options.columns.Preis", "no column of the file"),
         (["sku", "x"], {"x": "prise"}, "x", "renamed to 'prise'"),
         (["id"], {}, "file", "no column that is taken"),
@@ -154,6 +153,21 @@ def test_a_wrong_header_names_its_mistakes(
     with pytest.raises(ValidationError) as refused:
         read_header(PRODUCT, names, renames)
     assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
+
+
+@pytest.mark.parametrize("names", [["sku", ""], ["sku", None, "  "], ["", "sku"], [None, None, "sku", ""]])
+def test_a_column_without_a_name_is_passed_over(names: list[str | None]) -> None:
+    found = read_header(PRODUCT, names, {})
+    assert [field.wire if field else None for field in found] == [name if name == "sku" else None for name in names]
+
+
+@pytest.mark.parametrize("unwanted", ["Remarks", "remarks", " REMARKS "])
+def test_all_columns_of_one_name_can_be_omitted(unwanted: str) -> None:
+    names = ["sku", "Remarks", "price", "Remarks", "remarks"]
+    found = read_header(PRODUCT, names, {unwanted: None})
+    assert [field.wire if field else None for field in found] == ["sku", None, "price", None, None]
+    with pytest.raises(ValidationError):
+        read_header(PRODUCT, names, {"Remarks": "name"})
 
 
 def test_so_many_wrong_columns_are_named_and_no_more() -> None:
