@@ -194,5 +194,5 @@ async def test_a_name_that_is_taken_gets_the_end_of_the_tenants_id(
     database: WholeDatabase, clock: MovableClock, ids: CountingIds
 ) -> None:
     own, ada = await opened(database, clock, ids)
-    first, second = [await own.create(ada, OwnTenantForm(name="Mine"), HERE) for _ in range(2)]
-    assert (first.identifier, second.identifier) == ("mine", f"mine-{second.id.hex[-8:]}")
+    first, second = [await own.create(ada, OwnTenantForm(name="Ours"), HERE) for _ in range(2)]
+    assert (first.identifier, second.identifier) == ("ours", f"ours-{second.id.hex[-8:]}")
