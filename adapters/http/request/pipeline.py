@@ -119,7 +119,7 @@ class Pipeline(ASGIMiddleware):
         started, http = perf_counter(), cast(HTTPScope, scope)
         outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
-        wrong_host = self._wrong_host(http["state"]["headers"])
+        wrong_host = self._wrong_host(http)
         told = wrong_host or as_error(Request(http), error, NOWHERE, request_id)
         await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
         self._note(NOWHERE, http, outgoing.status, perf_counter() - started)
@@ -152,7 +152,7 @@ class Pipeline(ASGIMiddleware):
     async def _judge(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> None:
         """Host, token, limits, permission, tenants, parameters: in this order, and before the body is read."""
         headers = scope["state"]["headers"]
-        if wrong_host := self._wrong_host(headers):
+        if wrong_host := self._wrong_host(scope):
             raise wrong_host
         refusal = await self._identify(rules, scope, headers)
         caller: Caller | None = scope["auth"]
@@ -181,8 +181,13 @@ class Pipeline(ASGIMiddleware):
         if (refusal := (await self.throttle.admit([], caller, [], renewal)).refusal) is not None:
             raise refusal
 
-    def _wrong_host(self, headers: dict[bytes, bytes]) -> BadRequest | None:
-        return None if self.hosts is None else self.hosts.refusal(headers.get(b"host"))
+    def _wrong_host(self, scope: HTTPScope) -> BadRequest | None:
+        host = scope["state"]["headers"].get(b"host")
+        # RFC 9112, 3.2: without it a proxy and the service may disagree about whom a request is for.
+        # Granian gives an empty one to a request that has none.
+        if not host and scope["http_version"] == "1.1":
+            return BadRequest("A request of HTTP/1.1 needs the header Host.")
+        return None if self.hosts is None else self.hosts.refusal(host)
 
     async def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
         """A token that does not verify is refused only once it was counted, against the address."""

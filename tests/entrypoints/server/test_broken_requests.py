@@ -91,3 +91,16 @@ def test_a_body_in_broken_chunks_is_a_bad_request(serve: Serve, migrated: dict[s
             assert head.startswith(b"HTTP/1.1 400 "), (name, path, received)
             assert b"x-ratelimit-remaining" in head.lower()
             assert json.loads(text)["errorCode"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.promise("security, transport: HTTP/1.1 without Host is refused")
+def test_only_http_1_1_needs_one_host(serve: Serve, migrated: dict[str, str]) -> None:
+    address = urlsplit(serve(**migrated).url)
+    assert address.hostname is not None
+    assert address.port is not None
+    two = b"1.1\r\nHost: x\r\nHost: y"
+    for version, status in ((b"1.1", b"400"), (b"1.0", b"200"), (b"1.1\r\nHost: x", b"200"), (two, b"400")):
+        with socket.create_connection((address.hostname, address.port), timeout=HUNG_AFTER) as wire:
+            wire.sendall(b"GET /health/live HTTP/%b\r\nConnection: close\r\n\r\n" % version)
+            received = b"".join(iter(lambda: wire.recv(65_536), b""))
+        assert received.split(b" ")[1] == status, received

@@ -56,7 +56,7 @@ async def test_the_statement_of_a_read_ends_with_its_client(
         "raw_path": path.encode(),
         "query_string": b"",
         "client": ("127.0.0.1", 1),
-        "headers": [(b"authorization", b"Bearer " + app.tokens["acme"].encode())],
+        "headers": [(b"host", b"localhost"), (b"authorization", b"Bearer " + app.tokens["acme"].encode())],
     }
 
     async def receive() -> Any:

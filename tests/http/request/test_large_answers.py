@@ -57,7 +57,8 @@ class SlowClient:
 
     def __init__(self, app: TestApp, whom: str | None, method: str = "GET", path: str = "/own/half") -> None:
         self.sent, self.begun, self.may_go_on = list[Any](), asyncio.Event(), asyncio.Event()
-        headers = [] if whom is None else [(b"authorization", b"Bearer " + app.tokens[whom].encode())]
+        headers = [(b"host", b"localhost")]
+        headers += [] if whom is None else [(b"authorization", b"Bearer " + app.tokens[whom].encode())]
         scope: Any = {
             "type": "http",
             "http_version": "1.1",

@@ -85,6 +85,7 @@ async def answered(app: TestApp, path: str, left: list[Message], **headers: str)
         sent.append(message)
 
     given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    given.append((b"host", b"localhost"))
     scope: Any = {**POST, "path": path, "raw_path": path.encode(), "headers": given}
     await asgi_of(app.services)(scope, cast(Any, receive), cast(Any, send))
     return sent
@@ -180,7 +181,7 @@ async def test_rights_are_judged_again_after_a_body_that_took_its_time(
         sent.append(message)
 
     given = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    given.append((b"authorization", f"Bearer {app.tokens['acme']}".encode()))
+    given += [(b"host", b"localhost"), (b"authorization", f"Bearer {app.tokens['acme']}".encode())]
     scope: Any = {**POST, "path": "/api/categories", "raw_path": b"/api/categories", "headers": given}
     await asgi_of(app.services)(scope, cast(Any, receive), cast(Any, send))
     assert sent[0]["status"] == status, sent[1]["body"]
@@ -255,7 +256,7 @@ async def test_a_slow_sender_gets_408_and_is_disconnected(app: TestApp) -> None:
         sent.append(message)
 
     served: Any = asgi_of(app.services)
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"2")]
     await served({**POST, "headers": headers}, late, send)
     assert sent[0]["status"] == 408
     assert (b"connection", b"close") in sent[0]["headers"]
