@@ -20,7 +20,8 @@ def password_errors(
 ) -> tuple[FieldError, ...]:
     """Errors of a new password: its length, its likeness to the account, and whether it is a common one.
 
-    ``words`` are further ones that a guesser would begin with: names of the service and of the account's tenants.
+    ``words`` are further ones that a guesser would begin with: names of the service, names and identifiers of the
+    account's tenants.
     """
     # No rules of composition: NIST SP 800-63B advises against them.
     shortest, longest = PASSWORD_LENGTH

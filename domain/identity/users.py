@@ -177,6 +177,7 @@ class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
 
     tenant_id: UUID
     tenant_name: str
+    tenant_identifier: str
     tenant_is_active: bool
     is_default: bool
     joined_at: datetime

@@ -49,6 +49,7 @@ class MemoryMemberships:
         return Membership(
             tenant_id=tenant_id,
             tenant_name=tenant.name,
+            tenant_identifier=tenant.identifier,
             tenant_is_active=tenant.is_active,
             is_default=False,
             joined_at=at,

@@ -145,6 +145,7 @@ def _membership(store: Store, stored: StoredMembership) -> Membership:
     return Membership(
         tenant_id=tenant.id,
         tenant_name=tenant.name,
+        tenant_identifier=tenant.identifier,
         tenant_is_active=tenant.is_active,
         is_default=stored.is_default,
         joined_at=stored.joined_at,

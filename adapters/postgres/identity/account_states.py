@@ -32,7 +32,8 @@ FROM (
                 u.email_proved_at AS "emailProvedAt") o
     ) AS user, (
         SELECT coalesce(json_agg(row_to_json(o) ORDER BY o."joinedAt", o."tenantId"), '[]') FROM (
-            SELECT m.tenant_id AS "tenantId", t.name AS "tenantName", t.is_active AS "tenantIsActive",
+            SELECT m.tenant_id AS "tenantId", t.name AS "tenantName",
+                t.identifier AS "tenantIdentifier", t.is_active AS "tenantIsActive",
                 m.is_default AS "isDefault", m.is_owner AS "isOwner", m.joined_at AS "joinedAt",
                 m.sessions_ended_at AS "sessionsEndedAt",
                 t.settings -> 'security' AS security, (

@@ -12,7 +12,8 @@ from domain.errors import NotFound
 from domain.identity.users import ADMIN, Membership, TenantSecurity
 
 _VISIT = """
-SELECT id AS tenant_id, name AS tenant_name, is_active AS tenant_is_active, false AS is_default,
+SELECT id AS tenant_id, name AS tenant_name, identifier AS tenant_identifier, is_active AS tenant_is_active,
+    false AS is_default,
     (settings -> 'security')::text AS security
 FROM tenants WHERE id = $1 AND deleted_at IS NULL"""
 _SET_SYSTEM_ROLES = """

@@ -9,7 +9,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from application.audit import record_by_mail, record_own
 from application.identity.passwords.encrypted_passwords import PasswordReader
-from application.identity.passwords.password_rules import PasswordRules
+from application.identity.passwords.password_rules import PasswordRules, names_of
 from application.identity.self_service.email_changes import EmailChangeRequests
 from application.ports.database import Database, Mail, MailKind
 from application.ports.identity.accounts import AccountTransaction, OneTimeToken, Purpose
@@ -230,8 +230,7 @@ class Accounts:
         return versions
 
     async def _ensure_good(self, password: str, state: AccountState) -> None:
-        # closed tenants count too: their names are known to whoever guesses
-        user, tenants = state.user, [held.tenant_name for held in state.memberships]
+        user, tenants = state.user, names_of(state.memberships)
         await self.password_rules.ensure_good(
             password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from application.identity.passwords.password_rules import PasswordRules
+from application.identity.passwords.password_rules import PasswordRules, names_of
 from application.ports.database import Database
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.runtime import Clock, Passwords
@@ -48,7 +48,7 @@ class OperatorAccounts:
     async def set_password(self, email: str, password: str, client: Client) -> None:
         """Sets a password, ends every session and lifts the lock. Raises NotFound, ValidationError."""
         state = await self._state(email)
-        user, tenants = state.user, [held.tenant_name for held in state.memberships]
+        user, tenants = state.user, names_of(state.memberships)
         # before the hash, which costs a tenth of a second of a core
         await self.password_rules.ensure_good(
             password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants

@@ -28,7 +28,7 @@ from application.identity.administration.user_forms import (
     item_fields,
 )
 from application.identity.joining.departures import Departures
-from application.identity.passwords.password_rules import PasswordRules
+from application.identity.passwords.password_rules import PasswordRules, names_of
 from application.ports.database import Database, Mail
 from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
 from application.ports.runtime import Clock, Ids, Passwords
@@ -116,7 +116,7 @@ class UserAdministration:
         async with self.database.read_only(EveryTenant()) as read:
             # of the other tenants of an account nothing is known yet: it is being made
             here = await read.memberships.visit(caller.tenant.id, now)
-        tenants = [here.tenant_name] if here else []
+        tenants = names_of([here] if here else [])
         return await self.password_rules.errors(
             form.password, email=form.email, full_name=form.full_name, field="password", tenants=tenants
         )

@@ -117,7 +117,7 @@ class InvitationAcceptance:
             email=invitation.email,
             full_name=form.full_name,
             field="password",
-            tenants=[offer.tenant_name],
+            tenants=[offer.tenant_name, offer.tenant_identifier],
         )
         if errors := [*new_account_errors(invitation.email, form.full_name, form.phone_number), *wrong]:
             raise ValidationError(fields=errors)

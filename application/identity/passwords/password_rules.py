@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from application.ports.runtime import BreachedPasswords
 from domain.errors import FieldError, ValidationError
 from domain.identity.passwords import password_errors
-from domain.identity.users import normal_password
+from domain.identity.users import Membership, normal_password
 
 SHORTEST_WORD = 3
 """Letters of a word of a name that counts by itself: shorter ones are part of too much."""
@@ -25,7 +25,7 @@ class PasswordRules:
     async def errors(
         self, password: str, *, email: str, full_name: str, field: str, tenants: Iterable[str]
     ) -> tuple[FieldError, ...]:
-        """Errors of a new password; ``tenants`` are the names of the account's tenants."""
+        """Errors of a new password; ``tenants`` are names and identifiers of the account's tenants."""
         # NIST SP 800-63B names them: the service, the user, and what is derived from either.
         words = _words((*self.names, *tenants))
         found = password_errors(password, email=email, full_name=full_name, field=field, words=words)
@@ -43,7 +43,13 @@ class PasswordRules:
             raise ValidationError(fields=found)
 
 
+def names_of(memberships: Iterable[Membership]) -> list[str]:
+    """Names and identifiers of the tenants; those of closed ones too, as a guesser knows them."""
+    return [name for held in memberships for name in (held.tenant_name, held.tenant_identifier)]
+
+
 def _words(names: Iterable[str]) -> set[str]:
-    """The names, and the words that they consist of: ``Acme Tools``, ``Acme`` and ``Tools``."""
+    """The names, and the words that they consist of: ``Acme Tools`` or ``acme-tools``, ``Acme`` and ``Tools``."""
     given = set(names)
-    return given | {word for name in given for word in name.split() if len(word) >= SHORTEST_WORD}
+    words = (word for name in given for word in name.replace("-", " ").split())
+    return given | {word for word in words if len(word) >= SHORTEST_WORD}

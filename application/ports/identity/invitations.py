@@ -38,6 +38,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
     invitation: Invitation
     tenant_name: str
+    tenant_identifier: str
     tenant_is_open: bool
     inviter_name: str | None
     account_name: str | None

@@ -161,7 +161,11 @@ async def test_a_breach_service_knows_breached_passwords_only(breaches: Breached
 async def ensure_good(password: str, breaches: BreachedPasswords | None) -> None:
     rules = PasswordRules(("Tenantry",), breaches)
     await rules.ensure_good(
-        password, email="ada@example.com", full_name="Ada Lovelace", field="newPassword", tenants=["Acme Tools"]
+        password,
+        email="ada@example.com",
+        full_name="Ada Lovelace",
+        field="newPassword",
+        tenants=["Acme Tools", "north-wind"],
     )
 
 
@@ -177,7 +181,13 @@ async def test_a_password_from_a_breach_is_refused(breaches: BreachedPasswords) 
 
 
 @pytest.mark.promise("security, secrets: a new password is not made of the account, the service or a tenant")
-@pytest.mark.parametrize("password", ["tenantry-2026", "Acme Tools 1", "acme12345", "TOOLS2026", "password123"])
+@pytest.mark.parametrize(
+    "password",
+    [
+        *("tenantry-2026", "Acme Tools 1", "acme12345", "TOOLS2026", "password123"),
+        *("north-wind", "NorthWind99", "wind-2026!"),
+    ],
+)
 async def test_a_password_that_is_refused_locally_is_not_sent_to_the_breach_service(password: str) -> None:
     with pytest.raises(ValidationError):
         await ensure_good(password, AskedBreaches(fails))

@@ -47,6 +47,7 @@ def tenant(number: int, is_active: bool = True, roles: tuple[Role, ...] = ()) ->
     return Membership(
         tenant_id=UUID(int=number),
         tenant_name=f"Tenant {number}",
+        tenant_identifier=f"tenant-{number}",
         tenant_is_active=is_active,
         is_default=False,
         joined_at=NOW,

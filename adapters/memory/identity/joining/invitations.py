@@ -131,6 +131,7 @@ def _offer(store: Store, invitation: Invitation) -> Offer:
     return Offer(
         invitation=invitation,
         tenant_name=tenant.name,
+        tenant_identifier=tenant.identifier,
         tenant_is_open=tenant.is_active and tenant.id not in store.deleted_tenants,
         inviter_name=next(iter(names), None),
         account_name=account.full_name if account else None,

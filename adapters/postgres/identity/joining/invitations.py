@@ -98,7 +98,8 @@ WHERE tenant_id = $1 AND id = $2 AND status = 'pending' RETURNING true"""
 _BY_HASH = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name,
-    t.is_active AND t.deleted_at IS NULL AS tenant_is_open, coalesce(inviter.full_name, program.name) AS inviter_name,
+    t.identifier AS tenant_identifier, t.is_active AND t.deleted_at IS NULL AS tenant_is_open,
+    coalesce(inviter.full_name, program.name) AS inviter_name,
     account.full_name AS account_name, (t.settings -> 'branding')::text AS branding
 FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users inviter ON inviter.id = i.invited_by
 LEFT JOIN service_accounts program
@@ -107,7 +108,8 @@ LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.hash = $1"""
 _OF_ADDRESS = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
-    i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name, true AS tenant_is_open,
+    i.ended_at, i.accepted_by, i.mailed_at, t.name AS tenant_name, t.identifier AS tenant_identifier,
+    true AS tenant_is_open,
     coalesce(inviter.full_name, program.name) AS inviter_name, account.full_name AS account_name,
     (t.settings -> 'branding')::text AS branding
 FROM invitations i JOIN tenants t ON t.id = i.tenant_id LEFT JOIN users inviter ON inviter.id = i.invited_by
@@ -217,6 +219,7 @@ def _offer(row: asyncpg.Record) -> Offer:
     return Offer(
         invitation=_invitation(row),
         tenant_name=row["tenant_name"],
+        tenant_identifier=row["tenant_identifier"],
         tenant_is_open=row["tenant_is_open"],
         inviter_name=row["inviter_name"],
         account_name=row["account_name"],

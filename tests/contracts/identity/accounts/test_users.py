@@ -45,6 +45,7 @@ async def test_an_account_state_contains_the_whole_account(database: WholeDataba
     assert state.roles == (system,)
     (membership,) = state.memberships
     assert (membership.tenant_id, membership.tenant_name, membership.tenant_is_active) == (here.id, here.name, True)
+    assert membership.tenant_identifier == here.identifier
     assert (membership.is_default, membership.joined_at, membership.roles) == (True, NOW, (member,))
     assert {subject: state.token_versions[subject] for subject in subjects} == {
         subject: raised[subject] for subject in subjects

@@ -210,7 +210,12 @@ async def test_an_offer_has_the_names_of_its_parties(database: WholeDatabase, ac
     async with database.transaction(EveryTenant()) as tx:
         offer = await tx.received.by_hash(new.hash)
         assert offer == Offer(
-            invitation=new, tenant_name="Acme", tenant_is_open=True, inviter_name="Ada Byron", account_name=None
+            invitation=new,
+            tenant_name="Acme",
+            tenant_identifier=acme.identifier,
+            tenant_is_open=True,
+            inviter_name="Ada Byron",
+            account_name=None,
         )
         await tx.users.add(user(email=EVE, full_name="Eve"))
         assert await tx.received.by_hash(new.hash) == replace(offer, account_name="Eve")

@@ -141,7 +141,12 @@ async def test_a_visit_is_a_place_without_roles(database: WholeDatabase, tenants
     async with database.transaction(EveryTenant()) as tx:
         visit = await tx.memberships.visit(tenants[0].id, NOW)
         assert visit == Membership(
-            tenant_id=tenants[0].id, tenant_name="Example", tenant_is_active=True, is_default=False, joined_at=NOW
+            tenant_id=tenants[0].id,
+            tenant_name="Example",
+            tenant_identifier=tenants[0].identifier,
+            tenant_is_active=True,
+            is_default=False,
+            joined_at=NOW,
         )
         await tx.tenants.remove(tenants[0].id, NOW)
         assert await tx.memberships.visit(tenants[0].id, NOW) is None
