@@ -87,7 +87,7 @@ class Description:
 
     def _validator(self, schema: str) -> jsonschema_rs.Draft202012Validator:
         if schema not in self._validators:
-            whole = {**json.loads(schema), "components": self.document["components"]}
+            whole = strict({**json.loads(schema), "components": self.document["components"]})
             self._validators[schema] = jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
         return self._validators[schema]
 
@@ -102,6 +102,29 @@ class Description:
         kind, name = described["$ref"].split("/")[-2:]
         resolved: Json = self.document["components"][kind][name]
         return resolved
+
+
+def strict(schema: Any) -> Any:
+    """The schema, which refuses members that it does not describe.
+
+    Each schema with ``properties`` gets ``additionalProperties: false``, unless it says something else about further
+    members. Names in ``properties`` are not keywords, and values such as examples are not schemas.
+    """
+    if isinstance(schema, list):
+        return [strict(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    assert "allOf" not in schema, "parts of a whole do not know each other's members: write unevaluatedProperties"
+    made = {name: part if name in _NO_SCHEMAS else strict(part) for name, part in schema.items()}
+    for name in _MAPS & made.keys():
+        made[name] = {key: strict(part) for key, part in schema[name].items()}
+    if "properties" in made:
+        made.setdefault("additionalProperties", False)
+    return made
+
+
+_NO_SCHEMAS = frozenset(["const", "default", "enum", "example", "examples", "required"])
+_MAPS = frozenset(["properties", "patternProperties", "$defs"])
 
 
 def _is_undescribed(request: httpx.Request, operation: Json) -> bool:

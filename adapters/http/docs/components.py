@@ -1,6 +1,7 @@
 """Schemas that msgspec makes of structs, corrected to what requests and answers really carry."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
 
 import msgspec
@@ -14,6 +15,16 @@ Json = dict[str, Any]
 
 _OF_LOGIN = {*NO_SESSION, "ACCOUNT_LOCKED", "INVALID_CREDENTIALS"}
 _ROW = {"type": "integer", "minimum": 1, "description": "The row of a file that was imported; its header is row 1."}
+_DETAILS = {
+    "type": "array",
+    "items": {"$ref": "#/components/schemas/FieldError"},
+    "description": "The errors of the row's fields, each with its own message. Only with `row`.",
+}
+GUARDED: Json = {
+    "description": "Fields and relations that need a permission to be read. `GET /api/entities` describes those that "
+    "you may read."
+}
+"""Schema of the members of a row that the public document does not name."""
 
 
 def constant(value: bool) -> Json:
@@ -68,7 +79,7 @@ def _errors(components: Json) -> None:
     if "ErrorB" in components:
         components["ErrorB"]["properties"]["success"] = constant(False)
         components["ErrorDetail"]["properties"]["code"] = {"type": "string", "enum": codes_of("B")}
-        components["FieldError"]["properties"]["row"] = _ROW
+        components["FieldError"]["properties"] |= {"row": _ROW, "details": _DETAILS}
 
 
 def without_fields(schema: Json, names: Iterable[str]) -> None:
@@ -117,3 +128,29 @@ def _structs_in(kind: Type, seen: set[type]) -> Iterator[StructType]:
     elif isinstance(kind, UnionType):
         for part in kind.types:
             yield from _structs_in(part, seen)
+
+
+def without_modules(schemas: Sequence[Json], found: Json) -> tuple[Sequence[Json], Json]:
+    """Components by plain names, where msgspec writes the modules of two types that are called alike: `shop.Status`.
+
+    The type that is used first keeps its name, as clients know it; others get a number, `Status2`.
+    """
+    names: dict[str, str] = {}
+    for name in found:
+        plain = name.rpartition(".")[2]
+        numbered = chain([plain], (f"{plain}{number}" for number in count(2)))
+        names[name] = next(free for free in numbered if free == name or free not in {*found, *names.values()})
+    if all(name == plain for name, plain in names.items()):
+        return schemas, found
+    text = msgspec.json.encode([schemas, {names[name]: schema for name, schema in found.items()}]).decode()
+    for name, plain in names.items():
+        if name != plain:
+            text = text.replace(f'"#/components/schemas/{name}"', f'"#/components/schemas/{plain}"')
+    renamed, components = msgspec.json.decode(text)
+    return renamed, components
+
+
+def portable(schemas: Json) -> Json:
+    """Schemas with msgspec's Python patterns written as JSON Schema has them: the end of a pattern is `$`."""
+    portable: Json = msgspec.json.decode(msgspec.json.encode(schemas).replace(rb"\\Z", b"$"))
+    return portable

@@ -4,10 +4,10 @@ Litestar's own generator loses constraints within unions.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain
 from typing import Annotated, Any, get_args, get_origin
 
 import msgspec
@@ -20,7 +20,7 @@ from litestar.typing import FieldDefinition
 from litestar.utils.predicates import is_union
 from msgspec import Meta, Struct
 
-from adapters.http.docs.components import constant, correct, merged, without_fields
+from adapters.http.docs.components import GUARDED, constant, correct, merged, portable, without_fields, without_modules
 from adapters.http.entities.imports import IMPORT_FORM
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
@@ -201,12 +201,12 @@ class Schemas:
         made = msgspec.json.schema_components(
             asked, schema_hook=_schema_of_other, ref_template="#/components/schemas/{name}"
         )
-        schemas, found = _without_modules(*made)
+        schemas, found = without_modules(*made)
         self._by_type: dict[Any, Json] = dict(zip(asked, schemas, strict=True))
         self._models: dict[type[Struct] | None, EntityModel] = {model.create_form: model for model in registry}
         correct(found, answers, sent)
         found |= {"ResponseMeta": _META, **_UNTYPED}
-        self.components: Json = _portable(found)
+        self.components: Json = portable(found)
         self._properties = {
             model: self.components.pop(row.__name__)["properties"] for model, row in zip(registry, rows, strict=True)
         }
@@ -257,17 +257,23 @@ class Schemas:
         single, page = self._names[model.name], self._names[f"{model.name}Page"]
         # a user's handler says `EntityData[Product]` for a row, and `EntityData[RowsPage[Product]]` for a page
         self._by_type |= {model.struct: ref(single), RowsPage[model.struct]: ref(page)}  # type: ignore[name-defined]
-        related = [self._related(model.relations[name], registry) for name in seen.relation_names(model)]
-        tenant = {"tenantId": _TENANT} if model.tenant_owned else {}
-        row: Json = {"type": "object", "properties": tenant | columns, "required": ["id"]}
-        for properties in related:
-            row["properties"] |= properties
+        relations = [model.relations[name] for name in seen.relation_names(model)]
+        row = self._shown_row(model, columns, relations, registry)
+        if hidden or len(relations) < len(model.relations):
+            row["additionalProperties"] = GUARDED
         named = {single: row, page: _page(ref(single))}
         named[f"{model.name}Export"] = items = {"type": "array", "items": ref(single)}
         for done in ("created", "updated") if model.declaration.writable else ():
             count = {"type": "integer", "minimum": 1}
             named[f"{model.name}Batch{done.title()}"] = _object({done: count, "items": items})
         self.components |= {name: {"title": name, **schema} for name, schema in named.items()}
+
+    def _shown_row(self, model: EntityModel, columns: Json, relations: list[Relation], registry: Registry) -> Json:
+        tenant = {"tenantId": _TENANT} if model.tenant_owned else {}
+        row: Json = {"type": "object", "properties": tenant | columns, "required": ["id"]}
+        for relation in relations:
+            row["properties"] |= self._related(relation, registry)
+        return row
 
     def _related(self, relation: Relation, registry: Registry) -> Json:
         """Properties that ``include`` adds to a row."""
@@ -318,29 +324,3 @@ def _schema_of_other(kind: type) -> Json:
         return {"type": "string", "format": "binary"}
     assert kind is object, kind
     return {"description": "Any JSON."}
-
-
-def _without_modules(schemas: Sequence[Json], found: Json) -> tuple[Sequence[Json], Json]:
-    """Components by plain names, where msgspec writes the modules of two types that are called alike: `shop.Status`.
-
-    The type that is used first keeps its name, as clients know it; others get a number, `Status2`.
-    """
-    names: dict[str, str] = {}
-    for name in found:
-        plain = name.rpartition(".")[2]
-        numbered = chain([plain], (f"{plain}{number}" for number in count(2)))
-        names[name] = next(free for free in numbered if free == name or free not in {*found, *names.values()})
-    if all(name == plain for name, plain in names.items()):
-        return schemas, found
-    text = msgspec.json.encode([schemas, {names[name]: schema for name, schema in found.items()}]).decode()
-    for name, plain in names.items():
-        if name != plain:
-            text = text.replace(f'"#/components/schemas/{name}"', f'"#/components/schemas/{plain}"')
-    renamed, components = msgspec.json.decode(text)
-    return renamed, components
-
-
-def _portable(schemas: Json) -> Json:
-    """Schemas with msgspec's Python patterns written as JSON Schema has them: the end of a pattern is `$`."""
-    portable: Json = msgspec.json.decode(msgspec.json.encode(schemas).replace(rb"\\Z", b"$"))
-    return portable

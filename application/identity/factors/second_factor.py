@@ -51,6 +51,9 @@ class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
     recovery_codes: list[str] | UnsetType = UNSET
 
 
+Enrolled = EnrolledLogin | EnrolledSwitch | EnrolledRefresh
+
+
 @dataclass(frozen=True)
 class SecondFactor:
     database: Database[FactorTransaction]
@@ -81,7 +84,7 @@ class SecondFactor:
             factors = await read.factors.of(state.user.id)
         return await self.registration.begin(form.kind, state.user, factors)
 
-    async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Completed:
+    async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Enrolled:
         """Stores the factor and completes the login; the ticket is used up by success alone.
 
         Raises ValidationError on ``ticket``, ``name``, ``state``, ``code`` or ``response``, AccountLocked after five
@@ -168,7 +171,7 @@ def _ensure_counts(ticket: Ticket[LoginTicket], method: Method, field: str) -> N
         raise ValidationError.on(field, "does not count here: take another method")
 
 
-def _enrolled(result: Completed, codes: list[str]) -> Completed:
+def _enrolled(result: Completed, codes: list[str]) -> Enrolled:
     fields = {name: getattr(result, name) for name in result.__struct_fields__}
     if codes:
         fields["recovery_codes"] = codes

@@ -253,6 +253,10 @@ def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
     assert form["required"] == ["title"]
     assert "cost" in form["properties"]
     assert "additionalProperties" not in form
+    schemas = document["components"]["schemas"]
+    # a row shows them to a caller who may read them
+    assert "/api/entities" in schemas["Film"]["additionalProperties"]["description"]
+    assert "additionalProperties" not in schemas["Application"]
 
 
 @pytest.mark.promise(

@@ -8,7 +8,7 @@ from adapters.http.request.responses import Data, identity_data
 from adapters.http.request.rules import PUBLIC, action
 from adapters.http.request.strict_request import StrictRequest
 from application.identity.factors.forms import Begun, EnrolFinishForm, EnrolForm, TicketForm, VerifyForm
-from application.identity.factors.second_factor import Completed, SecondFactor
+from application.identity.factors.second_factor import Completed, Enrolled, SecondFactor
 from domain.limits import Limit
 
 LOGINS = (
@@ -93,5 +93,5 @@ class MfaController(Controller):
     )
     async def finish(
         self, request: StrictRequest, data: JSONBody[EnrolFinishForm], second_factor: NamedDependency[SecondFactor]
-    ) -> Response[Data[Completed]]:
+    ) -> Response[Data[Enrolled]]:
         return identity_data(await second_factor.finish_enrolment(data, request.from_client))
