@@ -1,6 +1,7 @@
 """Bodies and query strings of requests, read only where all readers understand them alike."""
 
 import json
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -12,6 +13,9 @@ from domain.errors import BadRequest, UnsupportedMediaType
 
 PARAMETERS = 200
 DEPTH = 32
+MOST_VALUES = 100_000
+"""Members, items and strings of a body, or of one item of a batch: reading them holds the event loop for 50 ms."""
+MOST_CONTAINERS = 30_000
 LONGEST_INTEGER = 19  # digits that always fit 64 bits; longer ones become decimals, which no integer field takes
 
 
@@ -24,13 +28,30 @@ def read_object(body: bytes, decimals: bool) -> dict[str, object]:
 
 def read_json(body: bytes, decimals: bool) -> object:
     """JSON that all readers understand alike; raises BadRequest for anything else."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadRequest("The body is not valid UTF-8.") from None
+    text = decode(body)
+    _ensure_countable(text)
     if decimals and (quick := read_quickly(body, text)) is not None:
         return quick
     return read_strictly(text, decimals)
+
+
+def decode(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadRequest("The body is not valid UTF-8.") from None
+
+
+def _ensure_countable(text: str) -> None:
+    """Refuse what takes long to read because of its number of values, before it is read."""
+    if _fits(text):
+        return
+    if text.count('"') > 4 * MOST_VALUES or not _fits(_STRING.sub("", text)):
+        raise BadRequest(f"The body has over {MOST_VALUES:,} values, or over {MOST_CONTAINERS:,} objects and lists.")
+
+
+def _fits(text: str) -> bool:
+    return text.count(",") <= MOST_VALUES and text.count("{") + text.count("[") <= MOST_CONTAINERS
 
 
 def read_quickly(body: bytes, text: str) -> object:
@@ -131,6 +152,7 @@ def _plain_integer(digits: str) -> int:
     return number
 
 
+_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 _CONTAINERS = (dict, list)
 _QUICK = msgspec.json.Decoder(float_hook=Decimal)
 _LONG = 10 ** (LONGEST_INTEGER - 1)

@@ -24,6 +24,11 @@ class AccessLine(Struct, frozen=True):
     refusal: str | None = None
 
     @property
+    def is_probe(self) -> bool:
+        """True for a health check that succeeded: an orchestrator sends one every few seconds."""
+        return self.operation.startswith("health.") and self.status < 400
+
+    @property
     def fields(self) -> dict[str, object]:
         """Fields of the log line, by their names there; a path is escaped where it would not print."""
         return {

@@ -82,9 +82,10 @@ def _with_secret_key(settings: Settings) -> Settings:
 
 
 def _joined(settings: Settings, running: Running) -> Settings:
-    """Settings with the URLs of servers that run where they name none."""
+    """Settings with the address of the service that runs, and the URLs of its servers where they name none."""
     return replace(
         settings,
+        base_url=running.base_url,
         database_url=settings.database_url or _secret(running.database_url),
         database_owner_url=settings.database_owner_url or _secret(running.owner_url),
         redis_url=settings.redis_url or _secret(running.redis_url),

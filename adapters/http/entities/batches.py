@@ -1,5 +1,6 @@
 """Handlers of many rows at once, all or none."""
 
+import asyncio
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -13,10 +14,11 @@ from adapters.http.entities.shapes import deletion_errors, entity_operation, may
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data, enveloped
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
+from adapters.http.strict_reading import decode, read_json, read_object
 from application.entities.batches import Batches
 from application.entities.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
-from domain.entities.bodies import read_ids
+from domain.entities.bodies import MOST_ITEMS, read_ids
 from domain.entities.declaration import EntityModel
 from domain.errors import BadRequest
 
@@ -32,6 +34,11 @@ class BatchDeleted(Struct):
     deleted: int
     ids: list[UUID]
 
+
+LARGE_BODY = 1024 * 1024
+"""Bytes from which a body is read item by item, and the most that one item may have."""
+MOST_COMMAS = 500_000
+"""Commas in a body that is read item by item, those in texts included."""
 
 IDS = raw_body(BatchDelete, decimals=False)
 
@@ -170,4 +177,38 @@ def _updated_form(model: EntityModel) -> Any:
 
 def _many(name: str, item: type[Struct]) -> Any:
     kind = Annotated[list[item], Meta(min_length=1, max_length=1_000)]  # type: ignore[valid-type]
-    return raw_body(defstruct(name, [("items", kind)]))
+    return raw_body(defstruct(name, [("items", kind)]), reader=read_batch)
+
+
+class _Batch(msgspec.Struct, forbid_unknown_fields=True):
+    items: list[msgspec.Raw]
+
+
+async def read_batch(body: bytes, decimals: bool) -> dict[str, object]:
+    """Read the object of a batch. Raises BadRequest, also for an item larger than the body of a single row may be."""
+    if len(body) <= LARGE_BODY:
+        return read_object(body, decimals)
+    decode(body)
+    if body.count(b",") > MOST_COMMAS:
+        raise BadRequest(f"The body has more than {MOST_COMMAS:,} commas. Send it in several batches.")
+    try:
+        items = _BATCH.decode(body).items
+    except (msgspec.DecodeError, RecursionError):
+        raise BadRequest(
+            f"A body of over {LARGE_BODY // 1024} kB must be an object with a list `items` only."
+        ) from None
+    if len(items) > MOST_ITEMS:
+        raise BadRequest(f"The list of `items` may hold at most {MOST_ITEMS:,} entries.")
+    if body.count(b":") - sum(bytes(item).count(b":") for item in items) != 1:
+        raise BadRequest("A name stands twice in one JSON object.")
+    return {"items": [await _read_item(bytes(item), decimals) for item in items]}
+
+
+async def _read_item(item: bytes, decimals: bool) -> object:
+    if len(item) > LARGE_BODY:
+        raise BadRequest(f"An item of a batch may have {LARGE_BODY // 1024} kB at most.")
+    await asyncio.sleep(0)
+    return read_json(item, decimals)
+
+
+_BATCH = msgspec.json.Decoder(_Batch)

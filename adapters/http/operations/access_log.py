@@ -8,10 +8,11 @@ log = logging.getLogger(__name__)
 
 
 def log_access(line: AccessLine) -> None:
-    if log.isEnabledFor(logging.INFO):
+    level = logging.DEBUG if line.is_probe else logging.INFO
+    if log.isEnabledFor(level):
         fields = line.fields
-        # formatters that know no fields print the message alone
-        log.info("answered %(method)s %(path)s: %(status)s in %(ms)s ms", fields, extra=fields)
+        # formatters without these fields print the message only
+        log.log(level, "answered %(method)s %(path)s: %(status)s in %(ms)s ms", fields, extra=fields)
 
 
 def log_nothing(_: AccessLine) -> None:

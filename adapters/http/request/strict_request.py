@@ -1,6 +1,7 @@
 """The request as handlers see it: Litestar's, with strict JSON and with what the pipeline learned of it."""
 
 import re
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, TypeAlias, cast
 from uuid import UUID
@@ -10,7 +11,12 @@ from litestar.params import PathParameter
 from msgspec import Struct
 
 from adapters.http.request.rules import LONGEST_APP_ID
-from adapters.http.strict_reading import ensure_json, ensure_plain, read_object, read_parameters
+from adapters.http.strict_reading import (
+    ensure_json,
+    ensure_plain,
+    read_object,
+    read_parameters,
+)
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized, ValidationError
 from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
@@ -33,6 +39,9 @@ Paths say ``:str`` and not ``:uuid``, so that a malformed id passes token, limit
 """
 
 
+BodyReader: TypeAlias = Callable[[bytes, bool], Awaitable[dict[str, object]]]
+
+
 class RawBody(dict[str, object]):
     """A JSON object whose handler reads the fields itself, fractions kept as decimals.
 
@@ -41,11 +50,14 @@ class RawBody(dict[str, object]):
 
     form: ClassVar[type[Struct]]
     decimals: ClassVar[bool] = True
+    reader: ClassVar[BodyReader | None] = None
 
 
-def raw_body(form: type[Struct], *, decimals: bool = True) -> Any:
+def raw_body(form: type[Struct], *, decimals: bool = True, reader: BodyReader | None = None) -> Any:
     """The type for a handler's ``data`` that is documented as ``form`` and arrives as it was sent."""
-    return type(form.__name__, (RawBody,), {"form": form, "decimals": decimals, "__module__": form.__module__})
+    return type(
+        form.__name__, (RawBody,), {"form": form, "decimals": decimals, "reader": reader, "__module__": form.__module__}
+    )
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -61,18 +73,18 @@ class StrictRequest(Request[Any, Any, Any]):
         if not isinstance(kind, type):
             return await self.read_object()
         if issubclass(kind, RawBody):
-            return kind(await self.read_object(decimals=kind.decimals))
+            return kind(await self.read_object(decimals=kind.decimals, reader=kind.reader))
         value = await self.read_object()
         return read_form(kind, value) if issubclass(kind, Struct) else value
 
-    async def read_object(self, *, decimals: bool = False) -> dict[str, object]:
+    async def read_object(self, *, decimals: bool = False, reader: BodyReader | None = None) -> dict[str, object]:
         """The body as a JSON object, parsed once even where a limit by e-mail looked at it before."""
         body = await self.body()
         ensure_json(self._raw_header(b"content-type"))
         ensure_plain(self.header(b"content-encoding"))
         state = self.scope["state"]
         if PARSED not in state:
-            state[PARSED] = read_object(body, decimals)
+            state[PARSED] = await reader(body, decimals) if reader else read_object(body, decimals)
         return cast(dict[str, object], state[PARSED])
 
     @property

@@ -17,10 +17,11 @@ def access_writer(settings: Settings, writer: LogWriter) -> AccessLog:
     """Logs answers, or does nothing where only more serious lines are logged."""
     if settings.log_level not in ("debug", "info"):
         return log_nothing
-    return access_events(writer)
+    return access_events(writer, has_probes=settings.log_level == "debug")
 
 
-def access_events(writer: LogWriter) -> AccessLog:
+def access_events(writer: LogWriter, *, has_probes: bool = False) -> AccessLog:
+    """Queue an event for each answer. Successful health checks are events only at the level ``debug``."""
     logger = structlog.wrap_logger(
         _Queued(writer),
         processors=[_stamped],
@@ -28,7 +29,8 @@ def access_events(writer: LogWriter) -> AccessLog:
     ).bind(logger=access_log.__name__, level="info")
 
     def log(line: AccessLine) -> None:
-        logger.info("answered", line=line)  # whole: the thread takes it apart
+        if has_probes or not line.is_probe:
+            logger.info("answered", line=line)  # the thread of the LogWriter reads its fields
 
     return log
 

@@ -211,11 +211,11 @@ def test_on_a_terminal_a_line_is_text() -> None:
 async def test_the_last_requests_before_the_end_are_in_the_log(serve: Serve, migrated: dict[str, str]) -> None:
     served = serve(**migrated)
     for _ in range(5):
-        assert served.call("GET", "/health/live").status == 200
+        assert served.call("GET", "/api/nowhere").status == 404
     assert served.end(signal.SIGTERM) == 0
     assert served.process.stdout is not None
     lines = [json.loads(line) for line in served.process.stdout if '"answered"' in line]
-    assert [line["path"] for line in lines] == ["/health/live"] * 5
+    assert [line["path"] for line in lines] == ["/api/nowhere"] * 5
 
 
 SECRET = "tnt_sentinel-of-a-secret"
