@@ -37,16 +37,33 @@ def codes_of(area: Area) -> list[str]:
 
 
 def correct(components: Json, answers: Iterable[Any], forms: Iterable[Any]) -> None:
-    """Bodies without ``default: null``, answers with all that is always in them, and errors with their codes."""
-    sent = _structs(forms)
+    """Bodies with defaults in words, answers with all that is always in them, and errors with their codes."""
+    sent, answered = _structs(forms), _structs(answers)
     for name in sent.keys() & components.keys():
         for schema in components[name].get("properties", {}).values():
-            if schema.get("default", UNSET) is None:
-                del schema["default"]
-    for name, struct in _structs(answers).items():
+            _body(schema, is_answered=name in answered)
+    for name, struct in answered.items():
         if name in components and name not in sent:
             _answer(components[name], struct)
     _errors(components)
+
+
+def _body(schema: Json, is_answered: bool) -> None:
+    """A default in words: generators of clients take a field with ``default`` as always there, in bodies too.
+
+    A struct that is also an answer keeps its defaults, as an answer has these fields.
+    """
+    default = schema.get("default", UNSET)
+    if default is None:
+        del schema["default"]
+    elif default is not UNSET and not is_answered:
+        schema |= with_default(schema.pop("default"), schema.get("description"))
+
+
+def with_default(value: object, text: str | None = None) -> Json:
+    """Description of an optional field of a body: ``text``, and the value that the field has if it is omitted."""
+    told = f"Default: `{msgspec.json.encode(value).decode()}`."
+    return {"description": f"{text} {told}" if text else told}
 
 
 def _answer(schema: Json, struct: StructType) -> None:

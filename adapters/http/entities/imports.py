@@ -24,7 +24,7 @@ whose unique value exists are skipped. `mode: upsert` needs `{update}` too."""
 
 
 _TEXT = {"type": "string"}
-_YES = {"type": "boolean", "default": False}
+_YES = {"type": "boolean"}
 IMPORT_FORM: dict[str, Any] = {
     "type": "object",
     "required": ["file"],
@@ -39,10 +39,10 @@ IMPORT_FORM: dict[str, Any] = {
             "type": "object",
             "additionalProperties": False,
             "properties": {
-                "mode": {"type": "string", "enum": ["create", "upsert"], "default": "create"},
+                "mode": {"type": "string", "enum": ["create", "upsert"], "description": 'Default: `"create"`.'},
                 "key": _TEXT | {"description": "The unique field by which an upsert finds rows; a column of the file."},
-                "atomic": _YES | {"description": "Any error stores nothing: 400 with the same list."},
-                "dryRun": _YES | {"description": "Stores nothing; reports the header and the rows."},
+                "atomic": _YES | {"description": "Any error stores nothing: 400 with the same list. Default: `false`."},
+                "dryRun": _YES | {"description": "Stores nothing; reports the header and the rows. Default: `false`."},
                 "delimiter": _TEXT | {"minLength": 1, "maxLength": 1},
                 "encoding": _TEXT | {"examples": ["utf-8", "windows-1252"]},
                 "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
