@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from itertools import islice
@@ -15,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
 from domain.errors import MOST_ERRORS, FieldError, ValidationError, unknown_name
+from domain.moments import NotAMoment, exact_moment, in_utc
 
 F = TypeVar("F", bound=Struct)
 
@@ -58,6 +60,8 @@ def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = Tru
     Fields take the types of JSON; a decimal may also be text. An unknown field gets the nearest name as a hint. Where
     nobody reads the errors, ``explains`` is false and the ValidationError names no field, which takes far less time.
     """
+    if moments := _moment_names(kind):
+        body = _with_moments(moments, body)
     # msgspec stops at the first error; only a body that fails is read field by field for all of them.
     try:
         return msgspec.convert(body, kind)
@@ -69,6 +73,27 @@ def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = Tru
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:
         raise ValidationError(fields=_explain(kind, body)) from None
+
+
+@lru_cache(maxsize=1024)
+def _moment_names(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(name for name, info in _fields_by_name(kind).items() if datetime in _parts(info.type))
+
+
+def _with_moments(names: Sequence[str], body: Mapping[str, object]) -> Mapping[str, object]:
+    """The body with its timestamps read; the NotAMoment of one that is refused stands in its place."""
+    # msgspec would round the digits of a second, and knows no other spelling than RFC 3339.
+    read: dict[str, object] = {}
+    for name in names:
+        value = body.get(name)
+        try:
+            if isinstance(value, str):
+                read[name] = exact_moment(value)
+            elif isinstance(value, datetime) and value.tzinfo is not None:
+                read[name] = in_utc(value)
+        except NotAMoment as error:
+            read[name] = error
+    return {**body, **read} if read else body
 
 
 def _with_integers(kind: object, value: object) -> object:
@@ -103,6 +128,8 @@ def _fields_by_name(kind: type[Struct]) -> Mapping[str, FieldInfo]:
 
 
 def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError]:
+    if isinstance(value, NotAMoment):
+        return [FieldError(name, str(value))]
     try:
         msgspec.convert(value, cast(Any, kind))
     except msgspec.ValidationError as error:

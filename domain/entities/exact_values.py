@@ -3,7 +3,6 @@
 What was stored before the declaration was narrowed is read by the type of its column alone.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
@@ -17,6 +16,7 @@ from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.kinds import BITS, KINDS, LISTS, Kind
 from domain.errors import FieldError
 from domain.forms import uuid_of
+from domain.moments import NotAMoment, exact_moment
 
 MOST_INDEXED = 2_600
 """Bytes of the fields of an index together: PostgreSQL takes entries of 2,704, with the tenant, the id and a header."""
@@ -24,7 +24,6 @@ MOST_INDEXED = 2_600
 _ITEM = 8  # each text of an array has a length of four bytes, and begins at a fourth byte
 _ID_WRITTEN, _ID_STORED = _ITEM + 36, 16  # bytes of an id in a list, as text and in the index
 
-_TOO_FINE = re.compile(r"\.[0-9]{7}")
 _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
 # 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
 _DIGITS, _BEYOND = 20, 10**20
@@ -54,15 +53,13 @@ def check_of(kind: Kind) -> Check | None:
     match kind:
         case Kind.FLOAT:
             return _float_errors
-        case Kind.TIMESTAMP:
-            return _fraction_errors
         case Kind.UUID:
             return _id_errors
         case Kind.UUIDS:
             return _list_errors
         case Kind.TEXT | Kind.INTEGER | Kind.BIG_INTEGER | Kind.DECIMAL | Kind.BOOLEAN | Kind.DATE:
             return None
-        case Kind.CHOICE | Kind.TEXTS:
+        case Kind.CHOICE | Kind.TEXTS | Kind.TIMESTAMP:
             return None
         case _:
             assert_never(kind)
@@ -74,11 +71,6 @@ def _float_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
         yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
     elif not stored and isinstance(value, Decimal) and value:
         yield FieldError(field.wire, "must be 0, or at least 5e-324 away from it")
-
-
-def _fraction_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
-    if isinstance(value, str) and _TOO_FINE.search(value):
-        yield FieldError(field.wire, "must have at most six digits after the point of its seconds")
 
 
 def _id_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
@@ -159,6 +151,11 @@ def as_column(field: FieldModel, value: object) -> object:
     """
     if field.kind in BITS and isinstance(value, Decimal):
         value = whole_number(value)
+    if field.kind is Kind.TIMESTAMP and isinstance(value, str):
+        try:
+            value = exact_moment(value)
+        except NotAMoment as error:
+            raise msgspec.ValidationError(str(error)) from None
     return msgspec.convert(value, KINDS[field.kind].python | None)
 
 

@@ -1,18 +1,16 @@
-"""Reads the bodies of entities: fields of the declaration, exact amounts and times, and names of no field."""
+"""Reads the bodies of entities: fields of the declaration, exact amounts, and names of no field."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 
-import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import astuple
 
 from domain.entities.declaration import SERVER_OWNED, EntityModel, FieldModel
 from domain.entities.exact_values import Check, check_of, indexed_room, plain_numbers, room_errors
-from domain.entities.kinds import BITS, Kind
+from domain.entities.kinds import BITS
 from domain.entities.markers import Money
 from domain.errors import FieldError, ValidationError
 from domain.forms import read_form
@@ -43,20 +41,16 @@ def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *,
         read = read_form(form, own, explains=explains)
     except ValidationError as error:
         said = {wrong.field for wrong in error.fields}
-        if explains:
-            errors += _moment_errors((field, _moment(own.get(field.wire))) for field in checks.moments)
         raise ValidationError(fields=(*error.fields, *(wrong for wrong in errors if wrong.field not in said))) from None
-    errors += _moment_errors((field, getattr(read, field.name)) for field in checks.moments)
     if errors:
         raise ValidationError(fields=errors)
     return read
 
 
-# Checks of a body beyond its types: ignored names, decimals, timestamps and the room of indexes. Made once per entity.
+# Checks of a body beyond its types: ignored names, decimals and the room of indexes. Made once per entity.
 class _ExtraChecks(Struct, frozen=True):
     ignored: frozenset[str]
     amounts: tuple["_Amount", ...]
-    moments: tuple[FieldModel, ...]
     whole: tuple[str, ...]
     exact: tuple[tuple[FieldModel, Check], ...]
     room: Mapping[str, int]
@@ -76,7 +70,6 @@ def _extra_checks(model: EntityModel) -> _ExtraChecks:
         amounts=tuple(
             _Amount(field.wire, field.money, _surely_valid(field.money)) for field in model.declared if field.money
         ),
-        moments=tuple(field for field in model.declared if field.kind is Kind.TIMESTAMP),
         whole=tuple(field.wire for field in model.declared if field.kind in BITS),
         exact=tuple((field, check) for field in model.declared if (check := check_of(field.kind)) is not None),
         room=indexed_room(model),
@@ -88,23 +81,6 @@ def _surely_valid(money: Money) -> re.Pattern[str]:
     if is_bounded or whole < 1 or money.scale < 1:
         return _NEVER
     return re.compile(rf"[0-9]{{1,{whole}}}(\.[0-9]{{1,{money.scale}}})?")
-
-
-def _moment(value: object) -> datetime | None:
-    try:
-        return msgspec.convert(value, datetime)
-    except msgspec.ValidationError:
-        return None
-
-
-def _moment_errors(moments: Iterable[tuple[FieldModel, object]]) -> Iterator[FieldError]:
-    for field, value in moments:
-        if isinstance(value, datetime):
-            # The years 1 and 9999 can leave the calendar when their zone is taken away.
-            try:
-                value.astimezone(UTC)
-            except OverflowError:
-                yield FieldError(field.wire, "must be a moment between the years 1 and 9999, in UTC")
 
 
 def strangers(

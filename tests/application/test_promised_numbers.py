@@ -26,7 +26,7 @@ from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, scope
 from domain.entities import file_headers, sheets
-from domain.entities.query import query, read_query
+from domain.entities.query import comparisons, query, read_query
 from domain.identity import (
     domains,
     factor_codes,
@@ -114,7 +114,7 @@ PROMISED = {
     "rows of a page": (read_query.MAX_PAGE_SIZE, 100),
     "conditions of a query": (read_query.MAX_CONDITIONS, 30),
     "relations of conditions": (read_query.MAX_FILTERED_RELATIONS, 30),
-    "values of a condition": (read_query.MAX_VALUES, 200),
+    "values of a condition": (comparisons.MAX_VALUES, 200),
     "sort keys": (read_query.MAX_SORT_KEYS, 5),
     "words of a search": (read_query.MAX_WORDS, 30),
     "paths of include": (read_query.MAX_INCLUDES, 30),

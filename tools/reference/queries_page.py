@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from domain.entities.declaration import Registry
-from domain.entities.query import read_query
+from domain.entities.query import comparisons, read_query
 from domain.entities.query.kinds import QUERY_KINDS, QueryKind
 from domain.entities.query.parameters import operator_meanings, settings_of
 from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
@@ -28,8 +28,9 @@ A filter is the name of a property, or a path to one of a related row. Several f
 | `reviews.rating.gte=4` | of several related rows, one at least |
 | `description.isNull=true` | has no value |
 
-A value between commas is a list; with `.eq` a comma is part of the value. Timestamps are RFC 3339, with a zone; a
-date stands for its first moment in UTC."""
+A value between commas is a list; with `.eq` a comma is part of the value. Timestamps have a zone and
+[the spellings](../entities.md#timestamps) of bodies; a date stands for its first moment in UTC. One between two
+microseconds is compared exactly: it equals no stored value."""
 
 
 def page() -> str:
@@ -78,7 +79,7 @@ def _limits() -> str:
     rows = (
         ("Filters in a request", read_query.MAX_CONDITIONS),
         ("Relations that the filters of a request lead through", read_query.MAX_FILTERED_RELATIONS),
-        (f"Values of {code(Operator.IN.value)}", read_query.MAX_VALUES),
+        (f"Values of {code(Operator.IN.value)}", comparisons.MAX_VALUES),
         ("Words of a search", read_query.MAX_WORDS),
         ("Properties to sort by", read_query.MAX_SORT_KEYS),
         ("Relations in `include`", read_query.MAX_INCLUDES),

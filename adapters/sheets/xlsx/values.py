@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapters.sheets.xlsx.sheet import Cell
 from adapters.sheets.xlsx.workbook import SharedTexts
 from domain.entities.kinds import NUMBERS, TIMES, Kind
+from domain.moments import NotAMoment, exact_moment
 
 DIGITS = 15  # a spreadsheet keeps more of a computed number, and shows these
 _EXPANDED = 40  # the largest exponent whose number is written out
@@ -21,6 +22,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _PLAIN = re.compile(r"-?([0-9]{1,15}|[0-9]{1,9}\.[0-9]{1,6})")  # what nearly every number is: it needs no arithmetic
 _BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
+_DATE_LENGTH = len("2026-11-22")
 _DAY = 86_400_000  # milliseconds, the finest part of a time that a spreadsheet shows
 _LAST_SERIAL = 2_958_466.0
 _EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ001  # the cell has no time zone
@@ -64,12 +66,14 @@ class CellReader(Struct, frozen=True):
 
     def iso(self, content: str, kind: Kind) -> str:
         """A cell of the type ``d``, which has its date as text."""
+        local = content.removesuffix("Z")
+        local += "" if len(local) > _DATE_LENGTH else "T00:00"
         try:
-            moment = datetime.fromisoformat(content.removesuffix("Z"))
-        except ValueError:
+            moment = exact_moment(f"{local}Z").replace(tzinfo=None)
+        except NotAMoment:
+            if _has_zone(local):
+                return content
             raise WrongCell(f"is no date: {content[:40]!r}") from None
-        if moment.tzinfo is not None:
-            return content
         return self._moment_text(moment, kind)
 
     def _moment(self, content: str) -> datetime:
@@ -105,6 +109,14 @@ class CellReader(Struct, frozen=True):
         except OverflowError:
             raise WrongCell("is a date behind the year 9999") from None
         return utc.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _has_zone(text: str) -> bool:
+    try:
+        exact_moment(text)
+    except NotAMoment:
+        return False
+    return True
 
 
 def _plain_text(_: CellReader, content: str, __: Kind) -> str:

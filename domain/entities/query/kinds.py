@@ -16,10 +16,10 @@ from domain.entities.query.values import (
     read_choice,
     read_day,
     read_decimal,
+    read_exact_moment,
     read_float,
     read_id,
     read_integer,
-    read_moment,
     read_text,
 )
 
@@ -82,7 +82,7 @@ QUERY_KINDS: Mapping[Kind, QueryKind] = {
     Kind.FLOAT: QueryKind("NumberFilter", _ORDERED, _RANGE, read_float),
     Kind.BOOLEAN: QueryKind("BooleanFilter", _SAME, (), lambda _, text: read_boolean(text), "true"),
     Kind.TIMESTAMP: QueryKind(
-        "TimestampFilter", _ORDERED, _PERIOD, lambda _, text: read_moment(text), "2026-01-01T00:00:00Z"
+        "TimestampFilter", _ORDERED, _PERIOD, lambda _, text: read_exact_moment(text), "2026-01-01T00:00:00Z"
     ),
     Kind.DATE: QueryKind("DateFilter", _ORDERED, _PERIOD, read_day, "2026-01-01"),
     Kind.UUID: QueryKind("IdFilter", _SAME, (), read_id, "00000000-0000-0000-0000-000000000000"),

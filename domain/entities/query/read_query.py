@@ -7,13 +7,12 @@ from typing import TypeVar
 from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, Hidden, Registry
-from domain.entities.kinds import Kind
+from domain.entities.query.comparisons import read_comparison
 from domain.entities.query.cursors import read_cursor
-from domain.entities.query.kinds import PARTS, is_sortable, read_stored, read_value
+from domain.entities.query.kinds import is_sortable
 from domain.entities.query.query import (
     Condition,
     Count,
-    Operator,
     Parameters,
     Query,
     SortKey,
@@ -26,20 +25,16 @@ from domain.entities.query.query import (
 )
 from domain.entities.query.values import (
     NotAValue,
-    first_day_from,
     read_boolean,
-    read_moment,
     read_text,
-    split_list,
 )
-from domain.entities.query.vocabulary import Filtered, NotAWord, Vocabulary
+from domain.entities.query.vocabulary import NotAWord, Vocabulary
 from domain.errors import FieldError, ValidationError, unknown_name
 
 DEFAULT_PAGE_SIZE = 20
 MAX_PAGE_SIZE = 100
 # Bounds on the cost of one query.
 MAX_CONDITIONS = 30
-MAX_VALUES = 200
 MAX_SORT_KEYS = 5
 MAX_WORDS = 30
 MAX_INCLUDES = 30
@@ -281,7 +276,7 @@ class _ParameterReader:
     def _condition(self, given: _Parameter) -> Iterator[Condition]:
         try:
             filtered = self.vocabulary.filtered(given.name)
-            yield Condition(filtered.of.path, *_operator_and_value(filtered, given.text))
+            yield Condition(filtered.of.path, *read_comparison(filtered, given.text))
         except NotAValue as mistake:
             self._wrong(given.name, str(mistake))
         except NotAWord as mistake:
@@ -297,26 +292,6 @@ class _ParameterReader:
 
 
 _RESERVED = frozenset(name.lower() for name in (*PAGING, *VIEWING, *ORDERING, *FILE))
-
-
-def _operator_and_value(filtered: Filtered, text: str) -> tuple[Operator, object]:
-    field = filtered.of.field
-    if filtered.bound is not None:
-        # ``releasedAfter=2026-11-20T12:00Z`` on a date means the days that begin at or after that moment.
-        if field.kind is Kind.DATE and filtered.bound.suffix:
-            return filtered.bound.operator, first_day_from(read_moment(text))
-        return filtered.bound.operator, read_value(field, text)
-    if filtered.operator is Operator.IS_NULL:
-        return Operator.IS_NULL, read_boolean(text)
-    if filtered.operator is None or filtered.operator is Operator.IN:
-        # an operator that is spelled out finds rows with a value that the enum does not know any more
-        read = read_value if filtered.operator is None else read_stored
-        values = tuple(read(field, value) for value in split_list(text, MAX_VALUES))
-        is_one = filtered.operator is None and len(values) == 1
-        return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
-    if filtered.operator in PARTS and not text:
-        raise NotAValue("takes a text of at least one character")
-    return filtered.operator, read_stored(field, text)
 
 
 @lru_cache(16)

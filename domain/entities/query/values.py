@@ -7,6 +7,7 @@ from decimal import Decimal
 from math import inf, isfinite
 from uuid import UUID
 
+from domain import moments
 from domain.entities.declaration import FieldModel
 from domain.entities.exact_values import whole_number
 from domain.entities.kinds import BITS
@@ -20,10 +21,7 @@ class NotAValue(Exception):
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MOMENT = re.compile(
-    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)"
-    r"(?:[Zz]|([+\- ])([0-9]{2}):?([0-9]{2}))"
-)
+_DECODED_PLUS = re.compile(r" (?=[0-9]{2}(?::?[0-9]{2})?\Z)")
 _BOOLEANS = {"true": True, "false": False}
 _LARGEST_EXPONENT = 200
 _MOST_SHOWN = 40  # characters of a refused value in a message
@@ -59,26 +57,35 @@ def read_flags(parameters: Iterable[tuple[str, str]], known: Sequence[str]) -> f
     return frozenset(name for name, is_on in seen.items() if is_on)
 
 
-def read_moment(text: str) -> datetime:
-    """A timestamp with its zone, or a date, which means midnight in UTC; the result is in UTC. Raises NotAValue."""
+def read_moment(text: str) -> tuple[datetime, bool]:
+    """The moment in UTC to the microsecond, and whether digits beyond these were cut off that are not zeros.
+
+    A date means midnight in UTC. Raises NotAValue.
+    """
     if _DAY.fullmatch(text):
         text += "T00:00Z"
-    match = _MOMENT.fullmatch(text)
-    if match is None:
-        raise NotAValue("takes a date or a timestamp with a zone, such as 2026-11-20T12:00:00Z")
-    day, time, sign, hours, minutes = match.groups()
-    # An unencoded ``+`` arrives as a blank, which can mean nothing else in this place.
-    zone = f"{sign.replace(' ', '+')}{hours}:{minutes}" if sign else "+00:00"
     try:
-        return datetime.fromisoformat(f"{day}T{time}{zone}").astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise NotAValue("is not a valid date or time") from None
+        # An unencoded ``+`` arrives as a blank, which can mean nothing else in this place.
+        return moments.read_moment(_DECODED_PLUS.sub("+", text))
+    except moments.NotAMoment as error:
+        raise NotAValue(str(error)) from None
 
 
-def first_day_from(moment: datetime) -> date:
-    """The first date whose midnight is not before this moment. Raises NotAValue past the last day of the calendar."""
+def read_exact_moment(text: str) -> datetime:
+    """The moment in UTC. Raises NotAValue, also for one between two microseconds."""
+    moment, is_cut = read_moment(text)
+    if is_cut:
+        raise NotAValue(moments.TOO_FINE)
+    return moment
+
+
+def first_day_from(moment: datetime, is_cut: bool = False) -> date:
+    """The first date whose midnight is not before this moment, or the finer one that it was cut from.
+
+    Raises NotAValue past the last day of the calendar.
+    """
     day = moment.date()
-    if moment == datetime(day.year, day.month, day.day, tzinfo=UTC):
+    if moment == datetime(day.year, day.month, day.day, tzinfo=UTC) and not is_cut:
         return day
     if day == date.max:
         raise NotAValue("is not a valid date or time")

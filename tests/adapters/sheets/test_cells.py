@@ -62,7 +62,8 @@ def frames(said: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 @pytest.mark.promise(
-    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+    "declarations, values: digits of a second beyond the sixth are read where they are zeros, refused where they would "
+    "be rounded"
 )
 @pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
 @pytest.mark.promise("files, errors of rows: details names field and message apart")

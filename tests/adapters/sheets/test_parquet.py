@@ -42,7 +42,8 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
 
 
 @pytest.mark.promise(
-    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+    "declarations, values: digits of a second beyond the sixth are read where they are zeros, refused where they would "
+    "be rounded"
 )
 @pytest.mark.promise("files, Parquet: Columns of other programs are read exactly, or refused by name")
 @pytest.mark.parametrize(

@@ -197,6 +197,23 @@ def test_a_time_is_that_of_the_zone_of_the_options(serial: str, becomes: str | N
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "becomes"),
+    [
+        ("2026-11-22", "2026-11-21T23:00:00+00:00"),
+        ("2026-11-22T09:30:00", "2026-11-22T08:30:00+00:00"),
+        ("2026-11-22T09:30:00.1230000Z", "2026-11-22T08:30:00.123000+00:00"),
+        ("2026-11-22T09:30:00.1234567+02:00", None),
+        ("2026-11-22T09:30:00.0000000+02:00", "2026-11-22T07:30:00+00:00"),
+        ("2026-11-22T09:30:00.1234567", None),
+        ("20261122T0930", None),
+    ],
+)
+def test_a_cell_with_the_text_of_a_date_is_read_as_a_timestamp(text: str, becomes: str | None) -> None:
+    rows, errors = rows_of(workbook(f'<c r="A2" t="d"><v>{text}</v></c>', "asTimestamp"), time_zone="Europe/Berlin")
+    assert ([row[-1] for row in rows], len(errors)) == ([becomes] if becomes else [], 0 if becomes else 1)
+
+
 @pytest.mark.promise(
     "files, spreadsheets: an option names the time zone; a time that its clocks show twice or not at all is settled or "
     "told"

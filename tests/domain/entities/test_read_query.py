@@ -138,7 +138,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("id=1", ["id"], "takes an id"),
         ("createdAfter=2026-02-30", ["createdAfter"], "is not a valid date or time"),
         ("createdAfter=2026-01-01T00:00:00", ["createdAfter"], "with a zone"),
-        ("createdAfter=0001-01-01T00:00:00%2B14:00", ["createdAfter"], "is not a valid date or time"),
+        ("createdAfter=0001-01-01T00:00:00%2B14:00", ["createdAfter"], "between the years 1 and 9999"),
         ("page=0", ["page"], "from 1"),
         ("page=x", ["page"], "from 1"),
         ("page=", ["page"], "from 1"),

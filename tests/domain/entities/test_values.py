@@ -155,7 +155,8 @@ WRONG: dict[str, tuple[str, object, str]] = {
     "declarations, values: Whole numbers from −2^63 to 2^63−1 are taken however they are read, and none beyond"
 )
 @pytest.mark.promise(
-    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+    "declarations, values: digits of a second beyond the sixth are read where they are zeros, refused where they would "
+    "be rounded"
 )
 @pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
 @pytest.mark.parametrize("name", WRONG)
@@ -179,7 +180,8 @@ def test_values_that_are_exact_are_taken() -> None:
     "digits"
 )
 @pytest.mark.promise(
-    "declarations, values: More than six digits of a second are refused, not rounded, in bodies, filters and files"
+    "declarations, values: digits of a second beyond the sixth are read where they are zeros, refused where they would "
+    "be rounded"
 )
 @pytest.mark.promise("declarations, values: a UUID has one spelling in body, path, filter and file")
 @pytest.mark.parametrize(

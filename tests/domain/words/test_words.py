@@ -83,7 +83,7 @@ def test_every_api_sentence_that_pages_can_show_is_translated(words: Words) -> N
         (Annotated[float, msgspec.Meta(lt=3)], 4.5, "muss eine Zahl sein, kleiner als 3.0"),
         (Annotated[int, msgspec.Meta(multiple_of=5)], 4, "muss eine ganze Zahl sein, ein Vielfaches von 5"),
         (UUID, "x", "ist keine Kennung (UUID)"),
-        (datetime, "x", "ist kein gültiger Zeitpunkt"),
+        (datetime, "x", "muss ein Zeitpunkt mit Zone sein, wie 2026-11-20T12:00:00Z"),
         (date, "x", "ist kein gültiges Datum"),
         (Decimal, "x", "ist keine Dezimalzahl"),
         (Literal["a", "b"], "c", "ist eines von: a, b"),

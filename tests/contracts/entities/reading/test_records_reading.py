@@ -316,6 +316,32 @@ async def test_the_ends_of_the_calendar_are_days_like_others(shop: Shop) -> None
     assert [row["releasedAt"] for row in rows] == ["9999-12-31T23:59:59.999999Z"]
 
 
+@pytest.mark.parametrize(
+    ("filtered", "names"),
+    [
+        (".eq=2026-01-01T00:00:00.0000015Z", ""),
+        ("=2026-01-01T00:00:00.0000015Z", ""),
+        ("=2026-01-01T00:00:00.0000015Z,2026-01-01T00:00:00.000002Z", "2"),
+        (".in=2026-01-01T00:00:00.0000010Z,2026-01-01T00:00:00.0000025Z", "1"),
+        (".ne=2026-01-01T00:00:00.0000015Z", "123"),
+        (".gt=2026-01-01T00:00:00.0000015Z", "23"),
+        (".gte=2026-01-01T00:00:00.0000015Z", "23"),
+        (".lt=2026-01-01T00:00:00.0000015Z", "1"),
+        (".lte=2026-01-01T00:00:00.0000015Z", "1"),
+        ("After=2026-01-01T00:00:00.0000025Z", "3"),
+        ("Before=2026-01-01T00:00:00.0000025Z", "12"),
+        (".lte=2026-01-01T00:00:00.0000020Z", "12"),
+        (".gt=2026-01-01T00:00:00.0000020Z", "3"),
+    ],
+)
+async def test_a_filter_between_two_microseconds_is_compared_exactly(shop: Shop, filtered: str, names: str) -> None:
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    times = [{"name": str(n), "released_at": start + timedelta(microseconds=n)} for n in (1, 2, 3)]
+    await shop.products(*times, {"name": "none"})
+    rows = await shop.items("products", f"releasedAt{filtered}&sort=name")
+    assert "".join(row["name"] for row in rows) == names
+
+
 async def test_rows_of_every_tenant_contain_their_tenant_id(shop: Shop) -> None:
     await shop.products({})
     await shop.products({}, scope=THERE)
