@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
 from itertools import zip_longest
 from typing import Any, BinaryIO, TypeVar
 
@@ -164,13 +165,19 @@ def _texts_of(kind: pl.DataType, field: Kind) -> Texts | None:
         return _lists if field in LISTS and isinstance(kind.inner, _PLAIN) else None
     if isinstance(kind, pl.Datetime):
         return _days if field is Kind.DATE else _moments
-    if kind.is_float() and field in BITS:
-        return _whole_numbers
+    if kind.is_float():
+        return _of_floats(field)
     if kind == pl.Binary and field is Kind.UUID:
         return _uuids
-    if isinstance(kind, (*_PLAIN, pl.Boolean, pl.Date)) or kind.is_integer() or kind.is_float() or kind.is_decimal():
+    if isinstance(kind, (*_PLAIN, pl.Boolean, pl.Date)) or kind.is_integer() or kind.is_decimal():
         return _plain
     return None
+
+
+def _of_floats(field: Kind) -> Texts:
+    if field in BITS:
+        return _whole_numbers
+    return _plain_digits if field is Kind.DECIMAL else _plain
 
 
 def _plain(column: pl.Series) -> Sequence[str | None]:
@@ -179,7 +186,12 @@ def _plain(column: pl.Series) -> Sequence[str | None]:
 
 def _whole_numbers(column: pl.Series) -> Sequence[str | None]:
     # Programs that know no null among whole numbers write 3 as 3.0.
-    return column.cast(pl.String).str.strip_suffix(".0").to_list()
+    return [text and text.removesuffix(".0") for text in _plain_digits(column)]
+
+
+def _plain_digits(column: pl.Series) -> Sequence[str | None]:
+    """Without exponents, which a text has only for a rounded number."""
+    return [format(Decimal(text), "f") if text and "e" in text else text for text in _plain(column)]
 
 
 def _moments(column: pl.Series) -> Sequence[str | None]:

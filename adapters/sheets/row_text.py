@@ -12,9 +12,10 @@ from adapters.sheets.frames import ReadJob
 from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.files.cells import READERS, WrongCell, read_integer
 from domain.entities.forms import read_changes, read_new
 from domain.entities.kinds import LISTS, TEXTS, Kind
-from domain.entities.sheets import READERS, RowError, read_integer, unescaped
+from domain.entities.sheets import RowError, unescaped
 from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
 from domain.forms import MOST_WITHIN
 
@@ -84,9 +85,7 @@ class RowText:
         if "'" in text:
             body |= {wire: unescaped(cell) for place, wire in self._escaped if (cell := cells[place]) is not None}
         body |= self._trimmed_cells(text, cells)
-        for place, wire, read in self._read:
-            if cells[place] is not None:
-                body[wire] = read(cast(str, body[wire]))
+        self._read_cells(cells, body)
         _ensure_storable_items(text, body)
         if None in cells:
             # An empty cell of a field that takes no null is a field that was not sent: its default applies.
@@ -94,6 +93,17 @@ class RowText:
                 if cells[place] is None:
                     del body[wire]
         return body
+
+    def _read_cells(self, cells: Cells, body: dict[str, object]) -> None:
+        wrong: list[FieldError] = []
+        for place, wire, read in self._read:
+            if cells[place] is not None:
+                try:
+                    body[wire] = read(cast(str, body[wire]))
+                except WrongCell as error:
+                    wrong.append(FieldError(wire, str(error)))
+        if wrong:
+            raise ValidationError(fields=wrong)
 
     def _trimmed_cells(self, text: str, cells: Cells) -> dict[str, object]:
         """Values other than texts without the blanks around them, where the row has any."""

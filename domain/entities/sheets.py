@@ -1,8 +1,7 @@
-"""Rows as files: exported columns, imported cells, the escape of formulas, and errors of rows."""
+"""Rows as files: exported columns, options of imports, the escape of formulas, and errors of rows."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -11,8 +10,6 @@ from msgspec import Struct
 
 from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
 from domain.entities.declaration import TENANT, EntityModel, FieldModel, Hidden, Registry
-from domain.entities.exact_values import whole_number
-from domain.entities.kinds import Kind
 from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
 from domain.errors import FieldError, PayloadTooLarge, UnprocessableEntity, ValidationError
 from domain.forms import read_form
@@ -34,9 +31,6 @@ BELOW = "A"
 ABOVE = "\uff0b"
 _FORMULA = re.compile(FORMULA)
 _ESCAPED = re.compile(FORMULA.replace("'*", "'+"))
-_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
-_BOOLEANS = {"true": True, "false": False}
 Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
 """Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
@@ -229,52 +223,6 @@ def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
     if options.key is not None:
         return model.by_wire[options.key.lower()]
     return next(model.by_name[constraint.fields[0]] for constraint in model.unique if len(constraint.fields) == 1)
-
-
-def cell_value(field: FieldModel, text: str) -> object:
-    """The cell as it would be in a JSON body: ``"12"`` is 12 for an integer.
-
-    Text that is no such value stays text, and is refused by the check of the body with its usual message.
-    """
-    return text if (read := READERS[field.kind]) is None else read(text)
-
-
-def read_integer(text: str) -> object:
-    if _INTEGER.fullmatch(text):
-        return int(text)
-    number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else text
-    return number if isinstance(number, int) else text
-
-
-def _float(text: str) -> object:
-    if not _NUMBER.fullmatch(text):
-        return text
-    # what is too small for a float would be 0: the check of the body refuses it
-    return float(text) or Decimal(text)
-
-
-def _list(text: str) -> object:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return text
-
-
-READERS: Mapping[Kind, Callable[[str], object] | None] = {
-    Kind.TEXT: None,
-    Kind.INTEGER: read_integer,
-    Kind.BIG_INTEGER: read_integer,
-    Kind.DECIMAL: None,
-    Kind.FLOAT: _float,
-    Kind.BOOLEAN: lambda text: _BOOLEANS.get(text.lower(), text),
-    Kind.TIMESTAMP: None,
-    Kind.DATE: None,
-    Kind.UUID: None,
-    Kind.CHOICE: None,
-    Kind.UUIDS: _list,
-    Kind.TEXTS: _list,
-}
-"""Readers of cells by kind; None where a cell stays text, as in a body."""
 
 
 class RowError(Struct, frozen=True):

@@ -23,6 +23,7 @@ from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
 from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.files.cells import cell_value
 from domain.entities.kinds import TEXTS, Kind
 from domain.entities.query.kinds import ignores_case
 from domain.entities.query.query import Path, Query
@@ -32,7 +33,6 @@ from domain.entities.sheets import (
     Column,
     Form,
     RowError,
-    cell_value,
     escaped,
     exported_columns,
     not_writable,

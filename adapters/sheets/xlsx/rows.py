@@ -9,11 +9,12 @@ from adapters.sheets.row_text import NO_NAME
 from adapters.sheets.table import BadRow, Table
 from adapters.sheets.xlsx.archive import Archive
 from adapters.sheets.xlsx.sheet import Cell, SheetReader
-from adapters.sheets.xlsx.values import CellReader, WrongCell
+from adapters.sheets.xlsx.values import CellReader
 from adapters.sheets.xlsx.workbook import SheetPart, Workbook, read_date_styles, read_workbook, shared_texts
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.file_headers import SAMPLE_ROWS, fields_by_title, is_passed_over
+from domain.entities.files.cells import WrongCell
 from domain.entities.kinds import Kind
 from domain.entities.sheets import LARGEST_INFLATED, ImportOptions
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from adapters.sheets.xlsx.sheet import Cell
 from adapters.sheets.xlsx.workbook import SharedTexts
+from domain.entities.files.cells import WrongCell
 from domain.entities.kinds import NUMBERS, TIMES, Kind
 from domain.moments import NotAMoment, exact_moment
 
@@ -26,10 +27,6 @@ _DATE_LENGTH = len("2026-11-22")
 _DAY = 86_400_000  # milliseconds, the finest part of a time that a spreadsheet shows
 _LAST_SERIAL = 2_958_466.0
 _EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ001  # the cell has no time zone
-
-
-class WrongCell(Exception):
-    """The cell is an error of its row; the message says what the cell is and what to do."""
 
 
 class CellReader(Struct, frozen=True):

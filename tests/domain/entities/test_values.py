@@ -27,13 +27,13 @@ from domain.entities.bodies import (
     read_new_from,
 )
 from domain.entities.exact_values import all_made_of_json, as_column, made_of_json
+from domain.entities.files.cells import cell_value
 from domain.entities.forms import read_changes, read_new
 from domain.entities.kinds import Kind
 from domain.entities.markers import big, entity, guarded
 from domain.entities.query.kinds import read_value
 from domain.entities.query.values import NotAValue, read_text, split_list
 from domain.entities.registry import build_registry
-from domain.entities.sheets import cell_value
 from domain.errors import FieldError, Forbidden, ValidationError
 from tests.library import LIBRARY
 from tests.twins.everything import DECLARED

@@ -151,6 +151,7 @@ export interface FieldError {
   field: string;
   message: string;
   row?: number;
+  details?: FieldError[];
 }
 
 export interface FieldRules {

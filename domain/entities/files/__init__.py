@@ -1,0 +1,1 @@
+"""Imported files: their cells."""
