@@ -12,6 +12,7 @@ from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select_rows import SIZE, SelectRows
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant
 from adapters.postgres.statements.json_values import SHOWN_KINDS, json_text
+from adapters.postgres.statements.planning import planned_for_values
 from adapters.postgres.statements.rows import Value
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
@@ -72,7 +73,7 @@ def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> Comp
 def counting_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
     """The number of rows of an export; counting ends at ``size``."""
     found = SelectRows(registry, model, shape).matching().limit(SIZE).subquery("r")
-    return compiled(sa.select(func.count()).select_from(found))
+    return compiled(planned_for_values(sa.select(func.count()).select_from(found)))
 
 
 def _ordered(making: SelectRows, columns: "sa.Select[tuple[str]]", joined: FromClause) -> "sa.Select[tuple[str]]":

@@ -1,10 +1,9 @@
 """How many rows the planner expects the conditions of a page to leave; decision 0019.
 
-PostgreSQL remembers one plan of a statement for all tenants, made for a tenant of average size. Where that size is
-small and a condition is expected to leave a single row, reading and sorting the whole tenant seems as cheap as
-following the index that has the page's order. In a tenant of a million rows the first takes seconds and the second a
-millisecond. A condition that no index finds is therefore told as one that most rows fulfil: then the index is
-followed until the page is full.
+PostgreSQL has statistics of all tenants together. Where a condition is expected to leave few rows of a tenant, reading
+and sorting the whole tenant seems as cheap as following the index that has the page's order. In a tenant of a million
+rows that has many such rows, the first takes seconds and the second a millisecond. A condition that no index finds is
+therefore told as one that most rows fulfil: then the index is followed until the page is full.
 """
 
 from collections.abc import Sequence

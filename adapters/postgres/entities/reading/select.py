@@ -19,6 +19,7 @@ from adapters.postgres.entities.reading.select_rows import (
     get_statement,
     page_statement,
 )
+from adapters.postgres.statements.planning import IS_PLANNED
 from adapters.postgres.statements.running import fetch_value
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
@@ -69,7 +70,7 @@ class PostgresSelect:
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         statement = statements_of(self.registry, model).get(get_shape(self.scope, view))
         values = tenant_of(self.scope)
-        values["id"] = row_id
+        values["id"], values[IS_PLANNED] = row_id, True
         rows = await statement.fetch(self.connection, values)
         return Stored(row_id, rows[0][-1], statement.encoder.row(rows[0])) if rows else None
 
@@ -128,6 +129,7 @@ def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.lim
         values[f"word_{number}"] = pattern(Operator.CONTAINS, word)
     for number, value in enumerate(query.cursor or ()):
         values[f"after_{number}"] = value.text if isinstance(value, Beginning) else value
+    values[IS_PLANNED] = True
     values["sampled"], values["frequent"], values["most"] = limits.sampled, limits.frequent, limits.most
     return values
 

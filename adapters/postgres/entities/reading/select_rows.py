@@ -30,16 +30,10 @@ from adapters.postgres.entities.reading.rows import Related, Shape, in_reach, re
 from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
+from adapters.postgres.statements.planning import planned_for_values
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
-from domain.entities.query.query import (
-    Path,
-    default_sort,
-    included,
-    response_fields,
-    searched,
-    split_by_step,
-)
+from domain.entities.query.query import Path, default_sort, included, response_fields, searched, split_by_step
 
 MANY = 100
 """Most rows of a to-many relation in an answer."""
@@ -67,7 +61,8 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
     last = [sa.case((place == SIZE, rows.c[key])).label(key) for key in keys]
     columns = [*labelled(parts), *last, within_bound(making.total(place), place, making.sizes).label("total")]
     order = None if joined is rows and not making.lists else place
-    return row_statement(columns, sa.select().select_from(joined), parts, making.lists, order)
+    rows_of_page = planned_for_values(sa.select().select_from(joined))
+    return row_statement(columns, rows_of_page, parts, making.lists, order)
 
 
 def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
@@ -77,18 +72,21 @@ def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowSt
     version = making.rows.c.version if model.has_versions else constant(0)
     where = [*making.reached(), making.rows.c.id == parameter("id", sa.Uuid())]
     columns = [*labelled(parts), version.label("seen")]
-    return row_statement(columns, sa.select().select_from(joined).where(*where), parts, making.lists)
+    row = sa.select().select_from(joined).where(*where)
+    # A list of related rows depends on the size of the tenant. A row by its id does not.
+    return row_statement(columns, planned_for_values(row) if making.lists else row, parts, making.lists)
 
 
 def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
     making = SelectRows(registry, model, shape)
-    return compiled(making.matching(func.count()) if making.ids is None else sa.select(making.count()))
+    counted = making.matching(func.count()) if making.ids is None else sa.select(making.count())
+    return compiled(planned_for_values(counted))
 
 
 def bounded_count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
     """The number of matching rows, at most ``counted``: the planner's expectation would tell of other tenants' rows."""
     making = SelectRows(registry, model, shape)
-    return compiled(sa.select(making.count(parameter("counted", sa.Integer()))))
+    return compiled(planned_for_values(sa.select(making.count(parameter("counted", sa.Integer())))))
 
 
 def _key(number: int) -> str:

@@ -1,4 +1,4 @@
-"""Plans that PostgreSQL remembers for all tenants also suit one that has a thousand times the rows of the others."""
+"""Statements suit a tenant that has a thousand times the rows of the others, however often they run."""
 
 from collections.abc import AsyncIterator
 from urllib.parse import parse_qsl
@@ -14,10 +14,12 @@ from adapters.postgres.entities.reading.select_rows import page_statement
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.transaction import PostgresTransaction
 from domain.entities.declaration import Registry
+from domain.entities.query.query import View
 from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import new_id
 from tests.conftest import NewDatabase
+from tests.golden.test_select_statements import QUERIES
 
 LARGE = OneTenant(new_id())
 ROWS = 5_000
@@ -95,6 +97,70 @@ async def test_a_page_reads_few_rows_of_many(
             assert (page.length, page.has_next) == (length, length == 20)
             read.append(await rows_read(session) - before)
     assert max(read) < ROWS / 2, read
+
+
+# statements without a parameter have no values to be planned for
+PREPARED = "SELECT name, generic_plans FROM pg_prepared_statements WHERE generic_plans > 0 AND parameter_types <> '{}'"
+LISTS = [
+    *QUERIES,
+    *(
+        ("products", asked, LARGE)
+        for asked in (
+            "sort=name",
+            "status=live",
+            "includeDeleted=true",
+            "search=lamp&count=exact",
+            "page=90&status=draft",
+            "count=estimated&search=red lamp",
+            "count=estimated&page=90&sort=price",
+            "include=category,reviews",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("plural", "asked", "scope"), LISTS)
+async def test_a_repeated_list_is_planned_for_its_values(
+    uneven: PostgresDatabase, registry: Registry, plural: str, asked: str, scope: Scope
+) -> None:
+    model = registry[plural]
+    query = read_query(model, registry, frozenset(), parse_qsl(asked))
+    async with uneven.read_transaction(scope) as session:
+        before = await session.connection.fetch(PREPARED)
+        for _ in range(2 * REMEMBERED_AFTER):
+            await session.records.page(model, query)
+            await session.transfers.count(model, query, 5)
+        assert await session.connection.fetch(PREPARED) == before
+
+
+@pytest.mark.parametrize(
+    ("include", "is_planned"),
+    [
+        ((), False),
+        ((("category",),), False),
+        ((("reviews",),), True),
+        ((("category",), ("category", "products")), True),
+    ],
+)
+async def test_a_row_by_its_id_is_planned_for_its_values_only_if_it_includes_lists(
+    uneven: PostgresDatabase, registry: Registry, include: tuple[tuple[str, ...], ...], is_planned: bool
+) -> None:
+    async with uneven.read_transaction(LARGE) as session:
+        before = await session.connection.fetch(PREPARED)
+        for _ in range(2 * REMEMBERED_AFTER):
+            await session.records.get(registry["products"], new_id(), View(include=include))
+        assert (await session.connection.fetch(PREPARED) == before) is is_planned
+
+
+async def test_a_forced_plan_for_any_values_does_not_run_the_expensive_condition(
+    uneven: PostgresDatabase, registry: Registry
+) -> None:
+    model = registry["products"]
+    query = read_query(model, registry, frozenset(), parse_qsl("sort=stock&page=2"))
+    async with uneven.read_transaction(LARGE) as session:
+        expected = await session.records.page(model, query)
+        await session.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+        assert await session.records.page(model, query) == expected
 
 
 async def test_the_planner_knows_that_a_reference_determines_the_tenant(uneven: PostgresDatabase) -> None:
