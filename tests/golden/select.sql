@@ -246,8 +246,9 @@ FROM (SELECT t2.id AS id, t2.product_id AS product_id, t2.rating AS rating, t2.a
 FROM reviews AS t2
 WHERE t2.tenant_id = $2::UUID
 AND NOT t2.is_deleted
-AND t2.product_id = t1.id
-ORDER BY t2.created_at DESC, t2.id DESC
+AND t2.product_id BETWEEN t1.id
+AND t1.id
+ORDER BY t2.product_id DESC, t2.created_at DESC, t2.id DESC
 LIMIT 100) AS t2) AS "t2 rows items") AS "t2 rows") AS reviews, EXISTS (SELECT
 FROM reviews AS t2
 WHERE t2.tenant_id = $2::UUID
@@ -258,8 +259,9 @@ FROM (SELECT t1.id AS id, t1.name AS name, t1.sku AS sku, t1.description AS desc
 FROM products AS t1
 WHERE t1.tenant_id = $2::UUID
 AND NOT t1.is_deleted
-AND t1.category_id = r.id
-ORDER BY t1.created_at DESC, t1.id DESC
+AND t1.category_id BETWEEN r.id
+AND r.id
+ORDER BY t1.category_id DESC, t1.created_at DESC, t1.id DESC
 LIMIT 100) AS t1
 LIMIT ALL OFFSET 0) AS "t1 rows made") AS "t1 rows items") AS "t1 rows") END AS "column 2", EXISTS (SELECT
 FROM products AS t1
@@ -294,8 +296,9 @@ FROM (SELECT t1.tenant_id AS tenant_id, t1.id AS id, t1.name AS name, t1.sku AS 
 FROM products AS t1
 WHERE NOT t1.is_deleted
 AND t1.tenant_id = r.tenant_id
-AND t1.category_id = r.id
-ORDER BY t1.created_at DESC, t1.id DESC
+AND t1.category_id BETWEEN r.id
+AND r.id
+ORDER BY t1.category_id DESC, t1.created_at DESC, t1.id DESC
 LIMIT 100) AS t1) AS "t1 rows items") AS "t1 rows") END AS "column 3", EXISTS (SELECT
 FROM products AS t1
 WHERE NOT t1.is_deleted

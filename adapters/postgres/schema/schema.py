@@ -134,6 +134,7 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
         if field.reference is not None:
             target = registry[field.reference.target]
             _add_reference(made, model, field, target, is_in_ring=_leads_to(registry, target, model))
+            _add_index_of_reference(made, model, field, target)
     for unique in model.unique:
         _add_unique(made, model, unique)
     _add_order(made, model)
@@ -206,7 +207,18 @@ def _add_reference(
     name, waits = reference_name(model, field), is_in_ring or None
     # No order of making or purging suits tables in a ring: their keys come last, and can wait for the commit.
     made.append_constraint(ForeignKeyConstraint(local, remote, name=name, use_alter=is_in_ring, deferrable=waits))
-    Index(short_name("ix", model.table, field.name), *(made.c[name] for name in local))
+
+
+def _add_index_of_reference(made: Table, model: EntityModel, field: FieldModel, target: EntityModel) -> None:
+    """Indexes a reference; in the entity's default order if rows of the target list those that refer to them."""
+    keys = [*([made.c.tenant_id] if target.tenant_owned else []), made.c[field.name]]
+    if not any(
+        each.is_many and (each.target, each.by) == (model.plural, field.name) for each in target.relations.values()
+    ):
+        Index(short_name("ix", model.table, field.name), *keys)
+        return
+    # Deleted rows too: PostgreSQL looks for rows that refer to a row when it deletes that row for good.
+    Index(short_name("ix", model.table, field.name, "order"), *keys, *_order(made, model))
 
 
 def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
@@ -225,9 +237,12 @@ def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> A
 
 def _add_order(made: Table, model: EntityModel) -> None:
     """Indexes the entity's default order, ties broken by id; read backwards, it serves the other direction."""
+    Index(short_name("ix", model.table, "order"), *_tenant(made), *_order(made, model), **_living(model))
+
+
+def _order(made: Table, model: EntityModel) -> list[Column[Any]]:
     name = model.declaration.sort.removeprefix("-")
-    keys = [_ordered(made, model, key) for key in dict.fromkeys((name, "id"))]
-    Index(short_name("ix", model.table, "order"), *_tenant(made), *keys, **_living(model))
+    return [_ordered(made, model, key) for key in dict.fromkeys((name, "id"))]
 
 
 def _add_index(made: Table, model: EntityModel, index: DeclaredIndex) -> None:

@@ -1,12 +1,15 @@
 """Rows that a statement may read: the only place that says of which tenant, and whether deleted rows are meant."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy import FromClause
+from sqlalchemy import FromClause, Select
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.reading.narrowing import Narrowing
+from adapters.postgres.schema.copies import ordered_name
 from adapters.postgres.statements.rows import Truth, living, owner, rows_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Operator, Path, SortKey, View
@@ -45,7 +48,8 @@ class Shape(Struct, frozen=True, kw_only=True):
 class Related(NamedTuple):
     """The rows at the end of a relation, for a statement that joins or selects them.
 
-    ``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``.
+    ``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``, of which
+    the last one compares the keys.
     """
 
     model: EntityModel
@@ -67,3 +71,22 @@ def related_rows(registry: Registry, relation: Relation, near: FromClause, alias
     # a statement over every tenant has no tenant as parameter: the row at hand says it
     tenant = [far.c.tenant_id == near.c.tenant_id] if reach.is_every and target.tenant_owned else []
     return Related(target, far, [*in_reach(target, far, reach), *tenant, link])
+
+
+def listed_rows(
+    relation: Relation, related: Related, near: FromClause, columns: Sequence[str], sort: Sequence[SortKey]
+) -> Select[Any]:
+    """The related rows of a to-many relation in their order, which is to be limited.
+
+    Keys are compared by a range of one value, and the order begins with the key. For an equality PostgreSQL expects as
+    many rows as an average row has, and sorts all of them. For a range it expects many, and follows the index of the
+    reference until the limit.
+    """
+    model, far, (*reached, _) = related
+    key = far.c[relation.by]
+    order = [(key, sort[0].descending)]
+    order += [(far.c[ordered_name(model, model.by_name[each.path.field])], each.descending) for each in sort]
+    found = sa.select(*(far.c[name] for name in columns)).select_from(far)
+    # correlated by hand: a subquery in FROM does not find the outer row by itself
+    found = found.where(*reached, key.between(near.c.id, near.c.id)).correlate(near)
+    return found.order_by(*(column.desc() if descending else column for column, descending in order))

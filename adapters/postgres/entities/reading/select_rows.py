@@ -26,8 +26,7 @@ from adapters.postgres.entities.reading.narrowing import among, ids_of
 from adapters.postgres.entities.reading.page_bounds import sizes_of, within_bound
 from adapters.postgres.entities.reading.row_encoder import Included, Part, RowStatement, labelled
 from adapters.postgres.entities.reading.row_estimates import as_if_most_fulfil, may_be_found_by_index
-from adapters.postgres.entities.reading.rows import Related, Shape, in_reach, related_rows
-from adapters.postgres.schema.copies import ordered_name
+from adapters.postgres.entities.reading.rows import Related, Shape, in_reach, listed_rows, related_rows
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.json_values import Column, json_columns, json_object
 from adapters.postgres.statements.planning import planned_for_values
@@ -323,19 +322,15 @@ class SelectRows:
 
     def _written(self, relation: Relation, near: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
         """Included rows as JSON that the server writes: an object; or a list, and whether it was cut."""
-        target, far, on = self.related(relation, near)
+        related = self.related(relation, near)
+        target, far, on = related
         if not relation.is_many:
             body = json_object(self.members(target, far, steps), far)
             yield relation.name, sa.select(body).select_from(far).where(*on).correlate(near).scalar_subquery()
             return
         sort = default_sort(target, self.shape.view.hidden)
-        by_name = target.by_name
-        keys = [(far.c[ordered_name(target, by_name[key.path.field])], key.descending) for key in sort]
-        order = [key.desc() if descending else key for key, descending in keys]
-        columns = [far.c[name] for name in self._carried(target, steps)]
-        # correlated by hand: a subquery in FROM does not find the outer row by itself
-        first = sa.select(*columns).select_from(far).where(*on).correlate(near).order_by(*order).limit(constant(MANY))
-        found = first.subquery(far.name)
+        first = listed_rows(relation, related, near, self._carried(target, steps), sort)
+        found = first.limit(constant(MANY)).subquery(far.name)
         items = sa.select(json_object(self.members(target, found, steps), found).label("item")).select_from(found)
         has_lists = any(
             True for step in self._included(target, steps) for _ in self._lists_in(step, (*steps, step.name))

@@ -66,7 +66,7 @@ def upgrade() -> None:
     )
     secure_table("products", by_tenant=True)
     _index_live_rows("ix_products_by_category_id_price", "products", ["tenant_id", "category_id", "price$e2", "id"])
-    op.create_index("ix_products_category_id", "products", ["tenant_id", "category_id"])
+    op.create_index("ix_products_category_id_order", "products", ["tenant_id", "category_id", "created_at", "id"])
     _index_live_rows("ix_products_order", "products", ["tenant_id", "created_at", "id"])
     _index_live_rows("uq_products_sku", "products", ["tenant_id", "sku"], unique=True)
     index_search("products", ["name", "sku", "description"], by_tenant=True)
@@ -94,7 +94,7 @@ def upgrade() -> None:
     )
     secure_table("reviews", by_tenant=True)
     _index_live_rows("ix_reviews_order", "reviews", ["tenant_id", "created_at", "id"])
-    op.create_index("ix_reviews_product_id", "reviews", ["tenant_id", "product_id"])
+    op.create_index("ix_reviews_product_id_order", "reviews", ["tenant_id", "product_id", "created_at", "id"])
     op.create_table(
         "currencies",
         sa.Column("id", UUID, nullable=False),

@@ -20,10 +20,13 @@ from adapters.postgres.migrations.pending import MigrationRefused, pending
 from adapters.postgres.migrations.stored_values import stored_misfits
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
-from domain.entities.markers import entity, money, unique
+from domain.entities.markers import Many, entity, many, money, ref, unique
 from domain.entities.registry import build_registry
 from tests.adapters.postgres.migrations.changed_books import Books, Fields, declared, fill_in, many_sets
 from tests.entrypoints.processes import ROOT
+
+PARENT: Fields = [("parent_id", Annotated[UUID | None, ref("books")], None)]
+PARTS = {"parts": many("books", by="parent_id")}
 
 
 @pytest.mark.promise(
@@ -310,3 +313,20 @@ async def test_a_file_is_the_same_whatever_the_order_of_sets(books: Books, tmp_p
             assert len(re.findall(rf"fk_(?:{tables})_", printed)) >= 18
         texts.add(re.sub(r"\d{14}", "", printed))
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "written"),
+    [
+        ({}, PARTS, "'ix_books_parent_id_order', 'books', ['tenant_id', 'parent_id', 'created_at', 'id']"),
+        (PARTS, {}, "'ix_books_parent_id', 'books', ['tenant_id', 'parent_id']"),
+    ],
+)
+async def test_a_many_relation_changes_the_index_of_its_reference(
+    books: Books, was: dict[str, Many], now: dict[str, Many], written: str
+) -> None:
+    await books.start(declared(PARENT, has_many=was))
+    made = await books.write(declared(PARENT, has_many=now))
+    upgrading = " ".join(made.path.read_text().partition("def downgrade")[0].split())
+    assert f"create_index_online({written}" in upgrading.replace("( ", "(")
+    assert "drop_index" not in upgrading

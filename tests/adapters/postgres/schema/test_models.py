@@ -7,7 +7,10 @@ Every declared unique has its index, whatever the entity is like.
 
 import subprocess
 import sys
+from decimal import Decimal
 from itertools import product
+from typing import Annotated
+from uuid import UUID
 
 import asyncpg
 import pytest
@@ -27,7 +30,7 @@ from adapters.postgres.schema.declarative import IdentityBase
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.catalogue import Category, Product, Review
 from domain.entities.declaration import Registry
-from domain.entities.markers import entity, unique
+from domain.entities.markers import Many, entity, many, money, ref, unique
 from domain.entities.registry import build_registry
 from tests.conftest import NewDatabase
 from tests.library import LIBRARY
@@ -132,6 +135,34 @@ def test_a_declared_unique_has_an_index(*, tenant_owned: bool, soft_delete: bool
     books = entity("books", tenant_owned=tenant_owned, soft_delete=soft_delete, unique=declared)(Book)
     indexes = metadata_for(build_registry([books])).tables["books"].indexes
     assert {index.name for index in indexes if index.unique} == {"uq_books_title", "uq_books_title_number"}
+
+
+@pytest.mark.parametrize(
+    ("sort", "has_many", "expected"),
+    [
+        ("-created_at", {}, ["tenant_id", "writer_id"]),
+        ("-created_at", {"written": many("books", by="writer_id")}, ["tenant_id", "writer_id", "created_at", "id"]),
+        ("title", {"written": many("books", by="writer_id")}, ["tenant_id", "writer_id", "title", "id"]),
+        ("-price", {"written": many("books", by="writer_id")}, ["tenant_id", "writer_id", "price", "id"]),
+        ("title", {"edited": many("books", by="editor_id")}, ["tenant_id", "writer_id"]),
+    ],
+)
+def test_the_index_of_a_listed_reference_has_the_default_order(
+    sort: str, has_many: dict[str, Many], expected: list[str]
+) -> None:
+    class Book(Struct, kw_only=True):
+        title: str
+        price: Annotated[Decimal, money(8, 2)]
+        writer_id: Annotated[UUID, ref("writers")]
+        editor_id: Annotated[UUID, ref("writers")]
+
+    books = entity("books", sort=sort)(Book)
+    writers = entity("writers", has_many=has_many)(defstruct("Writer", [("name", str)], kw_only=True))
+    indexes = metadata_for(build_registry([books, writers])).tables["books"].indexes
+    (found,) = [index for index in indexes if str(index.name).startswith("ix_books_writer_id")]
+    assert [column.name for column in found.columns] == expected
+    # rows that refer to a row count although they are marked as deleted
+    assert found.dialect_options["postgresql"]["where"] is None
 
 
 @pytest.mark.parametrize("name", ["a" * 60, "a" * 57, "a" * 56, "é" * 30], ids=["60", "57", "56", "of two bytes"])

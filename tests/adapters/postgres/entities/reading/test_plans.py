@@ -119,11 +119,13 @@ async def test_an_index_that_goes_is_missed(
     owner: "asyncpg.Connection[asyncpg.Record]",
 ) -> None:
     assert planned["reviews"]["productId=…"] is None
-    await owner.execute("DROP INDEX ix_reviews_product_id")
+    await owner.execute("DROP INDEX ix_reviews_product_id_order")
     try:
         every = {plan.asked: plan.scans for plan in (await plans_of(database_url, registry))["reviews"]}
     finally:
-        await owner.execute("CREATE INDEX ix_reviews_product_id ON reviews (tenant_id, product_id)")
+        await owner.execute(
+            "CREATE INDEX ix_reviews_product_id_order ON reviews (tenant_id, product_id, created_at, id)"
+        )
     assert every["productId=…"] == SCANS
 
 

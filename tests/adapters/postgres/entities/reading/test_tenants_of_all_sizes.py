@@ -10,7 +10,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.reading.select import page_shape
-from adapters.postgres.entities.reading.select_rows import page_statement
+from adapters.postgres.entities.reading.select_rows import MANY, page_statement
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.transaction import PostgresTransaction
 from domain.entities.declaration import Registry
@@ -161,6 +161,29 @@ async def test_a_forced_plan_for_any_values_does_not_run_the_expensive_condition
         expected = await session.records.page(model, query)
         await session.connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
         assert await session.records.page(model, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("plural", "asked", "lists"),
+    [
+        ("categories", "include=products", 3),
+        ("products", "include=category.products", 5),
+        ("products", "include=category.products.reviews&fields=name", 5),
+        ("categories", "include=products.category.products&pageSize=1", 102),
+    ],
+)
+async def test_a_list_of_related_rows_reads_only_the_rows_that_it_shows(
+    uneven: PostgresDatabase, registry: Registry, plural: str, asked: str, lists: int
+) -> None:
+    """Each of the two categories has 2,500 products."""
+    model = registry[plural]
+    usual = {"count": "none", "pageSize": "5"}
+    query = read_query(model, registry, frozenset(), {**usual, **dict(parse_qsl(asked))}.items())
+    async with uneven.read_transaction(LARGE) as session:
+        before = await rows_read(session)
+        await session.records.page(model, query)
+        # each list reads its rows, and those before the one that hasMore looks for
+        assert await rows_read(session) - before < lists * 3 * MANY
 
 
 async def test_the_planner_knows_that_a_reference_determines_the_tenant(uneven: PostgresDatabase) -> None:
