@@ -90,22 +90,26 @@ def exists_in(rows: FromClause, *conditions: Truth) -> Truth:
     return sa.select().select_from(rows).where(*conditions).exists()
 
 
-def held_rows(registry: Registry, field: FieldModel, ids: SelectBase, *, shares: bool = True) -> CTE:
-    """The living rows among ``ids``, which ``field`` refers to, locked until the transaction ends."""
+def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: SelectBase) -> CTE:
+    """The living rows among ``ids``, which ``field`` of ``model`` refers to, locked until the transaction ends."""
     assert field.reference is not None, field.name
     target = registry[field.reference.target]
     rows = rows_of(registry, target, "t")
     found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
-    return materialized(found.with_for_update(read=shares), short_name(f"held {field.name}"))
+    return materialized(locked_reference(found, registry, model, field), short_name(f"held {field.name}"))
 
 
-def shares_reference(registry: Registry, model: EntityModel, field: FieldModel) -> bool:
-    """Whether a write locks the row that ``field`` refers to for reading alone.
+def locked_reference(rows: Select[Any], registry: Registry, model: EntityModel, field: FieldModel) -> Select[Any]:
+    """The statement that selects rows that ``field`` of ``model`` refers to, with their lock.
 
-    A rule that asks for other rows locks them for update: two writes that had shared them would wait for each other. It
-    shares rows of all tenants too, or a tenant's writes would stop those of the others.
+    It is ``FOR KEY SHARE``, as of the foreign key itself, which lets others change the row. A deletion locks its rows
+    ``FOR UPDATE`` before it marks them, so that one of the two waits for the other. A rule that asks for other rows
+    locks them for update: two writes that had shared them would wait for each other. It shares rows of all tenants, or
+    a tenant's writes would stop those of the others.
     """
-    return is_foreign(registry, model, field) or not model.asks_other_rows
+    if not model.asks_other_rows:
+        return rows.with_for_update(read=True, key_share=True)
+    return rows.with_for_update(read=is_foreign(registry, model, field))
 
 
 def is_foreign(registry: Registry, model: EntityModel, field: FieldModel) -> bool:

@@ -24,7 +24,6 @@ from adapters.postgres.statements.writing import (
     materialized,
     owned_and_living,
     owner_columns,
-    shares_reference,
     transfer_type,
     transferred,
     update_columns,
@@ -140,7 +139,7 @@ def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledS
     incoming = _incoming(model)
     column = incoming.c[name]
     field = model.by_name[name]
-    held = held_rows(registry, field, sa.select(column), shares=shares_reference(registry, model, field))
+    held = held_rows(registry, model, field, sa.select(column))
     missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~exists_in(held, held.c.id == column))
     numbers = missing.subquery("missing")
     # in a single answer: of a file without a right reference each row would be one, and take ten times the memory
@@ -184,7 +183,8 @@ def adopt_matching(registry: Registry, model: EntityModel, key: str) -> Compiled
         given = sa.select(materialized(given, "given keys").c[_KEY])
     rows = sa.select(table.c.id, _key(model, key, table).label(_KEY))
     rows = rows.where(*owned_and_living(model, table), _key(model, key, table).in_(given)).order_by(table.c.id)
-    held = materialized(rows.with_for_update(), "held rows")
+    # not for a deletion: rows that others refer to at the same time are no reason to wait
+    held = materialized(rows.with_for_update(key_share=True), "held rows")
     adopting = sa.update(incoming).values({_ID: held.c.id}).where(held.c[_KEY] == _key(model, key, incoming))
     adopted = adopting.returning(incoming.c[_N]).cte("adopted")
     return compiled(sa.select(func.count()).select_from(adopted))

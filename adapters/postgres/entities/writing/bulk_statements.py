@@ -29,7 +29,6 @@ from adapters.postgres.statements.writing import (
     materialized,
     owned_and_living,
     owner_columns,
-    shares_reference,
     stored_columns,
     transfer_type,
     transferred,
@@ -174,7 +173,7 @@ def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:
     columns = table.c if model.declaration.history else [table.c.id, version_of(table).label("version")]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
     # two batches lock the rows that they share in one order, and cannot wait for each other
-    return materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
+    return materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
 
 
 def _rows_set_aside(model: EntityModel, table: sa.Table, stored: Mapping[str, Value], given: CTE) -> CTE:
@@ -224,7 +223,7 @@ def _held(registry: Registry, model: EntityModel, fields: Sequence[FieldModel], 
     """What the rows refer to by these fields of one target, locked in one order, whichever field names which row."""
     ids = [sa.select(given.c[field.name]) for field in fields]
     together = ids[0] if len(ids) == 1 else sa.union_all(*ids)
-    return held_rows(registry, fields[0], together, shares=shares_reference(registry, model, fields[0]))
+    return held_rows(registry, model, fields[0], together)
 
 
 def _unseen(given: CTE, before: CTE) -> Select[Any]:

@@ -25,7 +25,6 @@ from adapters.postgres.statements.writing import (
     materialized,
     next_version,
     owned_and_living,
-    shares_reference,
     stored_columns,
     update_columns,
     version_of,
@@ -166,7 +165,7 @@ def clear_references(
     referring, name = reference
     table = table_of(registry, referring)
     rows = sa.select(table).where(*_refers(model, reference, table, is_final=is_final))
-    before = materialized(rows.order_by(table.c.id).with_for_update(), "rows before")
+    before = materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
     change = sa.update(table).values({name: sa.null(), **update_columns(table)}).where(table.c.id == before.c.id)
     if referring.tenant_owned:
         change = change.where(table.c.tenant_id == before.c.tenant_id)
@@ -216,8 +215,7 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
     """Whether the field of one of these rows refers to no living row; rows that it does refer to are locked."""
     table = table_of(registry, model)
     field, column = model.by_name[name], table.c[name]
-    shares = shares_reference(registry, model, field)
-    held = held_rows(registry, field, sa.select(column).where(*_these(model, table)), shares=shares)
+    held = held_rows(registry, model, field, sa.select(column).where(*_these(model, table)))
     absent = column.is_not(None), column.not_in(sa.select(held.c.id))
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
 

@@ -17,6 +17,7 @@ from adapters.postgres.statements.writing import (
     REMEMBERED,
     creation_columns,
     exists_in,
+    locked_reference,
     materialized,
     owned_and_living,
     owner_columns,
@@ -77,11 +78,8 @@ def _references_hold(
         assert reference is not None, name
         target = registry[reference.target]
         rows = rows_of(registry, target, "t")
-        found = (
-            sa.select(rows.c.id)
-            .where(*owned_and_living(target, rows), rows.c.id == sent[name])
-            .with_for_update(read=True)
-        )
+        found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id == sent[name])
+        found = locked_reference(found, registry, model, model.by_name[name])
         # a part of its own: the lock is taken once, and before the row is looked for
         conditions.append(exists_in(materialized(found, short_name(f"held {name}"))))
     return conditions

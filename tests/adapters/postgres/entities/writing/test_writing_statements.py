@@ -186,7 +186,7 @@ def test_rows_that_several_references_name_are_locked_together_in_one_order() ->
 
     registry = build_registry((Account, Booking))
     inserting = bulk.insert_rows(registry, registry["bookings"])
-    assert inserting.text.count("FOR SHARE") == 1
+    assert inserting.text.count("FOR KEY SHARE") == 1
 
 
 async def test_writing_rows_is_one_statement_however_many_they_are(
