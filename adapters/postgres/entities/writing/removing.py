@@ -1,6 +1,6 @@
 """Deleting rows, and what their deletion does to the rows that refer to them."""
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -49,23 +49,27 @@ class RowsByModel:
         return {**self.values, "roots": list(self.roots.values())}
 
 
+Reference = tuple[RowsByModel, ReferringField, bool]
+"""Rows, a field that refers to them, and whether their deletion is final."""
+
+
 @dataclass(slots=True)
 class RemovalPlan:
     """Rows that one act deletes, by model and tenant.
 
     ``is_final`` tells which of them are deleted for good; ``cleared`` are the references to empty, with the rows that
     they lead to; ``restricting`` are rows that forbid the act unless they are deleted too, with the roots that they
-    forbid and their fields, None for rows of another tenant. ``restricted`` are rows that entities refer to whose rows
-    this act cannot delete, by the field that refers. ``along`` are references whose rows go by one statement, with the
-    rows that they lead to. ``marked`` are rows that are marked deleted already.
+    forbid and their fields, None for rows of another tenant. ``restricted`` are references of entities whose rows this
+    act cannot delete, with the rows that they lead to. ``along`` are references whose rows go by one statement, with
+    the rows that they lead to. ``marked`` are rows that are marked deleted already.
     """
 
     roots: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = field(default_factory=dict)
     is_final: dict[tuple[EntityModel, UUID], bool] = field(default_factory=dict)
-    cleared: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
-    along: list[tuple[RowsByModel, ReferringField, bool]] = field(default_factory=list)
+    cleared: list[Reference] = field(default_factory=list)
+    along: list[Reference] = field(default_factory=list)
     restricting: dict[tuple[EntityModel, UUID], set[tuple[UUID, str | None]]] = field(default_factory=dict)
-    restricted: dict[EntityModel, list[tuple[str, RowsByModel, bool]]] = field(default_factory=dict)
+    restricted: list[Reference] = field(default_factory=list)
     deletable: frozenset[EntityModel] = frozenset()
     marked: frozenset[UUID] = frozenset()
 
@@ -171,7 +175,7 @@ class PostgresRemoval:
             plan.cleared.append((rows, reference, is_final))
             return []
         if on_delete == "restrict" and referring not in plan.deletable:
-            plan.restricted.setdefault(referring, []).append((name, rows, is_final))
+            plan.restricted.append((rows, reference, is_final))
             return []
         if on_delete == "cascade" and self._leads_no_further(plan, referring):
             plan.along.append((rows, reference, is_final or not is_soft(referring)))
@@ -192,10 +196,13 @@ class PostgresRemoval:
 
     async def _counted(self, plan: RemovalPlan) -> AsyncIterator[tuple[UUID, Referrer | None]]:
         """Rows that forbid the act, counted by the server: there may be any number of them."""
-        for referring, parts in plan.restricted.items():
-            references = tuple((rows.model, name, is_final) for name, rows, is_final in parts)
+        by_referring: dict[EntityModel, list[Reference]] = {}
+        for part in _together(plan.restricted):
+            by_referring.setdefault(part[1][0], []).append(part)
+        for referring, parts in by_referring.items():
+            references = tuple((rows.model, name, is_final) for rows, (_, name), is_final in parts)
             values: dict[str, Any] = {"ours": self.scope.id if isinstance(self.scope, OneTenant) else None}
-            for number, (_, rows, _) in enumerate(parts):
+            for number, (rows, _, _) in enumerate(parts):
                 values[f"ids_{number}"], values[f"roots_{number}"] = list(rows.roots), list(rows.roots.values())
                 values[f"tenant_{number}"] = rows.tenant
             for row in await fetch(self.connection, count_referring(self.registry, referring, references), values):
@@ -226,12 +233,12 @@ class PostgresRemoval:
         """Takes along, marks, clears, then deletes for good."""
         acted = {"by": self.act.by, "at": self.act.at}
         # those that go for good first: a row need not be marked before
-        for rows, reference, is_final in sorted(plan.along, key=lambda going: not going[2]):
+        for rows, reference, is_final in sorted(_together(plan.along), key=lambda going: not going[2]):
             statement = take_along(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values_with_roots, **acted})
         for rows in plan.rows(is_final=False):
             await fetch(self.connection, mark_deleted(self.registry, rows.model), {**rows.values_with_roots, **acted})
-        for rows, reference, is_final in plan.cleared:
+        for rows, reference, is_final in _together(plan.cleared):
             statement = clear_references(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values, **acted})
         # a row goes before the row that it refers to, or the foreign key would refuse
@@ -248,3 +255,14 @@ class PostgresRemoval:
             if referring not in seen:
                 yield from self._referring_first(referring, seen)
         yield model
+
+
+def _together(references: Iterable[Reference]) -> list[Reference]:
+    """The references with the rows of each field together: a long chain of rows leads to one reference at each row."""
+    roots: dict[tuple[EntityModel, UUID | None, ReferringField, bool], dict[UUID, UUID]] = {}
+    for rows, reference, is_final in references:
+        roots.setdefault((rows.model, rows.tenant, reference, is_final), {}).update(rows.roots)
+    return [
+        (RowsByModel(model, tenant, ids), reference, is_final)
+        for (model, tenant, reference, is_final), ids in roots.items()
+    ]

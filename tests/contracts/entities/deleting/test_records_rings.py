@@ -12,6 +12,7 @@ from msgspec import Struct
 from adapters.memory.clock import CountingIds
 from adapters.memory.database import MemoryDatabase
 from adapters.postgres.database import PostgresDatabase
+from adapters.postgres.entities.writing.removal_statements import count_referring
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.records import Act, Change, NewRow
@@ -21,7 +22,7 @@ from domain.entities.catalogue import ENTITIES
 from domain.entities.markers import entity, ref
 from domain.entities.query.query import WHOLE, View
 from domain.entities.registry import build_registry
-from domain.errors import Conflict
+from domain.errors import Conflict, Referrer, StillReferredTo
 from domain.scope import OneTenant
 from tests.builders import NOW, new_id
 from tests.conftest import NewDatabase
@@ -54,7 +55,14 @@ class Stage(Struct, rename="camel", kw_only=True):
     before_id: Annotated[UUID | None, ref("stages", on_delete="cascade")] = None
 
 
-RINGS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Hen, Egg, Knot, Stage])
+@entity("actors")
+class Actor(Struct, rename="camel", kw_only=True):
+    name: str
+    stage_id: Annotated[UUID | None, ref("stages")] = None
+    other_id: Annotated[UUID | None, ref("stages", on_delete="clear")] = None
+
+
+RINGS = build_registry([*ENTITIES, *BUILTIN_ENTITIES, Hen, Egg, Knot, Stage, Actor])
 
 
 class Rings:
@@ -172,3 +180,41 @@ async def test_a_chain_of_references_of_any_length_is_deleted_and_restored(rings
     assert await rings.there("stages", last)
     await rings.purge("stages", first)
     assert not await rings.there("stages", last, View(include_deleted=True))
+
+
+async def chain(rings: Rings, length: int) -> list[UUID]:
+    """Stages of which each is deleted with the one before it."""
+    ids = [new_id() for _ in range(length)]
+    rows = [
+        NewRow(row_id, {"name": "x", "before_id": before}) for row_id, before in zip(ids, [None, *ids], strict=False)
+    ]
+    async with rings.database.transaction(HERE) as tx:
+        for row in rows:
+            await tx.records.add(RINGS["stages"], [row], ACT)
+    return ids
+
+
+@pytest.mark.parametrize("length", [2, 30, 300])
+async def test_a_row_that_refers_to_the_end_of_a_chain_restricts_the_deletion_of_its_beginning(
+    rings: Rings, length: int
+) -> None:
+    ids = await chain(rings, length)
+    actor, other = await rings.add("actors", stage_id=ids[-1]), await rings.add("actors", other_id=ids[-1])
+    with pytest.raises(StillReferredTo) as error:
+        await rings.remove("stages", ids[0])
+    assert error.value.by == {ids[0]: {Referrer("actors", ("stage_id",), 1)}}
+    assert await rings.there("stages", ids[-1])
+    await rings.remove("actors", actor)
+    await rings.remove("stages", ids[0])
+    assert not await rings.there("stages", ids[-1])
+    assert await rings.there("actors", other)
+
+
+async def test_a_longer_chain_needs_no_longer_statement(ring_database: WholeDatabase) -> None:
+    """A statement for each length would be compiled for each, and take more parameters than PostgreSQL has."""
+    rings, compiled = Rings(ring_database), set()
+    for length in (2, 3, 20, 50):
+        ids = await chain(rings, length)
+        await rings.remove("stages", ids[0])
+        compiled.add(count_referring.cache_info().currsize)
+    assert len(compiled) == 1
