@@ -17,9 +17,10 @@ from litestar.openapi.spec import Contact, License, Server
 from litestar.response.base import ASGIResponse
 from litestar.serialization import encode_json
 
+from adapters.http.docs.excerpts import TAG, asked_tags, excerpt
 from adapters.http.docs.operations import camel, without_flags
 from adapters.http.docs.pages import About
-from adapters.http.request.rules import PUBLIC, UNLIMITED, rules
+from adapters.http.request.rules import PUBLIC, UNLIMITED, Parameter, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import file_of
 
@@ -40,10 +41,11 @@ class CachedDocument:
         """Hook before the handlers of Litestar's router: the document in place of what its own handlers would make."""
         if request.path_params:
             return None  # Litestar's path for all that is no document
+        tags = asked_tags(cast(StrictRequest, request).parameters())
         async with self._one_at_a_time:
             if self._document is None:
                 self._document = await to_thread(_encoded, request.app)
-        return self._document
+        return await to_thread(excerpt, self._document, tags) if tags else self._document
 
 
 def _encoded(app: Litestar) -> bytes:
@@ -79,7 +81,7 @@ def openapi_config(about: About, router: Callable[..., Router], below: str = "")
             response_class=DocumentResponse,
             before_request=CachedDocument().answer,
             after_request=_no_page,
-            opt=rules(policy=PUBLIC, limit=UNLIMITED),
+            opt=rules(policy=PUBLIC, limit=UNLIMITED, parameters=(Parameter(TAG, {"type": "string"}),)),
         ),
     )
 
