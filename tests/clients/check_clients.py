@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.http.static_files import ASSETS
 from tests.conftest import NewDatabase
 from tests.entrypoints.conftest import serving
 from tests.entrypoints.processes import PASSWORD, ROOT, Served
@@ -38,7 +39,7 @@ def document(service: Served) -> Path:
     folder = MADE / "made"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for source in (*HERE.glob("*.ts"), HERE / "tsconfig.json"):
+    for source in (*HERE.glob("*.ts"), HERE / "tsconfig.json", ASSETS / "client.js", ASSETS / "client.d.ts"):
         shutil.copy(source, MADE)
     # openapi-python-client runs ruff, one of whose fixes (PYI036) is code that mypy refuses
     (MADE / "ruff.toml").write_text('lint.select = ["F"]\n')

@@ -63,6 +63,8 @@ def docs_handlers(about: About, below: str = "") -> list[HTTPRouteHandler]:
         front,
         file_handler(f"{root}/index.html", "docs.index", lambda _: index),
         file_handler(f"{root}/encrypted-passwords.html", "docs.encrypted-passwords", lambda _: encrypting),
+        file_handler(f"{root}/client.js", "docs.client", lambda _: asset("client.js")),
+        file_handler(f"{root}/client.d.ts", "docs.client-types", lambda _: asset("client.d.ts")),
         file_handler(f"{root}/assets/{{name:str}}", "docs.asset", _asset),
     ]
 

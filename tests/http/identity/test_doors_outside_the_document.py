@@ -142,6 +142,8 @@ NOBODY_IS_LET_IN = {
     "GET /docs",
     "GET /docs/index.html",
     "GET /docs/encrypted-passwords.html",
+    "GET /docs/client.js",
+    "GET /docs/client.d.ts",
     "GET /docs/assets/{name}",
 }
 """All others: they answer with the same for everybody, or end something."""
