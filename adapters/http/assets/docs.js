@@ -56,7 +56,7 @@ const ui = SwaggerUIBundle({
   url: place.dataset.description,
   domNode: place,
   deepLinking: true,
-  docExpansion: "list",
+  docExpansion: "none",
   defaultModelsExpandDepth: 0,
   displayRequestDuration: true,
   filter: true,
@@ -68,6 +68,16 @@ const ui = SwaggerUIBundle({
     if (token) ui.preauthorizeApiKey("bearer", token);
   },
   responseInterceptor: keepToken,
+});
+
+// Groups are closed until somebody opens one, or filters.
+let isFiltered = false;
+ui.getStore().subscribe(() => {
+  const filter = ui.layoutSelectors.currentFilter();
+  const isNow = typeof filter === "string" && filter !== "";
+  if (isNow === isFiltered) return;
+  isFiltered = isNow;
+  for (const tag of ui.specSelectors.tags()) ui.layoutActions.show(["operations-tag", tag.get("name")], isNow);
 });
 
 let known = "";

@@ -27,6 +27,13 @@ from adapters.http.static_files import file_of
 Json = dict[str, Any]
 
 
+OF_SERVICE = frozenset(
+    "auth keys second-factors users roles permissions tenants invitations join-requests service-accounts applications "
+    "audit-events entities system health".split()
+)
+"""Tags that every service has; the document shows those of its entities and routes before them."""
+
+
 class CachedDocument:
     """The document as the service shows it, made and encoded once, when it is first asked for.
 
@@ -94,7 +101,7 @@ async def _no_page(response: Response[Any]) -> Response[Any]:
 
 
 def finished(document: Json) -> Json:
-    """The service's own document: paths in camel case, repeated parameters once, tags in the order of the paths."""
+    """The service's own document: paths in camel case, repeated parameters once, tags of own entities first."""
     document["paths"] = {  # HEAD is noise in it
         re.sub(r"{(\w+)}", lambda found: "{" + camel(found[1]) + "}", path): {
             method: operation for method, operation in item.items() if method != "head"
@@ -117,7 +124,8 @@ def finished(document: Json) -> Json:
             # Descriptions are Markdown; docstrings write code as reStructuredText does.
             schema["description"] = schema["description"].replace("``", "`")
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
-    return document | {"tags": [{"name": tag} for tag in tags]}
+    own_first = sorted(tags, key=lambda tag: tag in OF_SERVICE)
+    return document | {"tags": [{"name": tag} for tag in own_first]}
 
 
 def _shared_parameters(operations: list[Json]) -> Json:

@@ -83,9 +83,22 @@ async def visit(app: TestApp, chromium: Browser) -> AsyncIterator[Visit]:
     page.on("pageerror", lambda error: made.complaints.append(str(error)))
     await context.route("**/*", made.answer)
     await page.goto(f"{HOME}/docs/index.html")
-    await expect(made.operation("authLogin")).to_be_visible()
+    await expect(page.locator("#operations-tag-auth")).to_be_visible()
     yield made
     await context.close()
+
+
+async def test_groups_are_closed_until_one_is_opened_or_a_filter_is_set(visit: Visit) -> None:
+    page, shown = visit.page, visit.page.locator(".opblock")
+    await expect(shown).to_have_count(0)
+    assert await page.evaluate("document.documentElement.scrollHeight") < 2_000
+    await page.locator("#operations-tag-products").click()
+    await expect(visit.operation("productsCreate")).to_be_visible()
+    await expect(visit.operation("authLogin")).to_have_count(0)
+    await page.get_by_placeholder("Filter by tag or path").fill("/api/auth/login")
+    await expect(visit.operation("authLogin")).to_be_visible()
+    await page.get_by_placeholder("Filter by tag or path").fill("")
+    await expect(shown).to_have_count(0)
 
 
 async def test_one_logs_in_and_stores_a_product_there(visit: Visit) -> None:

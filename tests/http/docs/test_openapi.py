@@ -19,7 +19,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 from adapters.http.app import HttpSettings, build_app
 from adapters.http.docs.operations import camel
 from adapters.http.docs.pages import About
-from adapters.http.docs.served import finished
+from adapters.http.docs.served import OF_SERVICE, finished
 from adapters.http.request.rules import RULES
 from adapters.http.static_files import ASSETS
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
@@ -72,6 +72,14 @@ async def test_headers_have_the_same_order_in_every_process(app: TestApp) -> Non
     for headers in created:
         own = [name for name in headers if not name.startswith("X-RateLimit")]
         assert own == sorted(own)
+
+
+async def test_the_tags_of_own_entities_come_before_those_of_the_service(app: TestApp) -> None:
+    tags = [tag["name"] for tag in (await described(app))["tags"]]
+    assert tags[:5] == ["categories", "products", "reviews", "currencies", "auth"]
+    of_service = document_of(replace(app.services, registry=build_registry(BUILTIN_ENTITIES)))["tags"]
+    assert tags[4:] == [tag["name"] for tag in of_service]
+    assert set(tags[4:]) == OF_SERVICE
 
 
 async def test_code_is_marked_as_in_markdown(app: TestApp) -> None:
