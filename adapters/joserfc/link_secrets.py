@@ -1,18 +1,22 @@
-"""Secrets of links in mails, derived by a key that is not in the database."""
+"""Secrets of links in mails and of proofs, derived by a key that is not in the database."""
 
 import hmac
 from uuid import UUID
 
 from adapters.joserfc.sealing import derived_key, encoded
+from domain.identity.typed_codes import CODE_BYTES, typed_code
 
 
 class DerivedLinkSecrets:
-    """Derives a link's secret as the HMAC of its mail's id."""
+    """Derives secrets as the HMAC of the id of what they are for."""
 
     # Nothing secret has to be stored with a mail that waits: the sender computes it, a reader of the outbox cannot.
 
     def __init__(self, secret_key: str) -> None:
         self._key = derived_key(secret_key, "links in mails")
 
-    def secret(self, mail_id: UUID) -> str:
-        return encoded(hmac.digest(self._key, mail_id.bytes, "sha256"))
+    def code(self, mail_id: UUID) -> str:
+        return typed_code(hmac.digest(self._key, b"code " + mail_id.bytes, "sha256")[:CODE_BYTES])
+
+    def secret(self, record_id: UUID) -> str:
+        return encoded(hmac.digest(self._key, record_id.bytes, "sha256"))

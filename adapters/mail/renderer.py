@@ -52,6 +52,8 @@ class JinjaMailRenderer:
             "link": letter.link,
             "button": words.texts.get(f"mail.{letter.kind}.button"),
             "copy": words.text("mail.copy"),
+            "type": words.text("mail.code"),
+            "code": letter.code,
         }
         text, html = (self._environment.get_template(f"letter.{form}").render(values) for form in ("txt", "html"))
         return Message(id=letter.id, to=letter.to, subject=subject, text=text, html=html)

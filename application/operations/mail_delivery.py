@@ -24,7 +24,8 @@ from application.ports.mail_delivery import (
 )
 from application.ports.runtime import Clock, LinkSecrets
 from domain.errors import ServiceUnavailable
-from domain.identity.users import Membership, User, email_key, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import Membership, User, email_key
 from domain.scope import EveryTenant
 from domain.words.languages import chosen_language
 
@@ -131,7 +132,7 @@ class OutboxRelay:
             if state is None or not is_wanted(mail, state.user):
                 return None
             # The same mail always gets the same secret: a mail that is sent twice carries one working link.
-            user, secret, now = state.user, self.secrets.secret(mail.id), self.clock.now()
+            user, secret, now = state.user, self.secrets.code(mail.id), self.clock.now()
             token = OneTimeToken(
                 user_id=user.id,
                 email_key=user.email_key,
@@ -152,12 +153,13 @@ class OutboxRelay:
             address=mail.address,
             at=mail.at,
             link=self._url(link.purpose, user.email, secret),
+            code=secret,
             lifetime=link.lifetime,
             language=await self._language(mail, state.memberships),
         )
 
     async def _invitation(self, mail: Mail) -> MailContent | None:
-        secret, now = self.secrets.secret(mail.id), self.clock.now()
+        secret, now = self.secrets.code(mail.id), self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(secret))
         # It has ended, or got a newer link.
@@ -171,6 +173,7 @@ class OutboxRelay:
             address="",
             at=mail.at,
             link=f"{self.pages.invitation}#{urlencode({'token': secret})}",
+            code=secret,
             lifetime=offer.invitation.expires_at - mail.at,
             tenant=offer.tenant_name,
             person=offer.inviter_name or "",
@@ -179,7 +182,7 @@ class OutboxRelay:
         )
 
     async def _email_change(self, mail: Mail) -> MailContent | None:
-        secret = self.secrets.secret(mail.id)
+        secret = self.secrets.code(mail.id)
         async with self.database.read_only(EveryTenant()) as read:
             change = await read.email_changes.by_hash(token_hash(secret), self.clock.now())
             state = await read.users.state(change.user_id) if change else None
@@ -195,6 +198,7 @@ class OutboxRelay:
             address="",
             at=mail.at,
             link=self._url("confirm", change.email, secret),
+            code=secret,
             lifetime=change.expires_at - mail.at,
             # Told to the address's owner alone, who would open a link that cannot work.
             has_account=holder is not None and holder.user.id != change.user_id,

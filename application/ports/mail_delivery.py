@@ -11,7 +11,8 @@ from domain.words.languages import LANGUAGES
 
 
 class MailContent(Struct, frozen=True, kw_only=True):
-    """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works.
+    """Content of a mail; ``link`` is None for a notice, ``lifetime`` is how long the link works. ``code`` is the secret
+    of the link, for readers who have to type it.
 
     ``tenant`` and ``person`` are names of what the mail is about, ``has_account`` says that the reader has an account.
     ``language`` is one of ``LANGUAGES`` (domain/words/languages.py).
@@ -24,6 +25,7 @@ class MailContent(Struct, frozen=True, kw_only=True):
     address: str
     at: datetime
     link: str | None = None
+    code: str | None = None
     lifetime: timedelta = timedelta()
     tenant: str = ""
     person: str = ""

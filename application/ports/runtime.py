@@ -52,10 +52,14 @@ class Passwords(Protocol):
 
 
 class LinkSecrets(Protocol):
-    """Secrets of links, derived with a key that is not in the database, so that the outbox need not contain them."""
+    """Secrets, derived with a key that is not in the database, so that the outbox need not contain them."""
 
-    def secret(self, mail_id: UUID) -> str:
-        """The secret of this mail's link, 256 bits; the same mail always gets the same one."""
+    def code(self, mail_id: UUID) -> str:
+        """The secret of this mail's link, as its reader may type it; the same mail always gets the same one."""
+        ...
+
+    def secret(self, record_id: UUID) -> str:
+        """A secret of 256 bits, which nobody types; the same record always gets the same one."""
         ...
 
 

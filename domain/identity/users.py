@@ -4,7 +4,6 @@ import re
 import unicodedata
 from datetime import datetime, timedelta
 from functools import cache
-from hashlib import sha256
 from typing import Annotated, Literal
 from uuid import UUID, uuid5
 
@@ -341,9 +340,3 @@ def new_account_errors(email: str, full_name: str, phone_number: str | None = No
     if email_key(email) is None:
         errors.append(FieldError("email", "is not an e-mail address"))
     return errors
-
-
-def token_hash(secret: str) -> str:
-    """The stored form of a link's secret."""
-    # The secret has 256 random bits and cannot be guessed, so a fast hash is enough.
-    return sha256(secret.encode()).hexdigest()

@@ -29,13 +29,13 @@ from domain.entities import file_headers, sheets
 from domain.entities.query import comparisons, query, read_query
 from domain.identity import (
     domains,
-    factor_codes,
     factors,
     invitations,
     redirects,
     service_accounts,
     signing_keys,
     tokens,
+    typed_codes,
     users,
 )
 from domain.parts.joining import INVITATIONS, JOIN_REQUESTS
@@ -50,12 +50,12 @@ PROMISED = {
     "second factors of a person": (factors.MOST_FACTORS, 20),
     "authenticator apps of a person": (factors.MOST_TOTP, 3),
     "characters of a factor's name": (factors.FACTOR_NAME_LENGTH, 100),
-    "bytes of an app's secret": (factor_codes.SECRET_BYTES, 20),
-    "digits of a code": (factor_codes.DIGITS, 6),
-    "seconds of a code": (factor_codes.STEP_SECONDS, 30),
-    "steps that a clock may differ": (factor_codes.DRIFT, 1),
-    "recovery codes": (factor_codes.CODES, 10),
-    "bytes of a recovery code": (factor_codes.CODE_BYTES, 10),
+    "bytes of an app's secret": (typed_codes.SECRET_BYTES, 20),
+    "digits of a code": (typed_codes.DIGITS, 6),
+    "seconds of a code": (typed_codes.STEP_SECONDS, 30),
+    "steps that a clock may differ": (typed_codes.DRIFT, 1),
+    "recovery codes": (typed_codes.CODES, 10),
+    "bytes of a recovery code": (typed_codes.CODE_BYTES, 10),
     "wrong second factors until the pause, and the pause": (factors.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
     "time in which a proof shown anew counts": (limits.REAUTHENTICATED, 10 * MINUTE),
     "pause after which failures are forgotten": (limits.FAILURES_FORGOTTEN, 7 * DAY),

@@ -18,7 +18,8 @@ from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
-from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password
 from domain.limits import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 

@@ -14,8 +14,8 @@ from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids, Outcomes
 from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, FieldError, ValidationError
-from domain.identity.factor_codes import matching_step, recovery_digest
 from domain.identity.factors import FACTOR_GUESSES
+from domain.identity.typed_codes import matching_step, recovery_digest
 from domain.identity.users import Method, User, guesses_of
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 

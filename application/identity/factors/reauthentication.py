@@ -15,9 +15,9 @@ from application.ports.identity.sessions import SessionTransaction
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.errors import Error, SerializationConflict, TokenInvalid, ValidationError
-from domain.identity.factor_codes import DIGITS
 from domain.identity.factors import further
 from domain.identity.tokens import Session, proved_by
+from domain.identity.typed_codes import DIGITS
 from domain.identity.users import AccountState, User, ensure_may_sign_in
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 

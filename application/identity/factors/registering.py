@@ -17,17 +17,17 @@ from application.ports.identity.sessions import Tickets
 from application.ports.identity.users import own_notice
 from application.ports.runtime import Clock, Ids
 from domain.errors import Conflict, ValidationError
-from domain.identity.factor_codes import (
+from domain.identity.factors import MOST_FACTORS, MOST_TOTP
+from domain.identity.typed_codes import (
     CODE_BYTES,
     CODES,
     SECRET_BYTES,
     base32,
     matching_step,
     otpauth_uri,
-    recovery_code,
     recovery_digest,
+    typed_code,
 )
-from domain.identity.factors import MOST_FACTORS, MOST_TOTP
 from domain.identity.users import FactorKind, User
 from domain.scope import SYSTEM_TENANT_ID, Client, event
 
@@ -136,7 +136,7 @@ class FactorRegistration:
 
     async def renew_codes(self, tx: FactorTransaction, user: User, client: Client) -> list[str]:
         """New recovery codes; the older ones are worth nothing from now on."""
-        codes = [recovery_code(random.token_bytes(CODE_BYTES)) for _ in range(CODES)]
+        codes = [typed_code(random.token_bytes(CODE_BYTES)) for _ in range(CODES)]
         digests = [digest for code in codes if (digest := recovery_digest(code)) is not None]
         await tx.recovery_codes.replace(user.id, digests)
         line = event("recovery-codes.made", user.id, user.id, client, self.clock.now())

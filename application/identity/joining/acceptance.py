@@ -24,6 +24,7 @@ from domain.errors import FieldError, NotFound, TokenInvalid, ValidationError
 from domain.identity.invitations import INVITE, Invitation, ensure_proved, may_give_by, may_still_invite, wrong_link
 from domain.identity.logins import Login
 from domain.identity.tokens import ensure_fits_token
+from domain.identity.typed_codes import token_hash
 from domain.identity.users import (
     AccountState,
     FullName,
@@ -34,7 +35,6 @@ from domain.identity.users import (
     User,
     new_account_errors,
     normal_password,
-    token_hash,
 )
 from domain.scope import Caller, Client, EveryTenant, event, smallest
 

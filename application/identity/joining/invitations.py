@@ -30,7 +30,8 @@ from domain.errors import (
 from domain.identity.administration import ensure_fit_membership, ensure_may_give
 from domain.identity.invitations import BATCH, DAY, INVITATIONS_A_DAY, MAILS_A_DAY, Invitation, InvitationStatus
 from domain.identity.tokens import ensure_fits_token
-from domain.identity.users import MEMBER, AccountEmail, Role, email_key, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import MEMBER, AccountEmail, Role, email_key
 from domain.scope import Caller, Client, EveryTenant, event
 
 STATUSES: tuple[InvitationStatus, ...] = ("pending", "accepted", "declined", "revoked", "expired")
@@ -205,7 +206,7 @@ class InvitationAdministration:
         return Mail(id=self.ids.new(), kind="invitation", recipient=key, at=now)
 
     def _hash(self, mail: Mail) -> str:
-        return token_hash(self.secrets.secret(mail.id))
+        return token_hash(self.secrets.code(mail.id))
 
     async def _roles(
         self, tx: InvitationTransaction, caller: Caller, forms: Sequence[InvitationForm], prefixes: Sequence[str]

@@ -12,7 +12,8 @@ from application.ports.runtime import Clock, InvitationOutcomes
 from application.retry import retry_on_conflict
 from domain.errors import TokenInvalid
 from domain.identity.invitations import ensure_proved, wrong_link
-from domain.identity.users import Branding, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import Branding
 from domain.scope import Caller, Client, EveryTenant, event
 
 

@@ -14,7 +14,8 @@ from application.ports.runtime import Clock, Ids, LinkSecrets
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
 from domain.errors import RateLimited, TokenInvalid, ValidationError
-from domain.identity.users import AccountEmail, AccountState, email_key, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import AccountEmail, AccountState, email_key
 from domain.limits import LINKS_APART
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, grants_subject
 
@@ -77,7 +78,7 @@ class EmailChangeRequests:
             user_id=caller.user_id,
             email=email,
             email_key=key,
-            hash=token_hash(self.secrets.secret(mail.id)),
+            hash=token_hash(self.secrets.code(mail.id)),
             requested_at=mail.at,
             expires_at=mail.at + LIFETIME,
             mailed_at=(*mailed, mail.at),

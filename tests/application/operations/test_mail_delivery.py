@@ -15,7 +15,8 @@ from application.operations.mail_delivery import GIVEN_UP_AFTER, HELD, LINKS, Ou
 from application.ports.database import Mail, MailKind
 from application.ports.mail_delivery import Mailer, MailServerUnavailable, Message, Undeliverable
 from application.ports.whole_database import WholeDatabase
-from domain.identity.users import TenantSettings, User, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import TenantSettings, User
 from domain.scope import EveryTenant
 from tests.builders import NOW, link_in, new_id, said_by, tenant, user
 
@@ -70,7 +71,7 @@ async def test_a_link_goes_to_the_stored_address_and_carries_no_stored_secret(
     assert (sent.id, sent.to) == (mail.id, "Ada@Example.com")
     assert link_in(sent).startswith("https://app.example/reset#")
     said = said_by(link_in(sent))
-    assert said == {"email": "Ada@Example.com", "token": SECRETS.secret(mail.id)}
+    assert said == {"email": "Ada@Example.com", "token": SECRETS.code(mail.id)}
     async with database.read_only(EveryTenant()) as read:
         token = await read.one_time_tokens.living("reset", token_hash(said["token"]), NOW)
     assert token is not None
@@ -88,7 +89,7 @@ async def test_links_of_every_kind_are_of_the_page_and_the_lifetime_they_say(
     page = "https://app.example/reset" if purpose == "reset" else "https://app.example/confirm?lang=en"
     assert link_in(mailer.sent[0]).partition("#")[0] == page
     async with database.read_only(EveryTenant()) as read:
-        digest = token_hash(SECRETS.secret(mail.id))
+        digest = token_hash(SECRETS.code(mail.id))
         assert await read.one_time_tokens.living(purpose, digest, NOW + lifetime - timedelta(seconds=1))
         assert not await read.one_time_tokens.living(purpose, digest, NOW + lifetime)
 
@@ -196,7 +197,7 @@ async def test_a_link_that_was_used_before_its_mail_is_sent_again_stays_used(
     mail = await put_in(database)
     with pytest.raises(asyncio.CancelledError):
         await relay_of(database, DyingMailer(), clock).deliver()
-    digest = token_hash(SECRETS.secret(mail.id))
+    digest = token_hash(SECRETS.code(mail.id))
     async with database.autocommit(EveryTenant()) as tx:
         assert await tx.one_time_tokens.consume("reset", digest, NOW)
     clock.move(HELD)

@@ -24,11 +24,19 @@ KINDS: tuple[MailKind, ...] = get_args(MailKind)
 WITH_LINK = {*LINKS, "invitation", "email-change"}
 RENDERER = JinjaMailRenderer("Acme & Sons")
 LINK = "https://app.example/reset?lang=en&x=1#email=ada%40example.com&token=secret"
+CODE = "7KQ2-M0XA-9ZT1-4HJP"
 
 
 def write(kind: MailKind = "reset", **more: Any) -> Message:
     link = LINK if kind in WITH_LINK else None
-    values = {"to": "ada@example.com", "name": "Ada Byron", "address": "192.0.2.1", "at": NOW, "link": link}
+    values = {
+        "to": "ada@example.com",
+        "name": "Ada Byron",
+        "address": "192.0.2.1",
+        "at": NOW,
+        "link": link,
+        "code": CODE,
+    }
     letter = MailContent(id=new_id(), kind=kind, **{**values, "lifetime": timedelta(hours=1), **more})
     return RENDERER.write(letter)
 
@@ -62,6 +70,7 @@ def test_every_kind_is_written_in_both_forms_and_every_language(kind: MailKind, 
         assert "Acme & Sons" in form
         assert "None" not in form
         assert not re.search(r"\{\w+\}", form)
+        assert (CODE in form) is (kind in WITH_LINK)
     assert markup.links == ([LINK] if kind in WITH_LINK else [])
     if kind in WITH_LINK:
         assert link_in(message) == LINK

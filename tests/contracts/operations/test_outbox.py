@@ -11,6 +11,7 @@ from adapters.joserfc.link_secrets import DerivedLinkSecrets
 from application.ports.database import Due, Mail, MailKind
 from application.ports.mail_delivery import MailBacklog
 from application.ports.whole_database import WholeDatabase
+from domain.identity.typed_codes import read_code
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id
 
@@ -149,6 +150,14 @@ def test_a_link_secret_is_equal_only_for_the_same_mail_and_key() -> None:
     assert made == [DerivedLinkSecrets("k" * 32).secret(stored_mail) for stored_mail in mails]
     assert len({*made, *(DerivedLinkSecrets("l" * 32).secret(stored_mail) for stored_mail in mails)}) == 200
     assert {len(secret) for secret in made} == {43}
+
+
+def test_the_code_of_a_mail_is_equal_only_for_the_same_mail_and_key() -> None:
+    secrets, mails = DerivedLinkSecrets("k" * 32), [new_id() for _ in range(100)]
+    made = [secrets.code(stored_mail) for stored_mail in mails]
+    assert made == [DerivedLinkSecrets("k" * 32).code(stored_mail) for stored_mail in mails]
+    assert len({*made, *(DerivedLinkSecrets("l" * 32).code(stored_mail) for stored_mail in mails)}) == 200
+    assert all(read_code(code) is not None for code in made)
 
 
 async def test_the_backlog_counts_waiting_and_given_up_mails_and_has_the_oldest_time(database: WholeDatabase) -> None:

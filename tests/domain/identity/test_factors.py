@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from domain.identity.factor_codes import (
+from domain.identity.factors import Demand, Step, changed_security, combined, demand_of, further, step_needed
+from domain.identity.typed_codes import (
     CODE_BYTES,
     base32,
     code_at,
     matching_step,
     otpauth_uri,
-    recovery_code,
     recovery_digest,
     step_at,
+    typed_code,
 )
-from domain.identity.factors import Demand, Step, changed_security, combined, demand_of, further, step_needed
 from domain.identity.users import Method, OwnFactors, TenantSecurity
 from tests.builders import NOW
 
@@ -207,16 +207,16 @@ def test_the_address_is_read_by_apps_as_it_is_meant() -> None:
 )
 @given(st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES), st.binary(min_size=CODE_BYTES, max_size=CODE_BYTES))
 def test_a_recovery_code_has_all_its_bits(random: bytes, other: bytes) -> None:
-    code = recovery_code(random)
+    code = typed_code(random)
     assert [len(part) for part in code.split("-")] == [4, 4, 4, 4]
-    assert (code == recovery_code(other)) == (random == other)
+    assert (code == typed_code(other)) == (random == other)
     digest = recovery_digest(code)
     assert digest is not None
     assert len(digest) == 32
 
 
 def test_a_recovery_code_may_be_typed_with_similar_letters_and_spaces() -> None:
-    code = recovery_code(bytes(CODE_BYTES - 1) + b"\x01")
+    code = typed_code(bytes(CODE_BYTES - 1) + b"\x01")
     assert code == "0000-0000-0000-0001"
     for typed in ("0000000000000001", " 0000 0000 0000 000l ", "OOOO-oooo-0000-000I"):
         assert recovery_digest(typed) == recovery_digest(code)

@@ -173,6 +173,45 @@ async def test_without_a_link_or_with_a_dead_one_a_new_mail_is_asked_for(reader:
     await expect(page.get_by_role("button", name="Send me a mail")).to_be_visible()
 
 
+@pytest.mark.promise("identity, accounts and mail: a code to type, for links that arrive cut")
+@in_browser
+async def test_a_link_that_was_cut_is_replaced_by_the_code_of_the_mail(reader: Reader) -> None:
+    page, link = reader.page, await reader.link()
+    await reader.open(link.partition("#")[0])
+    go_on = page.get_by_role("button", name="Continue")
+    await go_on.click()
+    await reader.told("wrong, was used, or has expired")
+    await page.get_by_label("E-mail").fill(ADA["email"])
+    await page.get_by_label("Code from the mail").fill("0000 0000 0000 0000")
+    await go_on.click()
+    await page.get_by_role("button", name="Confirm").click()
+    await reader.told("wrong, was used, or has expired")
+    await page.get_by_label("Code from the mail").fill(said_by(link)["token"].lower().replace("-", " "))
+    await go_on.click()
+    await page.get_by_role("button", name="Confirm").click()
+    await reader.told("Your address is confirmed")
+    assert await reader.login(ADA["password"]) == 200
+
+
+@pytest.mark.promise("identity, accounts and mail: a code to type, for links that arrive cut")
+@in_browser
+async def test_a_password_is_set_with_the_code_of_the_mail(reader: Reader) -> None:
+    page = reader.page
+    await reader.open(f"{HOME}/account/reset")
+    await page.get_by_label("E-mail").fill(ADA["email"])
+    await page.get_by_role("button", name="Send me a mail").click()
+    await reader.told("a mail is on its way")
+    await page.get_by_role("button", name="Enter the code from the mail").click()
+    await expect(page.get_by_label("E-mail")).to_have_value(ADA["email"])
+    await page.get_by_label("Code from the mail").fill(said_by(await reader.link())["token"])
+    await page.keyboard.press("Enter")
+    for label in ("New password", "The same again"):
+        await page.get_by_label(label).fill(NEW)
+    await page.get_by_role("button", name="Set the password").click()
+    await reader.told("Your password is set")
+    assert await reader.login(NEW) == 200
+
+
 @in_browser
 async def test_a_link_entered_in_the_address_bar_of_an_open_page_is_read(reader: Reader) -> None:
     await reader.open(f"{HOME}/account/confirm")

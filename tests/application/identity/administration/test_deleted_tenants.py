@@ -20,7 +20,8 @@ from domain.entities.declaration import Registry
 from domain.errors import Error, NotFound, TokenInvalid, ValidationError
 from domain.identity.domains import JoinRequest
 from domain.identity.logins import Login
-from domain.identity.users import User, token_hash
+from domain.identity.typed_codes import token_hash
+from domain.identity.users import User
 from domain.scope import Caller, EveryTenant, Scope
 from entrypoints.cli.identity.user_import import user_import
 from tests.application.identity.social.test_social_sign_in import open_service

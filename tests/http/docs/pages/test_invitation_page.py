@@ -116,7 +116,22 @@ async def test_an_invitation_is_declined_on_the_page(guest: Guest) -> None:
     await guest.page.get_by_role("button", name="Decline the invitation").click()
     await guest.told("declined")
     await guest.open("")
-    await guest.told("Open the link of the mail")
+    await expect(guest.page.get_by_text("Open the link of the mail")).to_be_visible()
+
+
+@pytest.mark.promise("identity, accounts and mail: a code to type, for links that arrive cut")
+async def test_an_invitation_is_opened_by_the_code_of_the_mail(guest: Guest) -> None:
+    page = guest.page
+    _, token = await guest.invited.invited("emil@example.com")
+    await page.goto("about:blank")
+    await page.goto(f"{HOME}/account/invitation")
+    await page.get_by_label("Code from the mail").fill("0000-0000-0000-0000")
+    await page.get_by_role("button", name="Continue").click()
+    await guest.told("This invitation is wrong")
+    await page.get_by_label("Code from the mail").fill(token.lower())
+    await page.get_by_role("button", name="Continue").click()
+    await page.get_by_role("button", name="Decline the invitation").click()
+    await guest.told("declined")
 
 
 async def test_an_invitation_read_before_the_browser_event_stays_read(guest: Guest) -> None:

@@ -7,7 +7,7 @@ import { AccountInput, bodyOf, Input, NewPassword, PasswordInput } from "../sign
 import { Form, Step, Told, useWork, type Work } from "../signin/Step";
 import { longDate, t } from "../words/words";
 import { PageLink, Sentence } from "./Frame";
-import { link } from "./Mail";
+import { CodeForm, link } from "./Mail";
 import { callAs } from "./way";
 
 /** Keeps the invitation while its reader signs in on the other page. */
@@ -54,7 +54,6 @@ async function signedIn(email: string): Promise<string> {
 }
 
 async function offerOf(token: string): Promise<Offer> {
-  if (!token) throw new Dead(t("invitation.none"));
   const offer = await ask<Offer>("invitations/preview", { token });
   return { ...offer, bearer: offer.accountExists ? await signedIn(offer.email) : "" };
 }
@@ -81,24 +80,37 @@ export function Invitation() {
   const [token, setToken] = useState("");
   const [offer, setOffer] = useState<Offer | null>(null);
   const [answer, setAnswer] = useState<Answer | null>(null);
+  /** Whether there is no link, or none that serves: then the code of the mail may. */
+  const [isLost, setLost] = useState(false);
   const work = useWork();
+  const entering = useWork();
   const given = link.value;
   useEffect(() => {
     const found = tokenOf(given);
     setToken(found);
     setOffer(null);
     setAnswer(null);
-    void work.run(async () => setOffer(await offerOf(found)));
+    if (!found) return setLost(true);
+    void work.run(() =>
+      living(async () => {
+        setOffer(await offerOf(found));
+        setLost(false);
+      }),
+    );
   }, [given]);
-  /** Sends an answer; a dead link leaves nothing to answer. */
-  async function send(act: () => Promise<Answer | null>): Promise<void> {
+  /** Sends a request; a dead link leaves nothing to answer. */
+  async function living(request: () => Promise<void>): Promise<void> {
     try {
-      setAnswer(await act());
+      await request();
     } catch (error) {
-      if (error instanceof Dead) setOffer(null);
+      if (error instanceof Dead) {
+        setOffer(null);
+        setLost(true);
+      }
       throw error;
     }
   }
+  const send = (act: () => Promise<Answer | null>) => living(async () => setAnswer(await act()));
   const title = t("invitation.title");
   if (answer)
     return (
@@ -112,7 +124,13 @@ export function Invitation() {
       </Step>
     );
   return (
-    <Step key="offer" title={title} work={work}>
+    <Step key={isLost ? "code" : "offer"} title={title} work={work}>
+      {isLost && (
+        <>
+          <p>{t("invitation.none")}</p>
+          <CodeForm work={entering} />
+        </>
+      )}
       {offer && <Offered offer={offer} token={token} work={work} send={send} />}
     </Step>
   );

@@ -1,4 +1,4 @@
-"""Codes of second factors: one-time passwords by time, and recovery codes, each of which serves once.
+"""Codes that people type: one-time passwords by time, recovery codes and the secrets of links, which serve once each.
 
 One-time passwords are those of RFC 6238 with SHA-1, six digits and steps of 30 s, as authenticator apps make them.
 """
@@ -17,6 +17,7 @@ DRIFT = 1
 
 CODES = 10
 CODE_BYTES = 10
+_LETTERS = 16
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 """Crockford's base 32, without letters that are read as other ones."""
 
@@ -61,17 +62,33 @@ def otpauth_uri(secret: bytes, account: str, issuer: str) -> str:
     return f"otpauth://totp/{label}?{urlencode(values, quote_via=quote)}"
 
 
-def recovery_code(random: bytes) -> str:
+def typed_code(random: bytes) -> str:
     """``XXXX-XXXX-XXXX-XXXX`` of 80 random bits."""
     number = int.from_bytes(random)
     letters = "".join(_ALPHABET[number >> shift & 31] for shift in range(8 * CODE_BYTES - 5, -1, -5))
     return "-".join(letters[at : at + 4] for at in range(0, len(letters), 4))
 
 
-def recovery_digest(text: str) -> bytes | None:
-    """The stored form of a code as it was typed, None for a text that is no code."""
+def read_code(text: str) -> str | None:
+    """The sixteen letters of a code as it was typed, None for a text that is no code.
+
+    Case, blanks, hyphens and letters that look like digits make no difference.
+    """
     typed = "".join(text.split()).replace("-", "").upper().translate(_MISREAD)
-    if len(typed) != 16 or any(letter not in _ALPHABET for letter in typed):
-        return None
+    return typed if len(typed) == _LETTERS and all(letter in _ALPHABET for letter in typed) else None
+
+
+def recovery_digest(text: str) -> bytes | None:
+    """The stored form of a recovery code as it was typed, None for a text that is no code."""
+    typed = read_code(text)
     # A code has 80 random bits and cannot be guessed, so a fast hash is enough.
-    return sha256(typed.encode()).digest()
+    return None if typed is None else sha256(typed.encode()).digest()
+
+
+def token_hash(secret: str) -> str:
+    """The stored form of the secret of a link, which a reader of the mail may type as well.
+
+    80 random bits are enough: a secret lives for days, an address tries a hundred a minute, and a million addresses
+    make 2^41 tries in two weeks. Whoever reads the hash would have to compute 2^60 a second.
+    """
+    return sha256((read_code(secret) or secret).encode()).hexdigest()
