@@ -84,9 +84,14 @@ SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
 
 
 class OneTenant(Struct, frozen=True):
-    """Rows of this tenant and rows shared by all tenants."""
+    """Rows of this tenant and rows shared by all tenants.
+
+    Of rows that are shared with some tenants, those that are shared with this one. With ``sees_all``, which
+    super-admins have, all of them.
+    """
 
     id: UUID
+    sees_all: bool = False
 
 
 class EveryTenant(Struct, frozen=True):
@@ -225,7 +230,7 @@ class Caller(Struct, frozen=True, kw_only=True):
         """Scope of the caller's own tenant. Raises Forbidden for a Global Token, which has none."""
         if self.tenant_id is None:
             raise Forbidden
-        return OneTenant(self.tenant_id)
+        return OneTenant(self.tenant_id, self.is_super_admin)
 
 
 class Client(Struct, frozen=True, kw_only=True):

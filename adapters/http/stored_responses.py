@@ -18,7 +18,7 @@ def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
         caller: Caller | None = request.scope["auth"]
         if caller is None:
             return plain(request)
-        seen = [caller.tenant_id, request.scope["state"].get("tenant_scope")]
+        seen = [caller.tenant_id, caller.is_super_admin, request.scope["state"].get("tenant_scope")]
         # Security: rights are of a token, and decide what its bearer may see; the token itself is another each hour.
         who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
         return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"

@@ -77,7 +77,7 @@ def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: S
 
     Entities that the caller may not read, and fields that do not exist for the caller, are not told of.
     """
-    hidden = registry.hidden_from(caller.permissions)
+    hidden = registry.hidden_from(caller.rights)
     fields = []
     for n, row_id in enumerate(ids):
         if row_id in error.by:
@@ -94,7 +94,7 @@ def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, err
     """
     if not allows(caller.permissions, model.permission("read")):
         return []
-    hidden = registry.hidden_from(caller.permissions)
+    hidden = registry.hidden_from(caller.rights)
     # The guards of the handler know the fields of the deleted rows alone: these are of another entity.
     unseen = {model.by_name[name].wire for plural, name in hidden if plural == model.plural}
     seen = [wrong for wrong in error.fields if not wrong.is_about(unseen)]

@@ -42,7 +42,7 @@ class Descriptions:
 
     def all(self, rights: Rights) -> EntityList:
         """What a caller with these rights may read, with what they may do there."""
-        hidden = self.registry.hidden_from(rights.permissions)
+        hidden = self.registry.hidden_from(rights)
         readable = [model for model in self.registry if rights.may(model.permission("read"))]
         describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
         areas = [area.name for area in self.areas if area.is_open_to(rights)]

@@ -24,7 +24,7 @@ from domain.entities.bodies import (
 )
 from domain.entities.declaration import EntityModel, Registry
 from domain.errors import Error, FieldError, UnprocessableEntity, ValidationError
-from domain.scope import Caller
+from domain.scope import Caller, Rights
 
 NOTHING: frozenset[str] = frozenset()
 NOTHING_SENT: Body = {}
@@ -40,7 +40,7 @@ class GuardedFields:
         may = field_access(self.model, caller.permissions) if self._has_guards else EVERY_FIELD
         if not self._has_guarded_relations:
             return may
-        seen = self.registry.relations_of(self.model, self.registry.hidden_from(caller.permissions))
+        seen = self.registry.relations_of(self.model, self.registry.hidden_from(caller.rights))
         unseen = {member for each in self.model.relations.values() if each not in seen for member in each.members}
         return msgspec.structs.replace(may, unseen=frozenset(unseen))
 
@@ -97,15 +97,15 @@ class GuardedFields:
 
     def hidden_from(self, caller: Caller) -> frozenset[str]:
         """Names, as answers spell them, of the fields that do not exist for the caller."""
-        if not self._has_guards:
+        if not self.model.hides_fields:
             return NOTHING
-        hidden = self.registry.hidden_from(caller.permissions)
+        hidden = self.registry.hidden_from(caller.rights)
         return frozenset(self.model.by_name[name].wire for plural, name in hidden if plural == self.model.plural)
 
     @cached_property
     def are_shown_alike(self) -> bool:
         """Whether every caller who may read a row is shown the same fields."""
-        return not any(field.guard.read for field in self.model.declared)
+        return not self.model.hides_fields
 
     @cached_property
     def _has_guards(self) -> bool:
@@ -113,7 +113,7 @@ class GuardedFields:
 
     @cached_property
     def _has_guarded_relations(self) -> bool:
-        everything = self.registry.hidden_from(())
+        everything = self.registry.hidden_from(Rights((), is_super_admin=False))
         return len(self.registry.relations_of(self.model, everything)) < len(self.model.relations)
 
 

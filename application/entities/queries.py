@@ -4,12 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from domain.entities.declaration import EntityModel, Hidden, Registry
+from domain.entities.declaration import NOTHING_HIDDEN, EntityModel, Hidden, Registry
 from domain.entities.query.query import Parameters, Query, View, entities_read
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
 from domain.scope import Caller
 
-NOTHING: Hidden = frozenset()
 # the same few queries are asked for all day
 QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
@@ -44,10 +43,11 @@ class EntityQueries:
 
     @cached_property
     def _has_guards(self) -> bool:
-        return any(field.guard.read is not None for model in self.registry for field in model.fields)
+        # Not of the whole registry: queries that hide nothing share their statements, whoever asks.
+        return any(model.hides_fields for model in self.registry.reached_from(self.model))
 
     def _hidden_from(self, caller: Caller) -> Hidden:
-        return self.registry.hidden_from(caller.permissions) if self._has_guards else NOTHING
+        return self.registry.hidden_from(caller.rights) if self._has_guards else NOTHING_HIDDEN
 
     def _ensure_may_see(self, caller: Caller, asked: Query | View, view: View) -> None:
         """Related rows need read on their own entity; deleted ones need what deleting them needs."""

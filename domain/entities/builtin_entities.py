@@ -5,8 +5,9 @@ from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from domain.entities.markers import entity, unique
+from domain.entities.markers import Declaration, entity, unique
 from domain.errors import FieldError
 from domain.identity.redirects import MOST_ADDRESSES, redirect_mistake
 from domain.scope import PERMISSION_HINT, AuditEvent, is_permission
@@ -45,6 +46,10 @@ class Application(Struct, rename="camel", kw_only=True):
             if (mistake := redirect_mistake(address)) is not None:
                 yield FieldError(f"redirectUrls[{number}]", mistake)
 
+
+# No argument of ``@entity``: projects have not asked for rows that some tenants share.
+_declared: Declaration = Application.__entity__  # type: ignore[attr-defined]
+Application.__entity__ = replace(_declared, shared_with="allowed_tenant_ids")  # type: ignore[attr-defined]
 
 entity(
     "audit-events",

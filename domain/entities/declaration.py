@@ -14,10 +14,11 @@ from msgspec.inspect import Metadata, StrType, UnionType, type_info
 from domain.entities.kinds import Kind
 from domain.entities.markers import UNGUARDED, Declaration, Guard, Money, OnDelete, Reference, Unique, WidgetName
 from domain.errors import FieldError
-from domain.scope import allows
+from domain.scope import Rights
 
 Hidden = frozenset[tuple[str, str]]
 """Fields that do not exist for a caller: (plural of the entity, Python name of the field)."""
+NOTHING_HIDDEN: Hidden = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -158,6 +159,11 @@ class EntityModel:
         reads = self.declaration.check_reads
         return self.asks_other_rows or (self.has_check and (reads is None or not reads.isdisjoint(changed)))
 
+    @cached_property
+    def hides_fields(self) -> bool:
+        """Whether some field does not exist for some callers who may read the rows."""
+        return self.declaration.shared_with is not None or any(field.guard.read for field in self.declared)
+
     @property
     def has_versions(self) -> bool:
         """Whether a change of a row raises its version; rows without versions have the version 0, whatever changes."""
@@ -258,11 +264,18 @@ class Registry:
             if (relation.target if relation.is_many else model.plural, relation.by) not in hidden
         ]
 
-    def hidden_from(self, permissions: Iterable[str]) -> Hidden:
-        """Fields that do not exist for a caller with these permissions, who does not hold their read permission."""
-        # Most registries guard nothing: then the permissions are not even copied.
-        held = tuple(permissions) if self._closed_to_some else ()
-        return frozenset((plural, name) for plural, name, read in self._closed_to_some if not allows(held, read))
+    def hidden_from(self, rights: Rights) -> Hidden:
+        """Fields that do not exist for a caller with these rights: without the read permission, or no super-admin."""
+        others = NOTHING_HIDDEN if rights.is_super_admin else self._of_super_admins
+        # Most registries guard nothing.
+        if not self._closed_to_some:
+            return others
+        return others | {(plural, name) for plural, name, read in self._closed_to_some if not rights.may(read)}
+
+    @cached_property
+    def _of_super_admins(self) -> Hidden:
+        named = ((model.plural, model.declaration.shared_with) for model in self)
+        return frozenset((plural, name) for plural, name in named if name is not None)
 
     @cached_property
     def _closed_to_some(self) -> tuple[tuple[str, str, str], ...]:
@@ -272,6 +285,17 @@ class Registry:
             for field in model.fields
             if field.guard.read is not None
         )
+
+    def reached_from(self, model: EntityModel) -> list[EntityModel]:
+        """The entity and those that relations lead to from it, over any number of steps."""
+        reached = {model.plural: model}
+        waiting = [model]
+        while waiting:
+            targets = (self.target(relation) for relation in waiting.pop().relations.values())
+            new = {target.plural: target for target in targets if target.plural not in reached}
+            reached |= new
+            waiting += new.values()
+        return list(reached.values())
 
     def permissions(self) -> list[str]:
         """Names of the permissions that served entities add, those of guarded fields included."""

@@ -158,6 +158,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``indexes`` are further indexes, for filters and sorts that belong together. For screens, ``title`` is the name of
     the entity's rows, ``display`` the field that names a row, and ``columns`` are the fields of a table of rows;
     ``presentation`` has what holds without them.
+    ``shared_with`` is the field with the ids of the tenants that see a row of an entity that is not tenant-owned; null
+    stands for all tenants. Super-admins see every row, and they alone the field, which names other tenants.
     """
 
     plural: str
@@ -176,6 +178,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     title: str | None = None
     display: str | None = None
     columns: tuple[str, ...] | None = None
+    shared_with: str | None = None
 
 
 def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most state three

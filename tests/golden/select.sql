@@ -8,7 +8,7 @@ WHERE t.tenant_id = $1::UUID
 AND NOT t.is_deleted
 AND t.id = $2::UUID
 
--- reviews? of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- reviews? of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.product_id AS "productId", r.rating AS rating, r.author AS author, r.text AS text, CASE WHEN (CAST(r.created_at AS TIMESTAMP(5) WITH TIME ZONE) != r.created_at) THEN replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.created_at AS TIMESTAMP(0) WITH TIME ZONE) != r.created_at) THEN to_char(r.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(r.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != r.updated_at) THEN replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != r.updated_at) THEN to_char(r.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", r.created_by AS "createdBy", r.updated_by AS "updatedBy", r.is_deleted AS "isDeleted", CASE WHEN (CAST(r.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != r.deleted_at) THEN replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != r.deleted_at) THEN to_char(r.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", r.deleted_by AS "deletedBy", r.version AS version, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM reviews AS t
 WHERE t.tenant_id = $2::UUID
@@ -36,7 +36,7 @@ LIMIT $1::INTEGER + 1 OFFSET $2::BIGINT) AS r) AS r
 WHERE $3::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- currencies?sort=code&page=100&pageSize=100 of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- currencies?sort=code&page=100&pageSize=100 of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.code AS code, r.name AS name, CASE WHEN (CAST(r.created_at AS TIMESTAMP(5) WITH TIME ZONE) != r.created_at) THEN replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.created_at AS TIMESTAMP(0) WITH TIME ZONE) != r.created_at) THEN to_char(r.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(r.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != r.updated_at) THEN replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != r.updated_at) THEN to_char(r.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", r.created_by AS "createdBy", r.updated_by AS "updatedBy", r.version AS version, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM currencies AS t) END AS total
 FROM (SELECT r.id AS id, r.code AS code, r.name AS name, r.created_at AS created_at, r.updated_at AS updated_at, r.created_by AS created_by, r.updated_by AS updated_by, r.version AS version, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
@@ -50,7 +50,7 @@ ORDER BY k."sort 1", k."sort 2") AS r) AS r
 WHERE $3::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- reviews?page=100&pageSize=100&fields=rating of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- reviews?page=100&pageSize=100&fields=rating of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.rating AS rating, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM reviews AS t
 WHERE t.tenant_id = $2::UUID
@@ -71,7 +71,7 @@ ORDER BY k."sort 1" DESC, k."sort 2" DESC) AS r) AS r
 WHERE $4::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- products?minPrice=1&createdBefore=2026-01-01&status=draft,live&name.contains=a&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- products?minPrice=1&createdBefore=2026-01-01&status=draft,live&name.contains=a&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
@@ -94,7 +94,7 @@ LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) AS r) AS r
 WHERE $8::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- categories?name=books&name.in=a,b&description.isNull=true&includeDeleted=true of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- categories?name=books&name.in=a,b&description.isNull=true&includeDeleted=true of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.name AS name, r.description AS description, CASE WHEN (CAST(r.created_at AS TIMESTAMP(5) WITH TIME ZONE) != r.created_at) THEN replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.created_at AS TIMESTAMP(0) WITH TIME ZONE) != r.created_at) THEN to_char(r.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "createdAt", CASE WHEN (CAST(r.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != r.updated_at) THEN replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != r.updated_at) THEN to_char(r.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "updatedAt", r.created_by AS "createdBy", r.updated_by AS "updatedBy", r.is_deleted AS "isDeleted", CASE WHEN (CAST(r.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != r.deleted_at) THEN replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(r.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != r.deleted_at) THEN to_char(r.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(r.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "deletedAt", r.deleted_by AS "deletedBy", r.version AS version, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM categories AS t
 WHERE t.tenant_id = $2::UUID
@@ -115,7 +115,7 @@ LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
 WHERE $7::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- products?search=red lamp&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- products?search=red lamp&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
@@ -134,7 +134,7 @@ LIMIT $1::INTEGER + 1 OFFSET $5::BIGINT) AS r) AS r
 WHERE $6::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- products?category.name=a&reviews.rating.gte=4&reviews.author.ne=Bob&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- products?category.name=a&reviews.rating.gte=4&reviews.author.ne=Bob&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
@@ -175,7 +175,7 @@ LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
 WHERE $7::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- products?sort=category.name:desc,price&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- products?sort=category.name:desc,price&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 3" END AS "sort 3", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $2::UUID
@@ -209,7 +209,7 @@ LIMIT $1::INTEGER + 1 OFFSET $2::BIGINT) AS r) AS r
 WHERE $3::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
--- reviews?include=product.category&fields=rating of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- reviews?include=product.category&fields=rating of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 SELECT r.id AS id, r.rating AS rating, t1.id AS "product.id", t1.name AS "product.name", t1.sku AS "product.sku", t1.description AS "product.description", t1.price AS "product.price", t1.stock AS "product.stock", t1.status AS "product.status", t1.category_id AS "product.categoryId", CASE WHEN (CAST(t1.released_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.released_at) THEN replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.released_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.released_at) THEN to_char(t1.released_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.released_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.releasedAt", CASE WHEN (CAST(t1.created_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.created_at) THEN replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.created_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.created_at) THEN to_char(t1.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.createdAt", CASE WHEN (CAST(t1.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.updated_at) THEN replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.updated_at) THEN to_char(t1.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.updatedAt", t1.created_by AS "product.createdBy", t1.updated_by AS "product.updatedBy", t1.is_deleted AS "product.isDeleted", CASE WHEN (CAST(t1.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != t1.deleted_at) THEN replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t1.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != t1.deleted_at) THEN to_char(t1.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t1.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.deletedAt", t1.deleted_by AS "product.deletedBy", t1.version AS "product.version", t2.id AS "product.category.id", t2.name AS "product.category.name", t2.description AS "product.category.description", CASE WHEN (CAST(t2.created_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.created_at) THEN replace(CAST(t2.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.created_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.created_at) THEN to_char(t2.created_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.created_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.category.createdAt", CASE WHEN (CAST(t2.updated_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.updated_at) THEN replace(CAST(t2.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.updated_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.updated_at) THEN to_char(t2.updated_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.updated_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.category.updatedAt", t2.created_by AS "product.category.createdBy", t2.updated_by AS "product.category.updatedBy", t2.is_deleted AS "product.category.isDeleted", CASE WHEN (CAST(t2.deleted_at AS TIMESTAMP(5) WITH TIME ZONE) != t2.deleted_at) THEN replace(CAST(t2.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || 'Z' WHEN (CAST(t2.deleted_at AS TIMESTAMP(0) WITH TIME ZONE) != t2.deleted_at) THEN to_char(t2.deleted_at AT TIME ZONE interval '0', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') ELSE replace(CAST(t2.deleted_at AT TIME ZONE interval '0' AS TEXT), ' ', 'T') || '.000000Z' END AS "product.category.deletedAt", t2.deleted_by AS "product.category.deletedBy", t2.version AS "product.category.version", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
 FROM reviews AS t
 WHERE t.tenant_id = $2::UUID
@@ -231,7 +231,7 @@ WHERE $4::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 ORDER BY r."the place"
 
--- categories?include=products.reviews&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'))
+-- categories?include=products.reviews&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
 WITH "rows to answer" AS MATERIALIZED (SELECT "rows made"."column 0" AS "column 0", "rows made"."column 1" AS "column 1", CASE WHEN (octet_length(CAST("rows made"."column 2" AS TEXT)) > 33554432) THEN CAST(repeat(CAST("rows made"."column 2" AS TEXT), 2147483647) AS JSON) ELSE "rows made"."column 2" END AS "column 2", "rows made"."column 3" AS "column 3", "rows made"."column 4" AS "column 4", "rows made"."column 5" AS "column 5", "rows made"."column 6" AS "column 6", "rows made".place AS place
 FROM (SELECT r.id AS "column 0", r.name AS "column 1", CASE WHEN (r."the place" <= $1::INTEGER) THEN (SELECT coalesce(CASE WHEN (octet_length(CAST("t1 rows".list AS TEXT)) > 33554432) THEN CAST(repeat(CAST("t1 rows".list AS TEXT), 2147483647) AS JSON) ELSE "t1 rows".list END, CAST('[]' AS JSON)) AS coalesce_1
 FROM (SELECT array_to_json(array_agg("t1 rows items".item)) AS list
@@ -319,6 +319,21 @@ LIMIT ALL OFFSET 0) AS "rows made") SELECT "rows to answer"."column 0" AS id, "r
 FROM "rows to answer") THEN CAST(repeat(CAST("rows to answer"."column 3" AS TEXT), 2147483647) AS JSON) ELSE "rows to answer"."column 3" END AS products, "rows to answer"."column 4" AS "productsHasMore", "rows to answer"."column 5" AS "sort 1", "rows to answer"."column 6" AS "sort 2", "rows to answer"."column 7" AS total
 FROM "rows to answer"
 ORDER BY "rows to answer".place
+
+-- applications?sort=name&fields=name of OneTenant(id=UUID('00000000-0000-0000-0000-000000000001'), sees_all=False)
+SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN (SELECT count(*) AS count_1
+FROM applications AS t
+WHERE ($2::BOOLEAN OR t.allowed_tenant_ids IS NULL OR $3::UUID = ANY (t.allowed_tenant_ids))
+AND NOT t.is_deleted) END AS total
+FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM (SELECT t.id AS id, t.name AS name, t.name AS "sort 1", t.id AS "sort 2"
+FROM applications AS t
+WHERE ($2::BOOLEAN OR t.allowed_tenant_ids IS NULL OR $3::UUID = ANY (t.allowed_tenant_ids))
+AND NOT t.is_deleted
+ORDER BY t.name, t.id
+LIMIT $1::INTEGER + 1 OFFSET $4::BIGINT) AS r) AS r
+WHERE $5::BOOLEAN OR (SELECT count(*) AS count_2
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
 -- reviews?sort=createdAt:desc&fields=rating&cursor=…
 SELECT r.id AS id, r.rating AS rating, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", (SELECT count(*) AS count_1

@@ -36,6 +36,7 @@ QUERIES: list[tuple[str, str, Scope]] = [
     ("reviews", "include=product.category&fields=rating", TENANT),
     ("categories", "include=products.reviews&fields=name", TENANT),
     ("categories", "include=products&fields=name", EveryTenant()),
+    ("applications", "sort=name&fields=name", TENANT),
 ]
 
 

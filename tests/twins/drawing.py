@@ -50,7 +50,7 @@ _VALUES: Mapping[Kind, Sequence[Any]] = {
     Kind.DATE: (date(1, 1, 1), date(2026, 1, 1), date(2026, 1, 2), date(9999, 12, 31)),
     Kind.UUID: (UUID(int=0), UUID(int=2**128 - 1), UUID(int=1000)),
     Kind.TEXTS: ([], ["a"], ["a", "b"]),
-    Kind.UUIDS: ([], [UUID(int=7)]),
+    Kind.UUIDS: ([], [UUID(int=7)], [TENANTS[0]], [*TENANTS]),
 }
 # no decimal of the column is equal to one of these
 _BETWEEN_AND_BEYOND = [Decimal(text) for text in ("1.505", "-1.4999", "0.00000000001", "1e30", "-1e30", "1e-150")]

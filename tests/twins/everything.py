@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
 
 
@@ -60,4 +61,13 @@ class Link(Struct, rename="camel", kw_only=True):
     weight: int = 0
 
 
+@entity("licences", sort="seats")
+class Licence(Struct, rename="camel", kw_only=True):
+    """Refers to rows that are shared with some tenants."""
+
+    application_id: Annotated[UUID | None, ref("applications", on_delete="restrict")] = None
+    seats: int = 1
+
+
 DECLARED = (Unit, Thing, Link)
+LICENSED = (*BUILTIN_ENTITIES, Licence)

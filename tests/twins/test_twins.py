@@ -25,15 +25,16 @@ from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.query import Query
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.scope import EveryTenant, OneTenant, Rights, Scope
 from tests.builders import NOW
 from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
-from tests.twins.everything import DECLARED
+from tests.twins.everything import DECLARED, LICENSED
 
 CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 ALL_KINDS = build_registry(DECLARED)
+SHARED = build_registry(LICENSED)
 QUESTIONS = 6
 
 twins = settings(
@@ -75,7 +76,7 @@ def cases(draw: st.DrawFn, registry: Registry) -> Case:
     questions = [draw(_question(registry, few)) for _ in range(QUESTIONS)]
     scopes: list[Scope] = [
         OneTenant(TENANTS[0]),
-        OneTenant(TENANTS[0]),
+        OneTenant(TENANTS[0], sees_all=True),
         OneTenant(TENANTS[1]),
         EveryTenant(),
         EveryTenant(),
@@ -95,12 +96,16 @@ def _searches(registry: Registry) -> list[Searches]:
 def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
     model = draw(st.sampled_from([*registry, *(model_ for model_ in registry if model_.relations)]))
     asked = draw(parameters(registry, model, few))
-    hidden = draw(st.sampled_from([registry.hidden_from({"*"}), registry.hidden_from(())]))
-    seen = [(name, text) for name, text in asked if not hidden or "secret" not in name + text]
+    rights = st.builds(Rights, st.sampled_from([("*",), ()]), st.booleans())
+    hidden = registry.hidden_from(draw(rights))
+    closed = [registry[plural].by_name[name].wire.lower() for plural, name in hidden]
+    seen = [(name, text) for name, text in asked if not any(wire in (name + text).lower() for wire in closed)]
     return Question(model, read_query(model, registry, hidden, seen), UUID(int=draw(st.integers(1001, 1020))))
 
 
-registries = pytest.mark.parametrize("registry", [CATALOGUE, ALL_KINDS], ids=["catalogue", "every kind"])
+registries = pytest.mark.parametrize(
+    "registry", [CATALOGUE, ALL_KINDS, SHARED], ids=["catalogue", "every kind", "shared"]
+)
 
 
 @pytest.mark.promise("entities, details: the memory adapter and PostgreSQL give the same responses")

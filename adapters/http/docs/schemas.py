@@ -22,6 +22,7 @@ from msgspec import Meta, Struct
 
 from adapters.http.docs.components import GUARDED, constant, correct, merged, portable, without_fields, without_modules
 from adapters.http.entities.imports import IMPORT_FORM
+from adapters.http.entities.parameters import DOCUMENTED
 from adapters.http.entities.shapes import NamedSchema
 from adapters.http.request.responses import Data, EntityData, MessageOnly, Success
 from adapters.http.request.strict_request import RawBody
@@ -243,8 +244,7 @@ class Schemas:
         return given[0] if given else _EXAMPLES[field.kind]
 
     def _add_entity(self, model: EntityModel, registry: Registry) -> None:
-        columns, seen = self._properties[model], Vocabulary(registry, model, registry.hidden_from(()))
-        # the document is public: what needs a permission of its own to be read is not in it
+        columns, seen = self._properties[model], Vocabulary(registry, model, registry.hidden_from(DOCUMENTED))
         hidden = columns.keys() - {field.wire for field in seen.visible(model)}
         for name in (model.create_form.__name__, model.update_form.__name__, f"{model.name}BatchItem"):
             if (form := self.components.get(name)) is not None:

@@ -12,6 +12,7 @@ from domain.entities.query.parameters import (
     parameters_of,
     view_parameters_of,
 )
+from domain.scope import Rights
 
 FILTERS = Parameter(
     "filters",
@@ -22,6 +23,10 @@ FILTERS = Parameter(
     "parameters tell the operators.",
     style="form",
 )
+# The document is for everybody's eyes: fields that need a permission are not in it. Those that super-admins alone see
+# are the service's own, and their names are no secret.
+DOCUMENTED = Rights(permissions=(), is_super_admin=True)
+"""Rights of the reader for whom the OpenAPI document is made."""
 Taken = Callable[[EntityModel, Registry, Hidden], Iterable[QueryParameter]]
 
 
@@ -33,8 +38,7 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
 
     def described(taken: Taken, *further: Parameter) -> Callable[[], tuple[Parameter, ...]]:
         def describe() -> tuple[Parameter, ...]:
-            # for everybody's eyes: fields that need a permission are not in the document
-            hidden = registry.hidden_from(())
+            hidden = registry.hidden_from(DOCUMENTED)
             return (*(_described(model, parameter) for parameter in taken(model, registry, hidden)), *further)
 
         return describe

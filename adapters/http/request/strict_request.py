@@ -189,11 +189,11 @@ def read_id(text: str) -> UUID:
 
 
 def read_scope(given: bytes) -> Scope:
-    """The tenants of X-Tenant-Scope: ``all``, or a tenant's id. Raises BadRequest."""
+    """The tenants of X-Tenant-Scope: ``all``, or a tenant's id, as super-admins see it. Raises BadRequest."""
     if given == b"all":
         return EveryTenant()
     try:
-        return OneTenant(read_id(given.decode("latin-1")))
+        return OneTenant(read_id(given.decode("latin-1")), sees_all=True)
     except NotFound:
         raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
 

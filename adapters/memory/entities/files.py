@@ -171,7 +171,7 @@ class _Load:
 
     @property
     def _rows(self) -> VisibleRows:
-        return VisibleRows(self.records.tables, self.records.registry, self.records.scope)
+        return VisibleRows(self.records.tables, self.records.registry, self.records.scope).for_writes()
 
     def _broken(self, row: ImportedRow, before: Row) -> list[FieldError]:
         return self.model.broken_rules({**before, **self._changes(row)}, before)

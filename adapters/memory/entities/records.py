@@ -39,10 +39,10 @@ class MemoryRecords:
     scope: Scope
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
-        return RowReader(self._rows).get(model, row_id, view)
+        return RowReader(self._seen).get(model, row_id, view)
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        return RowReader(self._rows).page(model, query)
+        return RowReader(self._seen).page(model, query)
 
     async def current(
         self,
@@ -112,8 +112,12 @@ class MemoryRecords:
         return Restored(stored.id, stored.version, stored.body, along)
 
     @property
-    def _rows(self) -> VisibleRows:
+    def _seen(self) -> VisibleRows:
         return VisibleRows(self.tables, self.registry, self.scope)
+
+    @property
+    def _rows(self) -> VisibleRows:
+        return self._seen.for_writes()
 
     def _removal(self, act: Act) -> MemoryRemoval:
         tenant = self.scope.id if isinstance(self.scope, OneTenant) else None

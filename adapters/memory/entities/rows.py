@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from adapters.memory.entities.state import Row, Tables
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.scope import OneTenant, Scope
@@ -40,9 +42,25 @@ class VisibleRows:
         found = self.get(target, key) if isinstance(key, UUID) else None
         return [found] if found is not None and are_in_same_tenant(target, row, found) else []
 
+    def for_writes(self) -> "VisibleRows":
+        """Rows that a write looks for: references may name any shared row, whomever it is shared with."""
+        scope = replace(self.scope, sees_all=True) if isinstance(self.scope, OneTenant) else self.scope
+        return VisibleRows(self.tables, self.registry, scope)
+
     def _is_visible(self, model: EntityModel, row: Row) -> bool:
         # Security: the only place that keeps tenants apart in this adapter.
-        return not model.tenant_owned or not isinstance(self.scope, OneTenant) or row["tenant_id"] == self.scope.id
+        if not isinstance(self.scope, OneTenant):
+            return True
+        if model.tenant_owned:
+            return row["tenant_id"] == self.scope.id
+        return self.scope.sees_all or _is_shared(model, row, self.scope.id)
+
+
+def _is_shared(model: EntityModel, row: Row, tenant_id: UUID) -> bool:
+    """Whether a row that is not a tenant's own is shared with this one."""
+    name = model.declaration.shared_with
+    tenants = None if name is None else row[name]
+    return tenants is None or (isinstance(tenants, list) and tenant_id in tenants)
 
 
 def is_living(row: Row) -> bool:

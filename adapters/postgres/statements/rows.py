@@ -1,6 +1,7 @@
 """Words that statements over entities share: tables, the conditions that every statement needs, parameter types.
 
-``values["tenant"]`` is the tenant's id in the values of every statement that uses `owner`.
+``values["tenant"]`` is the tenant's id in the values of every statement that uses `owner`. `shared` needs
+``values["sees_all"]`` too.
 """
 
 from typing import Any
@@ -19,6 +20,7 @@ Value = ColumnElement[Any]
 Truth = ColumnElement[bool]
 
 TENANT = parameter("tenant", sa.Uuid())
+SEES_ALL = parameter("sees_all", sa.Boolean())
 
 
 def table_of(registry: Registry, model: EntityModel) -> sa.Table:
@@ -38,6 +40,13 @@ def of_tenant(rows: FromClause) -> Truth:
 def owner(model: EntityModel, rows: FromClause) -> list[Truth]:
     """No condition for entities that all tenants share."""
     return [of_tenant(rows)] if model.tenant_owned else []
+
+
+def shared(model: EntityModel, rows: FromClause) -> list[Truth]:
+    """Rows that are shared with the tenant; no condition for entities whose rows are shared with all tenants."""
+    if (name := model.declaration.shared_with) is None:
+        return []
+    return [sa.or_(SEES_ALL, rows.c[name].is_(None), sa.any_(rows.c[name]) == TENANT)]
 
 
 def living(model: EntityModel, rows: FromClause) -> list[Truth]:

@@ -97,7 +97,7 @@ class FileImport:
 
         Raises ValidationError with the rows' errors when ``atomic`` was asked for.
         """
-        related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.permissions))
+        related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.rights))
         reading = ImportRequest(options, may, related)
         written = await self._import(write, model, upload, reading)
         if written.answer.imported >= ANALYZED_FROM and not written.is_replayed and not options.dry_run:

@@ -16,10 +16,11 @@ from domain.entities.query.query import Condition, Count, Operator, Path, Query,
 from domain.entities.query.read_query import MAX_WORDS, read_export, read_query, read_view
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
+from domain.scope import Rights
 from tests.twins.everything import DECLARED
 
 EVERY_KIND = build_registry(DECLARED)
-SEEN = EVERY_KIND.hidden_from({"*"})
+SEEN, HIDDEN = (EVERY_KIND.hidden_from(Rights((held,), is_super_admin=False)) for held in ("*", "read:things"))
 
 
 def asked(text: str, registry: Registry, plural: str = "products") -> Query:
@@ -342,9 +343,6 @@ def test_an_export_accepts_filters_and_ignores_its_format(registry: Registry) ->
     query = read_export(registry["products"], registry, frozenset(), given)
     assert query.where == (condition("price", Operator.GTE, Decimal(1)),)
     assert (query.search, query.sort, query.view.include) == (("a",), keys("name", "id"), (("category",),))
-
-
-HIDDEN = EVERY_KIND.hidden_from({"read:things"})
 
 
 @pytest.mark.parametrize("text", ["secret=a", "sort=secret", "fields=secret", "whole.secret=a", "secrt=a"])

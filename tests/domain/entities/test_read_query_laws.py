@@ -19,6 +19,7 @@ from domain.entities.query.query import Query, View, field_of
 from domain.entities.query.read_query import read_export, read_query, read_view
 from domain.entities.registry import build_registry
 from domain.errors import BadRequest, ValidationError
+from domain.scope import Rights
 from tests.twins.drawing import Parameters, parameters
 from tests.twins.everything import DECLARED
 
@@ -26,7 +27,7 @@ Listed = Callable[[EntityModel, Registry, Hidden], list[QueryParameter]]
 Read = Callable[[EntityModel, Registry, Hidden, Parameters], Query | View]
 
 REGISTRY = build_registry(DECLARED)
-HIDDEN = REGISTRY.hidden_from(())
+HIDDEN = REGISTRY.hidden_from(Rights((), is_super_admin=False))
 MODEL = REGISTRY["things"]
 
 settings = "page pageSize cursor count search sort sortBy sortOrder include fields includeDeleted".split()
@@ -56,7 +57,7 @@ def test_reading_raises_only_the_documented_errors(asked: Parameters) -> None:
 )
 def test_names_match_without_case(asked: tuple[object, Parameters]) -> None:
     model = next(model for model in REGISTRY if model is asked[0])
-    seen = REGISTRY.hidden_from({"*"})
+    seen = REGISTRY.hidden_from(Rights(("*",), is_super_admin=False))
     shouted = [(name.upper(), text) for name, text in asked[1]]
     assert read_query(model, REGISTRY, seen, shouted) == read_query(model, REGISTRY, seen, asked[1])
 

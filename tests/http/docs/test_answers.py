@@ -143,7 +143,8 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
     await call.done("PUT", row, shelf.change)
     await call.done("PATCH", row, shelf.change)
     unchanged = {"If-None-Match": (await call("GET", row)).headers["ETag"]}
-    assert (await call("GET", row, headers=unchanged)).status_code == 304
+    again = 200 if shelf.plural == "applications" else 304  # of an application, not all see all fields
+    assert (await call("GET", row, headers=unchanged)).status_code == again
     batch = await call.done("POST", f"{root}/batch", {"items": [shelf.body, shelf.body]})
     ids = [item["id"] for item in batch["items"]]
     await call.done("PUT", f"{root}/batch", {"items": [{"id": ids[0], **shelf.change}]})

@@ -10,7 +10,7 @@ from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.reading.narrowing import Narrowing
 from adapters.postgres.schema.copies import ordered_name
-from adapters.postgres.statements.rows import Truth, living, owner, rows_of
+from adapters.postgres.statements.rows import Truth, living, owner, rows_of, shared
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Operator, Path, SortKey, View
 from domain.scope import OneTenant, Scope
@@ -58,8 +58,8 @@ class Related(NamedTuple):
 
 
 def in_reach(model: EntityModel, rows: FromClause, reach: Reach, *, include_deleted: bool = False) -> list[Truth]:
-    """Conditions for the rows of the scope's tenant, without the deleted rows unless they are meant too."""
-    tenant = [] if reach.is_every else owner(model, rows)
+    """Conditions for the rows that the scope sees, without the deleted rows unless they are meant too."""
+    tenant = [] if reach.is_every else [*owner(model, rows), *shared(model, rows)]
     return [*tenant, *([] if include_deleted else living(model, rows))]
 
 

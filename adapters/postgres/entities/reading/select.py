@@ -135,7 +135,7 @@ def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.lim
 
 
 def tenant_of(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.id} if isinstance(scope, OneTenant) else {}
+    return {"tenant": scope.id, "sees_all": scope.sees_all} if isinstance(scope, OneTenant) else {}
 
 
 def get_shape(scope: Scope, view: View) -> Shape:
