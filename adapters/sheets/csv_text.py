@@ -3,17 +3,18 @@
 import codecs
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from itertools import islice
 from typing import BinaryIO
 
 from adapters.sheets.table import BadRow, Table
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.declaration import EntityModel
-from domain.entities.file_headers import SAMPLE_ROWS
-from domain.entities.sheets import ImportOptions
+from domain.entities.files.options import ImportOptions
+from domain.entities.files.suggestions import FIRST_ROWS, HEADER_ROWS, known_names
 from domain.errors import BadRequest, ValidationError
 
 LONGEST_LINE = 1024 * 1024
@@ -44,43 +45,56 @@ codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(
 
 def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
     """The table, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
-    samples: list[Cells] = []
-    return Table(_sampled(_rows(file, model, options), samples), samples, is_escaped=True)
+    encoding = _encoding(file, options)
+    is_usual = options.encoding is None and encoding in (_USUAL, _USUAL_MARKED)
+    if is_usual:
+        _ensure_text(file)
+    is_other = options.dry_run and is_usual and not _is_utf8(file)
+    table = Table(_rows(file, encoding, model, options), is_text=True, is_other_encoding=is_other)
+    table.rows = _noted(table, table.rows)
+    return table
 
 
-def _sampled(rows: Iterator[tuple[int, Cells | BadRow]], samples: list[Cells]) -> Iterator[tuple[int, Cells | BadRow]]:
-    yield from islice(rows, 1)  # the header
-    for number, cells in islice(rows, SAMPLE_ROWS):
-        if not isinstance(cells, BadRow):
-            samples.append(cells)
-        yield number, cells
+def _noted(table: Table, rows: Iterator[tuple[int, Cells | BadRow]]) -> Iterator[tuple[int, Cells | BadRow]]:
+    for number, row in islice(rows, FIRST_ROWS):
+        table.note(number, row)
+        yield number, row
     yield from rows
 
 
-def _rows(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Iterator[tuple[int, Cells | BadRow]]:
-    encoding = _encoding(file, options)
-    if options.encoding is None and encoding in (_USUAL, _USUAL_MARKED):
-        _ensure_text(file)
+def _rows(
+    file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions
+) -> Iterator[tuple[int, Cells | BadRow]]:
     file.seek(0)
     hint_line = _SEPARATOR.fullmatch(next(_lines(file, encoding), ""))
     delimiter = options.delimiter or (hint_line and hint_line[1]) or _delimiter(file, encoding, model, options)
     file.seek(0)
-    hint = f"has bytes that are no {encoding}: the option encoding names the right one"
-    for number, row in enumerate(_records(_lines(file, encoding), delimiter), start=1):
-        if hint_line is not None and number == 1:
+    source, first = _Lines(_lines(file, encoding)), options.header_row or (2 if hint_line else 1)
+    width = 0
+    for number, row in enumerate(_records(source, delimiter), start=1):
+        if number < first:
             continue
         if isinstance(row, BadRow):
             yield number, row
-        elif row and _BAD in "".join(filter(None, row)):
-            yield number, BadRow(hint)
+            continue
         # a row of delimiters alone is blank, as one of empty cells is in a workbook
-        elif any(cell is not None for cell in row):
-            yield number, row
+        if not any(cell is not None for cell in row):
+            continue
+        width = width or len(row)
+        if source.is_read_again and len(row) != width:
+            raise BadRequest(f"Row {number} follows a quote that never ends: it has {len(row)} of {width} cells.")
+        yield number, _with_good_bytes(row, encoding)
 
 
-def _records(lines: Iterator[str], delimiter: str) -> Iterator[Cells | BadRow]:
+def _with_good_bytes(row: Cells, encoding: str) -> Cells | BadRow:
+    if _BAD not in "".join(filter(None, row)):
+        return row
+    return BadRow(f"has bytes that are no {encoding}: the option encoding names the right one", cells=row)
+
+
+def _records(source: "_Lines", delimiter: str) -> Iterator[Cells | BadRow]:
     """Cells of each record. A record that is no CSV is its first line, and the next one is read as a new record."""
-    source, read_again = _Lines(lines), 0
+    read_again = 0
     while True:
         try:
             for cells in read_rows(source, delimiter):
@@ -108,13 +122,13 @@ class _Lines:
         self._lines = lines
         self._again: deque[str] = deque()
         self.taken: list[str] = []
-        self._is_read_again = False
+        self.is_read_again = False
 
     def __iter__(self) -> "_Lines":
         return self
 
     def __next__(self) -> str:
-        self._is_read_again = bool(self._again)
+        self.is_read_again = bool(self._again)
         line = self._again.popleft() if self._again else next(self._lines)
         self.taken.append(line)
         return line
@@ -125,7 +139,7 @@ class _Lines:
 
     def is_rest_of_broken(self) -> bool:
         """Whether the record is one line of a broken record with a quote that has no partner."""
-        return self._is_read_again and len(self.taken) == 1 and self.taken[0].count('"') % 2 == 1
+        return self.is_read_again and len(self.taken) == 1 and self.taken[0].count('"') % 2 == 1
 
 
 def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
@@ -187,17 +201,43 @@ def _ensure_text(file: BinaryIO) -> None:
         raise BadRequest("The file is neither CSV, xlsx nor Parquet: it begins with bytes that no text has.")
 
 
+def _is_utf8(file: BinaryIO) -> bool:
+    decoder = codecs.getincrementaldecoder(_USUAL)()
+    file.seek(0)
+    try:
+        while piece := file.read(LONGEST_LINE):
+            decoder.decode(piece)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def _delimiter(file: BinaryIO, encoding: str, model: EntityModel, options: ImportOptions) -> str:
-    """Delimiter with which the header has the most names of fields, and the most columns where none names a field."""
-    known = {field.wire.lower() for field in model.fields} | {name.strip().lower() for name in options.columns}
-    best, most = ",", (0, 0)
-    for delimiter in _DELIMITERS:
-        file.seek(0)
-        try:
-            header = next(filter(any, read_rows(_lines(file, encoding), delimiter)), [])
-        except (BrokenCsv, BadRequest):
-            continue
-        found = (sum((name or "").strip().lower() in known for name in header), len(header))
-        if found > most:
-            best, most = delimiter, found
+    """Delimiter with which the header has the most names of fields, and the most columns where none names a field.
+
+    Where the first row names no field, the rows behind it are asked: one of them may be the header.
+    """
+    known = known_names(model, options, EVERY_FIELD)
+    best = _DELIMITERS[0]
+    for most_rows in (1, HEADER_ROWS):
+        found: dict[str, tuple[int, int]] = {}
+        for delimiter in _DELIMITERS:
+            file.seek(0)
+            records = islice(_records(_Lines(_lines(file, encoding)), delimiter), (options.header_row or 1) - 1, None)
+            found[delimiter] = _named(records, known, most_rows)
+        best = max(found, key=lambda delimiter: found[delimiter])
+        if found[best][0]:
+            break
     return best
+
+
+def _named(records: Iterator[Cells | BadRow], known: Collection[str], most_rows: int) -> tuple[int, int]:
+    """Most known names in one of the first rows, and the columns of the very first."""
+    named, width = 0, 0
+    with suppress(BadRequest):
+        rows = (row for row in records if not isinstance(row, BadRow) and any(row))
+        for row in islice(rows, most_rows):
+            named = max(named, sum((name or "").strip().lower() in known for name in row))
+            width = width or len(row)
+    return named, width

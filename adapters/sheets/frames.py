@@ -11,8 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from domain.entities.bodies import FieldAccess
+from domain.entities.files.options import ImportOptions
 from domain.entities.kinds import Kind
-from domain.entities.sheets import NO_RELATED_COLUMNS, Column, ImportOptions, RelatedColumns, RowError
+from domain.entities.sheets import NO_RELATED_COLUMNS, Column, RelatedColumns, RowError
 from domain.errors import BadRequest, Error, FieldError, Forbidden, PayloadTooLarge, ValidationError
 
 HEAD = struct.Struct("<cI")

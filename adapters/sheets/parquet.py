@@ -15,12 +15,9 @@ from adapters.sheets.table import Table
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.file_headers import MOST_COLUMNS, SAMPLE_ROWS, fields_by_title, is_passed_over
+from domain.entities.files.options import ImportOptions
 from domain.entities.kinds import BITS, LISTS, Kind
-from domain.entities.sheets import (
-    LARGEST_INFLATED,
-    ImportOptions,
-    ensure_row_count,
-)
+from domain.entities.sheets import LARGEST_INFLATED, ensure_row_count
 from domain.errors import BadRequest, FieldError, ValidationError
 
 T = TypeVar("T")
@@ -43,18 +40,18 @@ def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> 
 
     The first data row is row 2, as in the same rows written as CSV. Only a dry run reads samples.
     """
-    samples: list[Cells] = []
-    return Table(_guarded_rows(file, model, options, samples), samples)
+    first: list[tuple[int, Cells]] = []
+    return Table(_guarded_rows(file, model, options, first), first)
 
 
 def _guarded_rows(
-    file: BinaryIO, model: EntityModel, options: ImportOptions, samples: list[Cells]
+    file: BinaryIO, model: EntityModel, options: ImportOptions, first: list[tuple[int, Cells]]
 ) -> Iterator[tuple[int, Cells]]:
     _ensure_no_options(options)
     _ensure_whole(file)
     file.seek(0)
     try:
-        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options, samples)
+        yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options, first)
     # A panic of the library is no Exception; its messages tell about its source code and not about the file.
     except (PolarsError, PanicException, OSError) as error:
         raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
@@ -66,6 +63,10 @@ def _ensure_no_options(options: ImportOptions) -> None:
     if options.delimiter is not None or options.encoding is not None:
         name = "delimiter" if options.delimiter is not None else "encoding"
         raise ValidationError.on(f"options.{name}", "is for CSV; this file is Parquet")
+    given = {"decimal": options.decimal != ".", "dateFormat": options.date_format, "headerRow": options.header_row}
+    for name, value in given.items():
+        if value:
+            raise ValidationError.on(f"options.{name}", "is for CSV and xlsx; this file is Parquet")
 
 
 def _ensure_whole(file: BinaryIO) -> None:
@@ -89,7 +90,7 @@ def _ensure_whole(file: BinaryIO) -> None:
 
 
 def _rows(
-    scan: pl.LazyFrame, model: EntityModel, options: ImportOptions, samples: list[Cells]
+    scan: pl.LazyFrame, model: EntityModel, options: ImportOptions, first: list[tuple[int, Cells]]
 ) -> Iterator[tuple[int, Cells]]:
     schema = _within_time(scan.collect_schema)
     names = schema.names()
@@ -97,7 +98,7 @@ def _rows(
         raise BadRequest(f"The file has {len(names)} columns; at most {MOST_COLUMNS} are taken.")
     ensure_row_count(model, _within_time(scan.select(pl.len()).collect).item())
     if options.dry_run:
-        samples += _within_time(lambda: _sample_rows(scan, schema))
+        first += [(1, [*names]), *enumerate(_within_time(lambda: _sample_rows(scan, schema)), start=2)]
     yield 1, [*names]
     # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
     texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns), options)

@@ -24,15 +24,17 @@ from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
 from domain.entities.file_headers import (
     MOST_SHEETS,
-    SAMPLE_ROWS,
     ensure_key,
+    fields_by_title,
     nameless_places,
     read_header,
     shown_columns,
     shown_name,
     version_place,
 )
-from domain.entities.sheets import MOST_ERRORS, FileHeader, ImportOptions, RowError, ensure_row_count
+from domain.entities.files.options import ImportOptions
+from domain.entities.files.suggestions import FIRST_ROWS, Suggested, header_row_of, known_names, spelling_of
+from domain.entities.sheets import MOST_ERRORS, FileHeader, RowError, ensure_row_count
 from domain.errors import BadRequest, Error, ValidationError
 
 AT_A_TIME = 500
@@ -46,6 +48,10 @@ MOST_PARQUET_MEMORY = 200 * 1024**2
 185 MiB, polars included."""
 MOST_SECONDS = 120
 """CPU time of the process: several times what the largest file takes when each of its rows is wrong."""
+MOST_LOOKED_AT = 1024 * 1024
+"""Characters of the rows that a dry run looks at before it reads the others."""
+OTHER_ENCODING = "windows-1252"
+"""The one to suggest for text that is no UTF-8: of a spreadsheet in a Western language."""
 _ZIP, _OLD, _PARQUET = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", (b"PAR1", b"PARE")
 _TOLD_BY = 8
 _TEXT = re.compile(rb"[\t\n\r -~\x80-\xff]*")
@@ -93,46 +99,83 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
     For a dry run READY has the header as its body, and the errors of the header become an error of its row.
     """
     table = _table(file, model, job.options)
-    number, names = _header(table)
+    number, names = _header(table, job.options)
     first: list[tuple[int, Cells | BadRow]] = []
     try:
+        if isinstance(names, BadRow):
+            raise ValidationError(names.message)
         fields = read_header(model, names, job.options.columns, job.may, job.related)
         ensure_key(model, fields, job.options)
         if job.options.dry_run:
             # A Parquet file refuses the types of its columns with its first row.
-            first = [*islice(table.rows, SAMPLE_ROWS)]
+            first = _beginning(table.rows)
     except ValidationError as error:
         if not job.options.dry_run:
             raise
         with suppress(ValidationError):
-            # Only for the samples.
-            deque(islice(table.rows, SAMPLE_ROWS), maxlen=0)
-        send(out, READY, _shown(table, number, names, model, job))
-        _send_end(out, 1, [RowError.on(number, error.fields)])
+            # Only for what is shown and suggested.
+            deque(islice(table.rows, FIRST_ROWS), maxlen=0)
+        send(out, READY, _shown(table, number, names, model, job, is_wrong=True))
+        _send_end(out, 1, [RowError.on(number, error.fields) if error.fields else RowError(number, error.message)])
         return
     send(out, READY, _shown(table, number, names, model, job) if job.options.dry_run else b"")
     version = version_place(names, job.options.columns)
     nameless = nameless_places(names, job.options.columns)
-    writer = RowText(model, fields, job, is_escaped=table.is_escaped, version=version, nameless=nameless)
+    writer = RowText(model, fields, job, is_text=table.is_text, version=version, nameless=nameless)
     _send_rows(out, model, chain(first, table.rows), writer)
 
 
-def _header(table: Table) -> tuple[int, Cells]:
-    """Number and cells of the header. Raises BadRequest for a file without one."""
+def _beginning(rows: Iterator[tuple[int, Cells | BadRow]]) -> list[tuple[int, Cells | BadRow]]:
+    """The rows that are looked at before the others, of which few may be long."""
+    taken: list[tuple[int, Cells | BadRow]] = []
+    size = 0
+    for number, row in islice(rows, FIRST_ROWS):
+        taken.append((number, row))
+        size += 0 if isinstance(row, BadRow) else sum(len(cell) for cell in row if cell)
+        if size > MOST_LOOKED_AT:
+            break
+    return taken
+
+
+def _header(table: Table, options: ImportOptions) -> tuple[int, Cells | BadRow]:
+    """Number and cells of the header, for a dry run also of one with other errors than broken CSV.
+
+    Raises BadRequest for a file without a header.
+    """
     header = next(table.rows, None)
+    if options.header_row is not None and (header is None or header[0] != options.header_row):
+        raise ValidationError.on("options.headerRow", "is the number of an empty row, or of none")
     if header is None:
         raise BadRequest("The file is empty: its first row names the columns.")
     number, cells = header
-    if isinstance(cells, BadRow):
+    if isinstance(cells, BadRow) and (cells.cells is None or not options.dry_run):
         raise BadRequest(f"Row {number} {cells.message}")
     return number, cells
 
 
-def _shown(table: Table, number: int, names: Cells, model: EntityModel, job: ReadJob) -> bytes:
-    columns = shown_columns(model, names, job.options.columns, job.may, table.samples)
-    sheet = None if table.sheet is None else shown_name(table.sheet)
-    sheets = tuple(map(shown_name, table.sheets[:MOST_SHEETS]))
-    return msgspec.json.encode(FileHeader(row=number, columns=columns, sheets=sheets, sheet=sheet))
+def _shown(
+    table: Table, number: int, header: Cells | BadRow, model: EntityModel, job: ReadJob, *, is_wrong: bool = False
+) -> bytes:
+    names = (header.cells or []) if isinstance(header, BadRow) else header
+    options = job.options
+    rows = [cells for _, cells in table.first[1:]]
+    fields = fields_by_title(model, names, options.columns)
+    decimal, date_formats = spelling_of(fields, rows, options, is_text=table.is_text)
+    known = known_names(model, options, job.may) if is_wrong and options.header_row is None else frozenset[str]()
+    suggested = Suggested(
+        encoding=OTHER_ENCODING if table.is_other_encoding else None,
+        decimal=decimal,
+        date_formats=date_formats,
+        header_row=header_row_of(known, table.first),
+    )
+    shown = FileHeader(
+        row=number,
+        columns=shown_columns(model, names, options.columns, job.may, rows),
+        suggested=suggested,
+        sheets=tuple(map(shown_name, table.sheets[:MOST_SHEETS])),
+        sheet=None if table.sheet is None else shown_name(table.sheet),
+    )
+    return msgspec.json.encode(shown)
 
 
 def _send_rows(out: BinaryIO, model: EntityModel, rows: Iterator[tuple[int, Cells | BadRow]], writer: RowText) -> None:

@@ -13,15 +13,16 @@ from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.files.cells import READERS, WrongCell, read_integer
+from domain.entities.files.spelling import cell_reader
 from domain.entities.forms import read_changes, read_new
 from domain.entities.kinds import LISTS, TEXTS, Kind
 from domain.entities.sheets import RowError, unescaped
-from domain.errors import BadRequest, FieldError, Forbidden, ValidationError
+from domain.errors import FieldError, Forbidden, ValidationError
 from domain.forms import MOST_WITHIN
 
 REFUSED_BY_GUARDED_FIELD = "cannot be made with your permissions"
 _LARGEST_VERSION = 2**31 - 1
-NO_NAME = "has a value, and no name in the first row"
+NO_NAME = "has a value, and no name in the header"
 NO_TEXT = "contains a character that no text can hold"
 
 
@@ -38,7 +39,7 @@ class RowText:
         fields: Sequence[FieldModel | None],
         job: ReadJob,
         *,
-        is_escaped: bool,
+        is_text: bool,
         version: int | None = None,
         nameless: Sequence[int] = (),
     ) -> None:
@@ -48,8 +49,12 @@ class RowText:
         self._width = len(fields)
         self._nameless = nameless
         self._taken = [(place, field.wire) for place, field in taken]
-        self._escaped = [(place, field.wire) for place, field in taken if is_escaped and field.kind in TEXTS]
-        self._read = [(place, field.wire, read) for place, field in taken if (read := READERS[field.kind])]
+        self._escaped = [(place, field.wire) for place, field in taken if is_text and field.kind in TEXTS]
+        self._read = [
+            (place, field.wire, read)
+            for place, field in taken
+            if (read := cell_reader(field.kind, job.options) if is_text else READERS[field.kind])
+        ]
         self._trimmed = [(place, field.wire) for place, field in taken if field.kind not in (Kind.TEXT, *LISTS)]
         self._filled = [(place, field.wire) for place, field in taken if not field.nullable]
         self._closed = [field.wire for _, field in taken if field.wire in job.may.closed]
@@ -59,12 +64,12 @@ class RowText:
         self._writers = [(field.name, _WRITERS[field.kind]) for field in model.declared]
 
     def line(self, number: int, cells: Cells, *, explains: bool = True) -> str | RowError:
-        """Line for the database, or the row's errors. Raises BadRequest for a row of another length than the header.
+        """Line for the database, or the row's errors.
 
         Where nobody will read the errors, ``explains`` is false and they may be incomplete: such a row takes less time.
         """
         if len(cells) != self._width:
-            raise BadRequest(f"Row {number} has {len(cells)} cells where the header has {self._width}.")
+            return RowError(number, f"has {len(cells)} cells where the header has {self._width}")
         if self._nameless and (filled := [place for place in self._nameless if cells[place] is not None]):
             return RowError.on(number, [FieldError(f"column {place + 1}", NO_NAME) for place in filled])
         try:

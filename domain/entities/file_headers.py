@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import SERVER_OWNED, VERSION, EntityModel, FieldModel
-from domain.entities.sheets import NO_RELATED_COLUMNS, FileColumn, ImportOptions, RelatedColumns, key_field
+from domain.entities.files.options import ImportOptions, key_field
+from domain.entities.sheets import NO_RELATED_COLUMNS, FileColumn, RelatedColumns
 from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_COLUMNS = 1_000

@@ -1,18 +1,16 @@
-"""Rows as files: exported columns, options of imports, the escape of formulas, and errors of rows."""
+"""Rows as files: exported columns, the escape of formulas, and errors of rows."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Self
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import msgspec
 from msgspec import Struct
 
-from domain.entities.bodies import EVERY_FIELD, NOT_WRITABLE, FieldAccess
+from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.declaration import TENANT, EntityModel, FieldModel, Hidden, Registry
+from domain.entities.files.suggestions import Suggested
 from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
 from domain.errors import FieldError, PayloadTooLarge, UnprocessableEntity, ValidationError
-from domain.forms import read_form
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
@@ -31,7 +29,6 @@ BELOW = "A"
 ABOVE = "\uff0b"
 _FORMULA = re.compile(FORMULA)
 _ESCAPED = re.compile(FORMULA.replace("'*", "'+"))
-Mode = Literal["create", "upsert"]
 Form = Literal["csv", "json", "cells"]
 """Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
 BuiltForm = Literal["xlsx", "parquet"]
@@ -142,89 +139,6 @@ def unescaped(text: str) -> str:
     return text[1:] if text.startswith("'") and _ESCAPED.match(text) else text
 
 
-class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """Options of an import.
-
-    ``mode`` ``upsert`` changes the row with the same ``key``, a unique field, and creates others. ``atomic`` stores all
-    rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
-    (``{"Titel": "title"}``), or to None where it is left out; ``sheet`` is a name or counts from 1. ``time_zone`` names
-    the zone of an xlsx's times (``Europe/Berlin``); without it they are UTC.
-    """
-
-    mode: Mode = "create"
-    key: str | None = None
-    atomic: bool = False
-    dry_run: bool = False
-    delimiter: str | None = None
-    encoding: str | None = None
-    sheet: str | int | None = None
-    time_zone: str | None = None
-    columns: dict[str, str | None] = msgspec.field(default_factory=dict)
-
-
-def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAccess = EVERY_FIELD) -> ImportOptions:
-    """The options in ``body``, whose key is a field that the caller sees.
-
-    Raises ValidationError, each field named ``options.…``.
-    """
-    try:
-        options = read_form(ImportOptions, body)
-    except ValidationError as error:
-        named = [FieldError(f"options.{wrong.field}", wrong.message) for wrong in error.fields]
-        raise ValidationError(fields=named) from None
-    if wrong := list(_wrong_options(model, options, may)):
-        raise ValidationError(fields=wrong)
-    if options.mode == "upsert" and options.key is None:
-        # The only one that the caller sees: another one may stand before it.
-        return msgspec.structs.replace(options, key=next(_keys(model, may)))
-    return options
-
-
-def _wrong_options(model: EntityModel, options: ImportOptions, may: FieldAccess) -> Iterator[FieldError]:
-    if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
-        yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
-    if options.time_zone is not None and not _is_time_zone(options.time_zone):
-        yield FieldError("options.timeZone", "takes the name of a time zone, such as Europe/Berlin")
-    spelt = {name.strip().lower(): name for name in options.columns}
-    clashing = sorted(options.columns.keys() - spelt.values())
-    yield from (FieldError(f"options.columns.{name}", "is given twice") for name in clashing)
-    if options.mode == "create":
-        if options.key is not None:
-            yield FieldError("options.key", "is taken with the mode upsert only")
-        return
-    keys = list(_keys(model, may))
-    if options.key is None:
-        if len(keys) != 1:
-            hint = f"is required: it takes one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
-            yield FieldError("options.key", hint)
-    elif options.key.lower() not in {key.lower() for key in keys}:
-        yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
-
-
-def _keys(model: EntityModel, may: FieldAccess) -> Iterator[str]:
-    """JSON names of the fields that are unique by themselves and exist for the caller."""
-    for constraint in model.unique:
-        wire = model.by_name[constraint.fields[0]].wire
-        if len(constraint.fields) == 1 and wire not in may.unknown:
-            yield wire
-
-
-def _is_time_zone(name: str) -> bool:
-    try:
-        ZoneInfo(name)
-    # A name that is a folder or no path at all is an OSError or ValueError.
-    except (ZoneInfoNotFoundError, OSError, ValueError):
-        return False
-    return True
-
-
-def key_field(model: EntityModel, options: ImportOptions) -> FieldModel:
-    """The field by which an upsert finds the stored row: ``options.key``, or the only unique field."""
-    if options.key is not None:
-        return model.by_wire[options.key.lower()]
-    return next(model.by_name[constraint.fields[0]] for constraint in model.unique if len(constraint.fields) == 1)
-
-
 class RowError(Struct, frozen=True):
     """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2.
 
@@ -290,9 +204,11 @@ class FileHeader(Struct, frozen=True, kw_only=True):
     """Header of a file in the report of a dry run; ``row`` is its number.
 
     ``sheets`` are the visible worksheets of a workbook, at most 100, and ``sheet`` is the one that was read.
+    ``suggested`` are options that fit the file better than the given ones.
     """
 
     row: int
     columns: tuple[FileColumn, ...]
+    suggested: Suggested = Suggested()
     sheets: tuple[str, ...] = ()
     sheet: str | None = None

@@ -12,6 +12,16 @@ from entrypoints.terminal.answers import JSON
 # The keys of FILE_FORMS in domain/entities/sheets.py, which `tenantry --help` need not import; a test compares them.
 _FORMS = ["csv", "xlsx", "json", "parquet"]
 
+# Options of an import by the names of the command's parameters.
+_AS_GIVEN = {
+    "delimiter": "delimiter",
+    "encoding": "encoding",
+    "sheet": "sheet",
+    "decimal": "decimal",
+    "date_format": "dateFormat",
+    "header_row": "headerRow",
+}
+
 Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
@@ -44,9 +54,7 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
     @click.option(
         "--upsert", "key", metavar="FIELD", help="Update rows that have this unique value, create the others."
     )
-    @click.option("--delimiter", metavar="SIGN")
-    @click.option("--encoding", metavar="NAME")
-    @click.option("--sheet", metavar="NAME")
+    @_reading
     @click.option(
         "--column",
         "columns",
@@ -61,10 +69,25 @@ def add_file_commands(group: click.RichGroup, run: Run) -> None:
 
         renamed = {column: field or None for column, field in map(_pair, columns)}
         options = {"dryRun": given["dry_run"], "atomic": given["atomic"], "columns": renamed}
-        options |= {name: given[name] for name in ("delimiter", "encoding", "sheet") if given[name] is not None}
+        options |= {option: given[name] for name, option in _AS_GIVEN.items() if given[name] is not None}
         if given["key"] is not None:
             options |= {"mode": "upsert", "key": given["key"]}
         run(lambda settings: import_file(settings, ImportJob(entity, tenant, file, options)))
+
+
+def _reading(command: Callable[..., None]) -> Callable[..., None]:
+    """Adds the options that say how the file is written."""
+    options = (
+        click.option("--delimiter", metavar="SIGN"),
+        click.option("--encoding", metavar="NAME"),
+        click.option("--sheet", metavar="NAME"),
+        click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of the numbers."),
+        click.option("--date-format", metavar="FORMAT", help="Such as DD.MM.YYYY or MM/DD/YYYY."),
+        click.option("--header-row", type=int, metavar="NUMBER", help="Row with the names of the columns."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def _pair(text: str) -> tuple[str, str]:

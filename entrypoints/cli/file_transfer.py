@@ -15,17 +15,9 @@ from application.ports.entities.files import ImportRequest, ReadSheet, Sheets
 from application.primary_reads import PrimaryReads
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.files.options import read_options
 from domain.entities.query.read_query import read_export
-from domain.entities.sheets import (
-    FILE_FORMS,
-    LARGEST_FILE,
-    MOST_XLSX_ROWS,
-    BuiltForm,
-    Column,
-    FileHeader,
-    RowError,
-    read_options,
-)
+from domain.entities.sheets import FILE_FORMS, LARGEST_FILE, MOST_XLSX_ROWS, BuiltForm, Column, FileHeader, RowError
 from domain.errors import unknown_name
 from domain.scope import OneTenant
 from entrypoints.assembly.adapters import open_adapters
@@ -165,11 +157,24 @@ def _summary(report: Report, *, is_dry: bool) -> str:
     """Text for the report; raises CommandError with it when rows had errors."""
     would = "would be " if is_dry else ""
     text = f"{report.imported} rows {would}imported, {report.skipped} skipped, {report.failed} with errors."
+    text = "\n".join([text, *_suggested(report)])
     if not report.failed:
         return Answer(text, report)
     named = [f"  row {error.row}: {error.message}" for error in report.errors[:MOST_NAMED]]
     more = [f"  and {report.failed - len(named)} more"] if report.failed > len(named) else []
     raise CommandError("\n".join([text, *named, *more]), data=report)
+
+
+def _suggested(report: Report) -> Iterator[str]:
+    """Line with the options that a dry run found to fit better."""
+    if report.header is None:
+        return
+    found = report.header.suggested
+    options = {"encoding": found.encoding, "decimal": found.decimal, "header-row": found.header_row}
+    given = [f"--{name} {value}" for name, value in options.items() if value is not None]
+    given += [f"--date-format {' or '.join(found.date_formats)}"] if found.date_formats else []
+    if given:
+        yield f"The file seems to need {', '.join(given)}."
 
 
 def _model(registry: Registry, plural: str) -> EntityModel:

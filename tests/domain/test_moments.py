@@ -11,13 +11,13 @@ from msgspec import Meta, Struct
 from adapters.sheets.frames import DONE, ERRORS, Entity, ReadJob
 from adapters.sheets.reader import read
 from domain.entities.bodies import EVERY_FIELD
+from domain.entities.files.options import ImportOptions
 from domain.entities.forms import read_changes, read_new
 from domain.entities.markers import entity
 from domain.entities.query.kinds import read_value
 from domain.entities.query.values import NotAValue, first_day_from
 from domain.entities.query.values import read_moment as read_filter_moment
 from domain.entities.registry import build_registry
-from domain.entities.sheets import ImportOptions
 from domain.errors import ValidationError
 from domain.forms import read_form
 from domain.moments import NotAMoment, exact_moment, read_moment

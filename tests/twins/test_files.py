@@ -29,11 +29,12 @@ from application.ports.entities.files import Loading
 from application.ports.entities.records import Act
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import FieldModel
+from domain.entities.files.options import ImportOptions
 from domain.entities.kinds import Kind
 from domain.entities.markers import Money
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry
-from domain.entities.sheets import Form, ImportOptions, exported_columns
+from domain.entities.sheets import Form, exported_columns
 from domain.scope import OneTenant
 from tests.builders import NOW
 from tests.examples import examples

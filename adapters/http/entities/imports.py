@@ -15,7 +15,8 @@ from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.imports import FileImport, Report
-from domain.entities.sheets import MOST_ERRORS, FileHeader, read_options
+from domain.entities.files.options import LAST_HEADER_ROW, read_options
+from domain.entities.sheets import MOST_ERRORS, FileHeader
 from domain.errors import FieldError
 
 ERRORS = ("PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "UNPROCESSABLE_ENTITY")
@@ -48,6 +49,23 @@ IMPORT_FORM: dict[str, Any] = {
                 "sheet": {"anyOf": [_TEXT, {"type": "integer", "minimum": 1}]},
                 "timeZone": _TEXT
                 | {"description": "Zone of date cells; UTC without it.", "examples": ["Europe/Berlin"]},
+                "decimal": {
+                    "type": "string",
+                    "enum": [".", ","],
+                    "default": ".",
+                    "description": "Decimal sign of the numbers in texts; with a comma, points group thousands.",
+                },
+                "dateFormat": _TEXT
+                | {
+                    "description": "Order and separator of dates; those as 2026-11-22 are read beside them.",
+                    "examples": ["DD.MM.YYYY", "MM/DD/YYYY"],
+                },
+                "headerRow": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": LAST_HEADER_ROW,
+                    "description": "Number of the row with the names; without it the first that holds anything.",
+                },
                 "columns": {
                     "type": "object",
                     "additionalProperties": {"type": ["string", "null"]},

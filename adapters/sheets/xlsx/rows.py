@@ -13,10 +13,13 @@ from adapters.sheets.xlsx.values import CellReader
 from adapters.sheets.xlsx.workbook import SheetPart, Workbook, read_date_styles, read_workbook, shared_texts
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.file_headers import SAMPLE_ROWS, fields_by_title, is_passed_over
+from domain.entities.file_headers import LONGEST_NAME, fields_by_title, is_passed_over
 from domain.entities.files.cells import WrongCell
+from domain.entities.files.options import ImportOptions
+from domain.entities.files.spelling import respelling
+from domain.entities.files.suggestions import FIRST_ROWS
 from domain.entities.kinds import Kind
-from domain.entities.sheets import LARGEST_INFLATED, ImportOptions
+from domain.entities.sheets import LARGEST_INFLATED
 from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
 
 
@@ -33,7 +36,7 @@ def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Tab
     chosen = _chosen(book.sheets, options)
     rows = _Rows(model, options)
     visible = [sheet.name for sheet in book.sheets if sheet.is_visible]
-    return Table(rows.read(archive, book, chosen.part), rows.samples, sheets=visible, sheet=chosen.name)
+    return Table(rows.read(archive, book, chosen.part), rows.first, sheets=visible, sheet=chosen.name)
 
 
 def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
@@ -58,18 +61,23 @@ class _Rows:
         self._model, self._options = model, options
         self._first = self._width = self._size = 0
         self._fields: list[FieldModel | None] = []
-        self.samples: list[Cells] = []
+        self.first: list[tuple[int, Cells]] = []
 
     def read(self, archive: Archive, book: Workbook, part: str) -> Iterator[tuple[int, Cells | BadRow]]:
         reader, zone = SheetReader(part), ZoneInfo(self._options.time_zone or "UTC")
         with shared_texts(archive, book.texts) as texts:
-            cells = CellReader(texts, read_date_styles(archive, book.styles), book.is_1904, zone)
+            respells = {kind: respell for kind in Kind if (respell := respelling(kind, self._options)) is not None}
+            cells = CellReader(texts, read_date_styles(archive, book.styles), book.is_1904, zone, respells)
             for number, row in reader.read(archive.pieces(part), reader.text):
-                if not self._fields:
-                    yield number, self._header(number, row, cells)
+                if number < (self._options.header_row or 1):
                     continue
-                if len(self.samples) < SAMPLE_ROWS:
-                    self.samples.append(self._sample(row, cells))
+                if not self._fields:
+                    names = self._header(number, row, cells)
+                    self.first.append((number, self._texts(row, cells)))
+                    yield number, names
+                    continue
+                if len(self.first) < FIRST_ROWS:
+                    self.first.append((number, self._texts(row, cells)))
                 found = self._row(row, cells)
                 if isinstance(found, BadRow) or any(cell is not None for cell in found):
                     yield number, found
@@ -87,12 +95,13 @@ class _Rows:
         self._fields = fields_by_title(self._model, names, self._options.columns)
         return names
 
-    def _sample(self, row: dict[int, Cell], cells: CellReader) -> Cells:
-        found: Cells = [None] * self._width
+    def _texts(self, row: dict[int, Cell], cells: CellReader) -> Cells:
+        """What the cells show, in short and also behind the header's last column."""
+        found: Cells = [None] * max(max(row) - self._first + 1, 0)
         for column, cell in row.items():
-            if 0 <= (place := column - self._first) < self._width:
+            if (place := column - self._first) >= 0:
                 with suppress(WrongCell):
-                    found[place] = cells.text(cell, Kind.TEXT)
+                    found[place] = (cells.text(cell, Kind.TEXT) or "")[:LONGEST_NAME] or None
         return found
 
     def _row(self, row: dict[int, Cell], cells: CellReader) -> Cells | BadRow:

@@ -4,7 +4,7 @@ Numbers have the fifteen digits that a spreadsheet shows; dates are numbers whos
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -14,6 +14,7 @@ from msgspec import Struct
 from adapters.sheets.xlsx.sheet import Cell
 from adapters.sheets.xlsx.workbook import SharedTexts
 from domain.entities.files.cells import WrongCell
+from domain.entities.files.spelling import Respell
 from domain.entities.kinds import NUMBERS, TIMES, Kind
 from domain.moments import NotAMoment, exact_moment
 
@@ -30,12 +31,13 @@ _EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa:
 
 
 class CellReader(Struct, frozen=True):
-    """Reads cells of one sheet; ``zone`` is that of the times in the sheet."""
+    """Reads cells of one sheet; ``zone`` is that of the times, ``respells`` read texts of other languages."""
 
     texts: SharedTexts
     date_styles: frozenset[int]
     is_1904: bool
     zone: ZoneInfo
+    respells: Mapping[Kind, Respell]
 
     def text(self, cell: Cell, kind: Kind) -> str | None:
         """The cell as a CSV for this kind of field would have it, None for an empty text. Raises WrongCell."""
@@ -45,7 +47,10 @@ class CellReader(Struct, frozen=True):
         read = _READERS.get(kind_of_cell)
         if read is None:
             raise WrongCell(f"is a cell of the unknown type {kind_of_cell[:20]!r}")
-        return read(self, content, kind) or None
+        text = read(self, content, kind)
+        if text and kind_of_cell in _TEXTS and (respell := self.respells.get(kind)) is not None:
+            return respell(text)
+        return text or None
 
     def shared(self, content: str, _: Kind) -> str:
         """Text of a cell of the type ``s``, which has the number of a shared one."""
@@ -135,6 +140,7 @@ def _formula(*_: object) -> str:
 
 
 # The methods of the reader and the functions have one signature: reader, content, kind.
+_TEXTS = frozenset(("s", "text"))
 _READERS: dict[str, Callable[[CellReader, str, Kind], str]] = {
     "s": CellReader.shared,
     "text": _plain_text,

@@ -33,16 +33,8 @@ from application.ports.runtime import Clock
 from application.ports.upkeep import Upkeep
 from domain.entities.bodies import FieldAccess
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.sheets import (
-    MOST_ERRORS,
-    BrokenRow,
-    FileHeader,
-    ImportOptions,
-    RowError,
-    RowFault,
-    key_field,
-    related_columns,
-)
+from domain.entities.files.options import ImportOptions, key_field
+from domain.entities.sheets import MOST_ERRORS, BrokenRow, FileHeader, RowError, RowFault, related_columns
 from domain.errors import ServiceUnavailable, TokenExpired, ValidationError
 from domain.scope import Caller, ensure_alive
 

@@ -12,17 +12,9 @@ from application.ports.entities.records import Act, Values
 from application.ports.shared_memory import TokenVersions
 from domain.entities.bodies import EVERY_FIELD, FieldAccess
 from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.files.options import ImportOptions
 from domain.entities.query.query import Query
-from domain.entities.sheets import (
-    NO_RELATED_COLUMNS,
-    BuiltForm,
-    Column,
-    FileHeader,
-    Form,
-    ImportOptions,
-    RelatedColumns,
-    RowError,
-)
+from domain.entities.sheets import NO_RELATED_COLUMNS, BuiltForm, Column, FileHeader, Form, RelatedColumns, RowError
 from domain.errors import FieldError
 
 RowRule = Callable[[UUID, Values | None], Awaitable[Sequence[FieldError]]]

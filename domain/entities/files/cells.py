@@ -15,7 +15,11 @@ _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][
 _SCIENTIFIC = re.compile(r"[+-]?[0-9]{1,400}\.([0-9]{0,400})[eE]\+?([0-9]{1,4})")
 _SHOWN_WHOLE = 11
 """Exponent from which a spreadsheet shows numbers with six of their digits, as 1.23457E+11."""
-_BOOLEANS = {"true": True, "false": False}
+_BOOLEANS = {
+    **dict.fromkeys(("true", "yes", "wahr", "ja"), True),
+    **dict.fromkeys(("false", "no", "falsch", "nein"), False),
+}
+"""Words of spreadsheets and of people, in English and German, in any case."""
 
 
 class WrongCell(Exception):

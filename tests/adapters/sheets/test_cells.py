@@ -26,9 +26,10 @@ from application.ports.entities.files import ImportRequest
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import Registry
+from domain.entities.files.options import ImportOptions, Mode
 from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry, read_entity
-from domain.entities.sheets import MOST_ERRORS, ImportOptions, Mode
+from domain.entities.sheets import MOST_ERRORS
 
 HEADER = b"name,sku,price,stock,status,releasedAt,categoryId\r\n"
 GOOD = b"A,SKU-1,1,1,draft,,\r\n"

@@ -83,7 +83,7 @@ async def test_byte_order_marks_and_a_hint_for_the_delimiter_are_passed_over(
     assert b'"A","AAA"' in found.rows
     row = 3 + bool(hint)
     assert [(error.row, error.message) for error in found.errors] == [
-        (row, "column 4: has a value, and no name in the first row")
+        (row, "column 4: has a value, and no name in the header")
     ]
 
 

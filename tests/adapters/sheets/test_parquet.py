@@ -20,8 +20,9 @@ from adapters.sheets.parquet_writer import spool, whole_rows
 from adapters.sheets.table import BadRow
 from domain.entities.csv_rows import Cells
 from domain.entities.declaration import Registry
+from domain.entities.files.options import ImportOptions
 from domain.entities.registry import build_registry
-from domain.entities.sheets import FILE_FORMS, LARGEST_FILE, ImportOptions
+from domain.entities.sheets import FILE_FORMS, LARGEST_FILE
 from domain.errors import Error, ValidationError
 from entrypoints.cli.file_commands import _FORMS
 from tests.adapters.sheets.test_hostile_files import seen, watched

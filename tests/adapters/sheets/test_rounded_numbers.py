@@ -13,9 +13,9 @@ from adapters.sheets.frames import ERRORS, ROWS, Entity, Errors, ReadJob
 from adapters.sheets.reader import read
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.csv_rows import read_rows
+from domain.entities.files.options import ImportOptions
 from domain.entities.markers import big, entity, money
 from domain.entities.registry import build_registry
-from domain.entities.sheets import ImportOptions
 from tests.adapters.sheets.test_cells import frames
 from tests.adapters.sheets.test_hostile_files import xlsx
 

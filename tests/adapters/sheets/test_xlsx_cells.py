@@ -20,9 +20,10 @@ from domain.entities.bodies import EVERY_FIELD
 from domain.entities.catalogue import Product
 from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import EntityModel
+from domain.entities.files.options import ImportOptions, read_options
 from domain.entities.markers import big, entity, money
 from domain.entities.registry import read_entity
-from domain.entities.sheets import ImportOptions, RowError, read_options
+from domain.entities.sheets import RowError
 from domain.errors import BadRequest, FieldError, ValidationError
 from tests.adapters.sheets.test_hostile_files import repacked
 from tests.documentation.documents import DOCS
@@ -324,7 +325,7 @@ def test_a_cell_outside_the_table_is_an_error_of_its_row() -> None:
     rows, errors = rows_of(workbook('<c r="A2"><v>1</v></c><c r="CV2"><v>1</v></c>'))
     assert not rows
     assert [error.details for error in errors] == [
-        (FieldError("column 100", "has a value, and no name in the first row"),)
+        (FieldError("column 100", "has a value, and no name in the header"),)
     ]
 
 

@@ -266,6 +266,13 @@ async def test_the_command_line_exports_and_imports_by_the_same_rules(
     assert done.returncode == 1
     assert "row 3: sku" in done.stderr
     assert await service.imported() == 1
+    (tmp_path / "de.csv").write_bytes("Bericht\r\nname;sku;price\r\nGröße;CUT-2;1.250,50\r\n".encode("cp1252"))
+    asked = ["import", "products", "de.csv", "--tenant", "system"]
+    dry = tenantry(*asked, "--dry-run", "--header-row", "2", **shared)
+    assert "The file seems to need --encoding windows-1252, --decimal ,." in dry.stdout + dry.stderr
+    assert "--header-row 2." in (dry := tenantry(*asked, "--dry-run", **shared)).stdout + dry.stderr
+    options = ("--header-row", "2", "--encoding", "windows-1252", "--decimal", ",", "--date-format", "DD.MM.YYYY")
+    assert tenantry(*asked, *options, **shared).returncode == 0
     for ending in ("csv", "json", "xlsx"):
         out = tenantry(
             "export", "products", "--tenant", "system", "--out", f"out.{ending}", "--where", "sku=CUT-1", **shared

@@ -29,8 +29,8 @@ from application.ports.upkeep import Upkeep
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.files.options import ImportOptions
 from domain.entities.query.query import Count, Query
-from domain.entities.sheets import ImportOptions
 from domain.errors import TokenExpired, TokenInvalid
 from domain.retention import DatedRecords
 from domain.scope import Caller, OneTenant, grants_subject, user_subject

@@ -22,8 +22,9 @@ from application.entities.writing import IdempotencyKey, TransactionRows, Write,
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import Registry
+from domain.entities.files.options import ImportOptions
 from domain.entities.query.query import Path, Query, SortKey
-from domain.entities.sheets import MOST_ASKED_ROWS, BrokenRow, ImportOptions, RowError
+from domain.entities.sheets import MOST_ASKED_ROWS, BrokenRow, RowError
 from domain.errors import FieldError, PayloadTooLarge, ValidationError
 from tests.contracts.entities.writing.test_writing import ADA, HERE, THERE, Desk, asking
 from tests.library import Condition, Genre, Loan, Pick, Seat

@@ -14,8 +14,9 @@ from adapters.sheets.processes import ProcessSheets, shows_its_lines
 from application.ports.entities.files import ImportRequest, Sheets
 from domain.entities.csv_rows import read_rows, written
 from domain.entities.declaration import Registry
+from domain.entities.files.options import ImportOptions
 from domain.entities.query.query import WHOLE
-from domain.entities.sheets import BuiltForm, ImportOptions, RowError, exported_columns
+from domain.entities.sheets import BuiltForm, RowError, exported_columns
 from domain.errors import BadRequest, PayloadTooLarge, ValidationError
 
 HEADER = b"name,sku,price\r\n"

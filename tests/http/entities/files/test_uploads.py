@@ -119,6 +119,9 @@ async def dry(app: TestApp, file: str | bytes, **options: Any) -> Json:
     return data
 
 
+NOTHING: Json = {"encoding": None, "decimal": None, "dateFormats": [], "headerRow": None}
+
+
 def column(name: str, field: str | None, *samples: str) -> Json:
     return {"name": name, "field": field, "samples": [*samples]}
 
@@ -144,6 +147,7 @@ async def test_a_dry_run_shows_the_header_and_an_import_does_not(app: TestApp) -
             column("sku", "sku", "LAMP-1", "CUP-1", "CAP-1"),
             column("price", "price", "19.99", "2", "3"),
         ],
+        "suggested": NOTHING,
         "sheets": [],
         "sheet": None,
     }
@@ -202,6 +206,7 @@ async def test_a_dry_run_shows_the_sheets_of_a_workbook(app: TestApp) -> None:
             column("name", "name", "Lamp", "true"),
             column("Weight", None, "1.5"),
         ],
+        "suggested": NOTHING,
         "sheets": ["Cover", "Rows"],
         "sheet": "Rows",
     }

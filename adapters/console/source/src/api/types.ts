@@ -177,6 +177,7 @@ export interface FileColumn {
 export interface FileHeader {
   row: number;
   columns: FileColumn[];
+  suggested: Suggested;
   sheets: string[];
   sheet: string | null;
 }
@@ -407,6 +408,13 @@ export interface SettingItem {
   value: string | null;
   isSecret: boolean;
   isDefault: boolean;
+}
+
+export interface Suggested {
+  encoding: string | null;
+  decimal: string | null;
+  dateFormats: string[];
+  headerRow: number | null;
 }
 
 export interface SystemReport {
