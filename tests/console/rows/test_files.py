@@ -195,3 +195,26 @@ async def test_a_file_without_rows_says_so(visitor: Visitor, name: str, content:
     await page.locator("input[type=file]").set_input_files([FilePayload(name=name, mimeType="", buffer=content)])
     await expect(page.get_by_role("alert")).to_contain_text(reason)
     await expect(page.get_by_role("button", name="Import", exact=True)).to_be_disabled()
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "utf-16"])
+async def test_a_german_file_is_read_as_the_service_suggests(visitor: Visitor, tmp_path: Path, encoding: str) -> None:
+    page, file = visitor.page, tmp_path / "german.csv"
+    file.write_bytes(f"Preisliste\r\nname;sku;price\r\nGröße;GER-{encoding.upper()};1.250,50\r\n".encode(encoding))
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await expect(page.get_by_role("row", name="name")).to_contain_text("Größe")
+    await expect(page.get_by_label("Encoding")).to_have_value("windows-1252" if encoding == "cp1252" else "")
+    await expect(page.get_by_label("Decimal sign")).to_have_value(",")
+    await expect(page.get_by_label("Row with the names")).to_have_value("2")
+    await page.get_by_role("button", name="Import 1 row").click()
+    await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
+
+
+async def test_a_file_that_needs_no_option_shows_none(visitor: Visitor, tmp_path: Path) -> None:
+    page, file = visitor.page, tmp_path / "plain.csv"
+    file.write_text("name,sku,price\nTray,PLAIN-1,1.00\n")
+    await visitor.enter("rows/products/import")
+    await page.locator("input[type=file]").set_input_files(file)
+    await expect(page.get_by_role("button", name="Import 1 row")).to_be_visible()
+    await expect(page.get_by_label("Encoding")).to_have_count(0)

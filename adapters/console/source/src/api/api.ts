@@ -166,7 +166,8 @@ export function exactInteger(text: string): unknown {
   const number = Number(text);
   if (Number.isSafeInteger(number)) return number;
   const raw = (JSON as unknown as { rawJSON?: (text: string) => unknown }).rawJSON;
-  return raw ? raw(text) : number;
+  // as a text it is refused, and not rounded
+  return raw ? raw(text) : text;
 }
 
 /** The `Idempotency-Key` of what a form makes: the same one until there is an answer, or until something else is sent.

@@ -13,6 +13,7 @@ import { href } from "../session/routes";
 import { fieldTexts } from "../words/answers";
 import { t } from "../words/words";
 import { FilePicker, LEFT_OUT, type Mapped, Mapping, Report, writable } from "./importParts";
+import { type Reading, ReadingOptions, suggestedReading } from "./reading";
 
 interface Options {
   mode: "create" | "upsert";
@@ -20,6 +21,7 @@ interface Options {
   atomic: boolean;
   /** Of the times in a workbook, which name none; empty for UTC. */
   timeZone: string;
+  reading: Reading;
 }
 
 export function ImportScreen({ plural }: { plural: string }) {
@@ -33,19 +35,37 @@ function Import({ entity }: { entity: Entity }) {
   const [header, setHeader] = useState<FileHeader | null>(null);
   const [mapped, setMapped] = useState<Mapped>({});
   const keys = entity.unique.filter((names) => names.length === 1).map(([name]) => name!);
-  const [options, setOptions] = useState<Options>({ mode: "create", key: keys[0] ?? "", atomic: false, timeZone: "" });
+  const [options, setOptions] = useState<Options>({
+    mode: "create",
+    key: keys[0] ?? "",
+    atomic: false,
+    timeZone: "",
+    reading: {},
+  });
   const [outcome, setOutcome] = useState<{ result: Imported; isDry: boolean } | null>(null);
   const [problem, setProblem] = useState("");
   const once = useRef(new Once());
   const { isBusy, begin, end, stop } = useRunning("import.leave.title", "import.leave");
 
   function choose(chosen: File): void {
-    const kept = { ...options, timeZone: "" };
+    const kept = { ...options, timeZone: "", reading: {} };
     setFile(chosen);
     setHeader(null);
     setMapped({});
     setOptions(kept);
-    void run(chosen, sentOptions(kept, null, {}), { isDry: true, isNew: true });
+    void look(chosen, kept);
+  }
+
+  /** Reads the columns, again with what the service suggests for such a file: each option is suggested once. */
+  async function look(chosen: File, asked: Options): Promise<void> {
+    let how = asked;
+    for (;;) {
+      const found = await run(chosen, sentOptions(how, null, {}), { isDry: true, isNew: true });
+      const reading = { ...how.reading, ...(found ? suggestedReading(found.suggested) : {}) };
+      if (Object.keys(reading).length === Object.keys(how.reading).length) return;
+      how = { ...how, reading };
+      setOptions(how);
+    }
   }
 
   /** What was checked is what is imported: after a change there is no check any more. */
@@ -56,9 +76,10 @@ function Import({ entity }: { entity: Entity }) {
   }
 
   /** `isNew` says that the file or its sheet is looked at for the first time, so that its columns are not mapped. */
-  async function run(from: File, sent: Sent, { isDry = false, isNew = false }): Promise<void> {
-    if (isBusy) return;
+  async function run(from: File, sent: Sent, { isDry = false, isNew = false }): Promise<FileHeader | null> {
+    if (isBusy) return null;
     const signal = begin();
+    let found: FileHeader | null = null;
     setProblem("");
     if (isNew) setOutcome(null);
     try {
@@ -70,12 +91,14 @@ function Import({ entity }: { entity: Entity }) {
       const headers = isDry ? {} : once.current.headers(`${from.name} ${from.size} ${from.lastModified} ${how}`);
       const { data } = await call<Imported>("POST", `/api/${entity.plural}/import`, { form, headers, signal });
       once.current.answered();
+      found = data.header ?? null;
       told(data, sent.atomic, { isDry, isNew });
     } catch (error) {
       if (isStopped(error)) setProblem(isDry ? "" : t("import.stopped"));
       else failed(error);
     }
     end();
+    return found;
   }
 
   function told(data: Imported, isAtomic: boolean, { isDry = false, isNew = false }): void {
@@ -105,6 +128,7 @@ function Import({ entity }: { entity: Entity }) {
     setProblem(isOfRows ? errorText(error) : reasonText(error));
   }
 
+  const isAsked = Object.keys(options.reading).length > 0 || !!header?.suggested.dateFormats.length;
   return (
     <>
       <a class="crumb row" href={href("rows", entity.plural)}>
@@ -134,6 +158,17 @@ function Import({ entity }: { entity: Entity }) {
                   ))}
                 </select>
               </label>
+            )}
+            {(isAsked || (!header && problem)) && (
+              <ReadingOptions
+                reading={options.reading}
+                suggested={header?.suggested}
+                change={(reading, isNew) => {
+                  const next = { ...options, reading };
+                  change({ options: next });
+                  if (isNew) void look(file, next);
+                }}
+              />
             )}
             {header ? (
               <Mapping entity={entity} header={header} mapped={mapped} change={(next) => change({ mapped: next })} />
@@ -215,6 +250,7 @@ function sentOptions(options: Options, header: FileHeader | null, mapped: Mapped
     mode: options.mode,
     atomic: options.atomic,
     ...(options.mode === "upsert" && options.key ? { key: options.key } : {}),
+    ...options.reading,
     ...(renamed.length ? { columns: Object.fromEntries(renamed) } : {}),
     ...(header?.sheet ? { sheet: header.sheet } : {}),
     ...(header?.sheet && options.timeZone ? { timeZone: options.timeZone } : {}),

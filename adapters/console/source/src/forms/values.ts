@@ -1,6 +1,7 @@
 // Between a row's JSON and what inputs hold: inputs hold texts, and what nobody touched is never sent.
 import { exactInteger } from "../api/api";
 import type { Entity, Field, Row } from "../api/meta";
+import { plainNumber, typedNumber } from "../words/numbers";
 
 export type Draft = Record<string, unknown>;
 
@@ -12,6 +13,7 @@ export function heldValue(field: Field, value: unknown): unknown {
   if (field.kind === "boolean") return value;
   if (field.kind === "texts" || field.kind === "uuids") return (value as string[]).join("\n");
   if (field.kind === "timestamp") return localTime(String(value));
+  if (field.kind === "decimal") return typedNumber(String(value));
   return String(value);
 }
 
@@ -20,6 +22,14 @@ function localTime(text: string): string {
   const when = new Date(text);
   if (Number.isNaN(when.getTime())) return "";
   return new Date(when.getTime() - when.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** The moment of a local time; null for no time, and for one that the clocks leave out: it would be shown as another. */
+export function momentOf(local: string): string | null {
+  const when = new Date(local);
+  if (Number.isNaN(when.getTime())) return null;
+  const moment = when.toISOString();
+  return localTime(moment).startsWith(local.slice(0, 19)) ? moment : null;
 }
 
 /** What an input holds, as JSON for a body. A text that is no number is sent as it is: the service says what is wrong. */
@@ -34,7 +44,7 @@ export function sentValue(field: Field, held: unknown): unknown {
     return items.length || !field.nullable ? items : null;
   }
   if (text === "") return field.nullable || field.kind !== "text" ? null : "";
-  const typed = text.trim();
+  const typed = field.kind === "decimal" || /integer/i.test(field.kind) ? plainNumber(text) : text.trim();
   switch (field.kind) {
     case "integer":
     case "bigInteger":
@@ -42,9 +52,9 @@ export function sentValue(field: Field, held: unknown): unknown {
     case "float":
       return Number.isFinite(Number(typed)) ? Number(typed) : text;
     case "decimal":
-      return typed.replace(",", ".");
+      return typed;
     case "timestamp":
-      return Number.isNaN(Date.parse(typed)) ? text : new Date(typed).toISOString();
+      return momentOf(typed) ?? text;
     default:
       return text;
   }

@@ -4,10 +4,12 @@ import { useState } from "preact/hooks";
 import { readable } from "../api/api";
 import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
 import { Reference, useRowNames } from "../forms/reference";
+import { momentOf } from "../forms/values";
 import { Submit } from "../parts/Button";
 import { Icon } from "../parts/Icon";
 import { Menu } from "../parts/Menu";
 import { personName } from "../screens/names";
+import { plainNumber } from "../words/numbers";
 import { date, type Key, t, time } from "../words/words";
 import { PEOPLE, titleOf } from "./cells";
 import { apiQuery, hasChoices, readFilter, readView, type View } from "./view";
@@ -107,7 +109,7 @@ function FilterForm({ entity, add }: { entity: Entity; add: (key: string, value:
   if (!field) return null;
   function submit(event: Event): void {
     event.preventDefault();
-    if (field && value) add(`${field.name}.${operator}`, sent(field, value));
+    if (field && value) add(`${field.name}.${operator}`, sent(field, operator, value));
   }
   return (
     <form class="section filter-form" onSubmit={submit}>
@@ -146,11 +148,10 @@ function FilterForm({ entity, add }: { entity: Entity; add: (key: string, value:
   );
 }
 
-/** A date and time without a zone is meant in the reader's own. */
-function sent(field: Field, value: string): string {
-  return field.kind === "timestamp" && !value.endsWith("Z") && value.includes("T")
-    ? new Date(value).toISOString()
-    : value;
+/** A date and time without a zone is meant in the reader's own, and a number in the reader's language. */
+function sent(field: Field, operator: string, value: string): string {
+  if (field.kind === "timestamp" && value.includes("T")) return momentOf(value) ?? value;
+  return operator !== "in" && /integer|decimal/i.test(field.kind) ? plainNumber(value) : value;
 }
 
 const TYPES: Partial<Record<string, "date" | "datetime-local">> = { date: "date", timestamp: "datetime-local" };

@@ -13,7 +13,7 @@ const texts = signal<Texts>({});
 /** Null for English, which the API speaks itself. */
 export const answers = signal<Texts | null>(null);
 /** The browser's own variant where it is of the chosen language: en-GB writes dates as its reader expects. */
-const locale = computed(
+export const locale = computed(
   () => navigator.languages.find((name) => name.split("-")[0] === language.value) ?? language.value,
 );
 
