@@ -53,7 +53,7 @@ class Workbook(Struct, frozen=True):
 def read_workbook(archive: Archive) -> Workbook:
     """Sheets in the order of their tabs, found by relationships and not by the usual names of their parts.
 
-    Raises BadRequest for files with macros or without a worksheet, and where a part that has a relationship is missing.
+    Raises BadRequest for files with macros or without a worksheet, and for missing styles.
     """
     types = _TypesPart(_TYPES)
     types.read_all(archive.pieces(_TYPES))
@@ -74,10 +74,10 @@ def read_workbook(archive: Archive) -> Workbook:
     if not sheets:
         raise BadRequest("The file has no worksheet.")
     styles, texts = relations.first("styles"), relations.first("sharedStrings")
-    for part in (styles, texts):
-        # Without its styles a date would be stored as a number, without its texts a text as nothing.
-        if part is not None and part not in archive:
-            raise BadRequest(f"The file is a damaged xlsx: {part} is missing.")
+    # Without its styles a date would be stored as a number. Missing shared texts are errors of the cells that use them:
+    # writers of inline texts declare the part and leave it out.
+    if styles is not None and styles not in archive:
+        raise BadRequest(f"The file is a damaged xlsx: {styles} is missing.")
     folder = posixpath.dirname(workbook)
     return Workbook(
         tuple(sheets),

@@ -1,13 +1,14 @@
 """Files of other programs: SheetJS, Office 365 after shared editing, and hints at the delimiter."""
 
 import io
+import re
 import zipfile
 
 import pytest
 import xlsxwriter
 
 from domain.entities.declaration import Registry
-from domain.errors import BadRequest
+from domain.errors import BadRequest, ValidationError
 from tests.adapters.sheets.test_hostile_files import packing, repacked, seen, xlsx
 
 
@@ -53,15 +54,41 @@ async def test_a_workbook_is_found_by_its_relationship(registry: Registry, workb
     assert b"2026-11-22T12:00" in found.rows
 
 
+def without(part: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(moved("xl/workbook.xml"))) as source, packing(made, "w") as target:
+        for entry in source.infolist():
+            if entry.filename != part:
+                target.writestr(entry.filename, source.read(entry.filename))
+    return made.getvalue()
+
+
 async def test_a_workbook_without_the_styles_that_it_names_is_damaged(registry: Registry) -> None:
-    for part in ("xl/styles.xml", "xl/sharedStrings.xml"):
-        made = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(moved("xl/workbook.xml"))) as source, packing(made, "w") as target:
-            for entry in source.infolist():
-                if entry.filename != part:
-                    target.writestr(entry.filename, source.read(entry.filename))
-        with pytest.raises(BadRequest, match=f"{part} is missing"):
-            await seen(registry, made.getvalue())
+    with pytest.raises(BadRequest, match=r"xl/styles\.xml is missing"):
+        await seen(registry, without("xl/styles.xml"))
+
+
+@pytest.mark.parametrize("part", ["xl/workbook.xml", "xl/workbook22.xml", "workbook.xml"])
+async def test_a_workbook_of_inline_texts_needs_no_shared_texts(registry: Registry, part: str) -> None:
+    texts = ("name", "sku", "price", "releasedAt", "A", "AAA")
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(moved(part))) as source, packing(made, "w") as target:
+        for entry in source.infolist():
+            body = re.sub(
+                rb' t="s"><v>(\d+)</v>',
+                lambda number: b' t="inlineStr"><is><t>%b</t></is>' % texts[int(number[1])].encode(),
+                source.read(entry.filename),
+            )
+            if entry.filename != "xl/sharedStrings.xml":
+                target.writestr(entry.filename, body)
+    found = await seen(registry, made.getvalue())
+    assert found.errors == []
+    assert b'"A","AAA"' in found.rows
+
+
+async def test_a_cell_whose_shared_text_is_missing_is_an_error(registry: Registry) -> None:
+    with pytest.raises(ValidationError):
+        await seen(registry, without("xl/sharedStrings.xml"))
 
 
 @pytest.mark.parametrize("extension", ["bin", "BIN", "xlsm", "x"])

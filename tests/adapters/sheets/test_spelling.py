@@ -74,7 +74,9 @@ def xlsx_of(field: str, text: str) -> bytes:
 FILES = pytest.mark.parametrize("made", [csv_of, xlsx_of])
 
 
-@pytest.mark.promise("files, formats: options name the decimal sign, the format of dates and the row of the header")
+@pytest.mark.promise(
+    "files, spreadsheets: options name the decimal sign, the format of dates and the row of the header"
+)
 @FILES
 @pytest.mark.parametrize(
     ("field", "text", "value"),
@@ -192,7 +194,9 @@ def text_of(rows: list[list[str]], delimiter: str = ";") -> bytes:
     return "".join(f"{delimiter.join(row)}\r\n" for row in rows).encode()
 
 
-@pytest.mark.promise("files, formats: options name the decimal sign, the format of dates and the row of the header")
+@pytest.mark.promise(
+    "files, spreadsheets: options name the decimal sign, the format of dates and the row of the header"
+)
 @pytest.mark.parametrize(
     "file", [text_of(REPORT), text_of(REPORT, "\t"), text_of(REPORT, ","), xlsx([list(row) for row in REPORT])]
 )
@@ -239,7 +243,7 @@ SUGGESTED = {
 }  # fmt: skip
 
 
-@pytest.mark.promise("files, dry runs: the header suggests the options that the file seems to need")
+@pytest.mark.promise("files, transfers: the header suggests the options that the file seems to need")
 @pytest.mark.parametrize("name", SUGGESTED)
 def test_a_dry_run_suggests_options_and_these_suit(name: str) -> None:
     file, suggested = SUGGESTED[name]

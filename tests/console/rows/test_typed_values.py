@@ -71,7 +71,7 @@ async def sent(
 
 
 @pytest.mark.promise(
-    "console, values: numbers and times are sent as they are shown, in each language and zone, or refused"
+    "console, journeys: numbers and times are sent as they are shown, in each language and zone, or refused"
 )
 @pytest.mark.parametrize("locale", PRICES)
 async def test_an_amount_is_read_in_the_signs_of_the_language(service: Service, chromium: Browser, locale: str) -> None:

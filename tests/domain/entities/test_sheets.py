@@ -18,7 +18,7 @@ from domain.entities.files.options import read_options
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import BrokenRow, RowError, escaped, related_columns, unescaped
-from domain.errors import FieldError, UnprocessableEntity, ValidationError
+from domain.errors import FieldError, UnprocessableEntity, ValidationError, bound_hints
 from domain.scope import Rights
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
@@ -154,6 +154,7 @@ def test_of_related_rows_only_columns_of_an_export_are_ignored(column: str, unkn
 def test_a_wrong_header_names_its_mistakes(
     names: list[str | None], renames: dict[str, str], field: str, said: str
 ) -> None:
+    bound_hints()  # an earlier test may have used those of this thread up
     with pytest.raises(ValidationError) as refused:
         read_header(PRODUCT, names, renames)
     assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
