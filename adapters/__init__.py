@@ -1,1 +1,1 @@
-"""Implementations of the ports, and the HTTP interface: one folder per technology, none of which imports another."""
+"""Implementations of the ports, and the HTTP interface: one folder per technology. No folder imports another."""

@@ -1,4 +1,4 @@
-"""Breach services: functions of a project that say whether a password is known from data breaches."""
+"""Breach services: project functions that check whether a password is known from data breaches."""
 
 import asyncio
 import logging
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 log = logging.getLogger(__name__)
 
 PATIENCE = 2.0
-"""Seconds for an answer: somebody waits to set a password."""
+"""Seconds to wait for an answer, because a user is setting a password."""
 
 Ask = Callable[[str], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
 class AskedBreaches:
-    """Asks the project's function; a password is taken where the function fails or does not answer in time."""
+    """Asks the project's function. If it fails or does not answer in time, the password is accepted."""
 
     ask: Ask
     patience: float = PATIENCE
@@ -25,6 +25,6 @@ class AskedBreaches:
             async with asyncio.timeout(self.patience):
                 return bool(await self.ask(password))
         except Exception as error:  # noqa: BLE001  # the function is a user's, and an outage of it must stop nobody
-            # Security: without the traceback, whose frames hold the password.
+            # Security: the traceback's frames hold the password.
             log.warning("The breach service did not answer: %s.", type(error).__name__)
             return False

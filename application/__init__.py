@@ -1,1 +1,1 @@
-"""Use cases: a dataclass per group of use cases, a method per use case."""
+"""Use cases: a dataclass per group, a method per use case."""

@@ -1,4 +1,4 @@
-"""Lines of the audit trail, written in the transaction of the act that they tell of."""
+"""Audit trail entries, written in the transaction of the recorded action."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,14 +11,14 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, event
 async def record(
     tx: AuditedTransaction, action: str, caller: Caller, target: UUID, client: Client, now: datetime
 ) -> None:
-    """Adds what the caller did to ``target`` in the tenant that they act in."""
+    """Add the caller's action on ``target`` to the audit trail of the caller's current tenant."""
     await tx.audit.add(caller.tenant.id, event(action, caller.user_id, target, client, now))
 
 
 async def record_on_member(
     tx: AuditedTransaction, action: str, caller: Caller, state: AccountState, client: Client, now: datetime
 ) -> None:
-    """Adds what the caller did to somebody's account, in each tenant that is told."""
+    """Record the caller's action on another account in each audited tenant."""
     tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
     await tx.audit.add_to_each(tenants, event(action, caller.user_id, state.user.id, client, now))
 
@@ -26,7 +26,7 @@ async def record_on_member(
 async def record_by_mail(
     tx: AuditedTransaction, action: str, state: AccountState, client: Client, now: datetime
 ) -> None:
-    """Adds what the owner of an address did by a mail's link: in each tenant of the account, else in ``system``."""
+    """Add an act by a mailed link to the trail of each of the account's tenants, else of ``system``."""
     tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
     await tx.audit.add_to_each(tenants, event(action, state.user.id, state.user.id, client, now))
 
@@ -34,5 +34,5 @@ async def record_by_mail(
 async def record_own(
     tx: AuditedTransaction, action: str, user_id: UUID | None, tenant_id: UUID | None, client: Client, now: datetime
 ) -> None:
-    """Adds what a user did to their own account, in the system tenant where no tenant is chosen."""
+    """Add a user's action on their own account to the audit trail; use the system tenant if no tenant is chosen."""
     await tx.audit.add(tenant_id or SYSTEM_TENANT_ID, event(action, user_id, user_id, client, now))

@@ -1,4 +1,4 @@
-"""Lines of the audit trail about refused administration: who tried what they may not, or too often."""
+"""Audit entries about refused administration: forbidden or too frequent operations, with their callers."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,11 +12,13 @@ from domain.errors import ServiceUnavailable
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 APART = timedelta(minutes=1)
-"""Time between two lines of one caller about one operation: refusals cost their sender nothing, and lines do."""
+"""Minimum time between two entries of one caller about one operation: refusals cost the sender nothing, but entries
+cost storage.
+"""
 MOST = 10_000
 
 NAMES = {403: "refused", 429: "limited"}
-"""Ends of the actions, by the status of the response: ``users.update.refused``."""
+"""Suffixes of the actions, by response status: ``users.update.refused``."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class DeniedOperations:
     _noted: dict[tuple[UUID, str], datetime] = field(default_factory=dict)
 
     async def note(self, caller: Caller, operation: str, status: int, client: Client) -> None:
-        """Adds a line unless this process added one a moment ago; the response has been given already."""
+        """Add an entry unless this process recently added one; runs after the response."""
         now, action = self.clock.now(), f"{operation}.{NAMES[status]}"
         last = self._noted.get((caller.user_id, action))
         if last is not None and now - last < APART:
@@ -34,7 +36,7 @@ class DeniedOperations:
         if len(self._noted) >= MOST:
             self._noted.clear()
         self._noted[caller.user_id, action] = now
-        # Nobody waits for this line, and a refusal without it is still a refusal.
+        # No caller waits for this entry, and a refusal without it remains valid.
         with suppress(ServiceUnavailable):
             try:
                 async with self.database.autocommit(EveryTenant()) as tx:

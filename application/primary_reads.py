@@ -1,4 +1,4 @@
-"""PrimaryReads: reads of rows where there are no replicas."""
+"""PrimaryReads: reads of rows without replicas."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager

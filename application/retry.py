@@ -1,4 +1,4 @@
-"""Retry of use cases that lost against concurrent transactions."""
+"""Retry of use cases that failed because of concurrent transactions."""
 
 from collections.abc import Callable, Coroutine
 from functools import wraps
@@ -13,11 +13,11 @@ TRIES = 5
 
 
 def retry_on_conflict(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Runs ``use_case`` again from its start after a SerializationConflict: TRIES times at most in all."""
+    """Run ``use_case`` again from its start after a SerializationConflict, at most TRIES times in total."""
 
     @wraps(use_case)
     async def attempt(*args: P.args, **named: P.kwargs) -> R:
-        # No pause between the tries: the transaction that won has committed already.
+        # No pause: the winning transaction has committed already.
         for _ in range(TRIES - 1):
             try:
                 return await use_case(*args, **named)

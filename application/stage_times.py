@@ -1,4 +1,4 @@
-"""Time that each stage of a request takes, where a setting asks for it."""
+"""Duration of each stage of a request, if a setting asks for it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,11 +6,11 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 
 STAGES = ("routing", "token", "limits", "body", "work", "database")
-"""Stages in the order they are told in. Time that belongs to no other stage is that of ``routing``."""
+"""Stages in the order of the report. ``routing`` includes all time outside the other stages."""
 
 
 class Watch:
-    """Clock of a request that counts each moment for one stage: entering a stage stops the one around it."""
+    """Clock of a request that counts each moment for one stage: entering a stage pauses the outer one."""
 
     __slots__ = ("_since", "_spent", "_stage", "is_shown")
 
@@ -20,25 +20,25 @@ class Watch:
         self._spent: dict[str, int] = {}
 
     def turn(self, stage: str) -> str:
-        """The stage before."""
+        """Enter a stage, and return the previous one."""
         before, now = self._stage, perf_counter_ns()
         self._spent[before] = self._spent.get(before, 0) + now - self._since
         self._stage, self._since = stage, now
         return before
 
     def spent(self) -> list[tuple[str, int]]:
-        """Nanoseconds until now of the stages that were entered."""
+        """Return the nanoseconds until now of the entered stages."""
         self.turn(self._stage)
         return [(stage, self._spent[stage]) for stage in STAGES if stage in self._spent]
 
 
 WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
-"""Watch of the request that is being answered."""
+"""Watch of the current request."""
 
 
 @contextmanager
 def on(stage: str) -> Iterator[None]:
-    """Outside a request, such as in the background, nothing is timed."""
+    """Time a stage; outside a request, such as in the background, do nothing."""
     watch = WATCH.get()
     if watch is None:
         yield

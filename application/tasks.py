@@ -1,4 +1,4 @@
-"""Tasks that run beside a block of code and end with it."""
+"""Tasks that run in parallel to a block of code and end with it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager, suppress
 
 @asynccontextmanager
 async def beside(*work: Coroutine[object, object, object]) -> AsyncIterator[None]:
-    """Runs each coroutine in a task of its own until the block is left, which cancels the tasks and waits for them.
+    """Run each coroutine in a separate task until the block ends; then cancel the tasks and wait for them.
 
-    An error that ended a task before is raised when the block is left.
+    If a task failed earlier, the end of the block raises its error.
     """
     tasks = [asyncio.create_task(coroutine) for coroutine in work]
     try:

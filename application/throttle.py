@@ -1,4 +1,4 @@
-"""First step of every request: rate limits are counted, and the token is checked for revocation."""
+"""First step of every request: it counts rate limits and checks the token for revocation."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,10 @@ from domain.scope import Caller, Client, EveryTenant, ensure_alive
 
 
 class AboutAccount(Struct, frozen=True, kw_only=True):
-    """An account that a request is about, and the hit of its client's address; ``silent`` hides a full limit."""
+    """The account that a request concerns, and the hit of its client's address.
+
+    With ``silent``, the response hides a reached limit.
+    """
 
     email_key: str
     address: Hit
@@ -27,7 +30,7 @@ class AboutAccount(Struct, frozen=True, kw_only=True):
 
 
 class Judged(NamedTuple):
-    """Judgement of the shared memory and the database on a request: its limits, and whether its token lives."""
+    """Judgement of a request by the shared memory and the database: its limits, and its token's validity."""
 
     verdicts: Sequence[Verdict]
     refusal: Error | None = None
@@ -35,11 +38,11 @@ class Judged(NamedTuple):
 
 
 class Admitted(Struct, frozen=True):
-    """Result of the first step.
+    """Result of the first step of a request.
 
-    ``verdict`` is None when no limit was counted; ``refusal`` is the error to answer with, None to go on.
-    ``is_silenced``: the request is to be answered as always, and not to be carried out. ``renewed`` is the caller as
-    it is now, where the one that was given was out of date. ``counted`` are the hits of a request that may go on.
+    ``verdict`` is None if no limit was counted; ``refusal`` is the error to return, or None to continue.
+    ``is_silenced``: respond as usual, but do not execute the request. ``renewed`` is the current caller if the given
+    one was outdated. ``counted`` are the hits of a request that may continue.
     """
 
     verdict: Verdict | None
@@ -51,23 +54,23 @@ class Admitted(Struct, frozen=True):
 
 @dataclass(slots=True)
 class ThrottleCounts:
-    """Requests of this process that a limit refused, and checks of a token that asked the database."""
+    """Requests refused by a limit in this process, and token checks that needed the database."""
 
     refused: int = 0
     fallbacks: int = 0
 
 
 Renewal = Callable[[], Awaitable[Caller]]
-"""Reads a caller anew; raises Unauthorized where there is none any more."""
+"""Reads a caller again; raises Unauthorized if the caller no longer exists."""
 
 
 def counted_for(
     limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None
 ) -> tuple[list[Hit], list[Hit]]:
-    """Hits to count, and those to count for a token that turns out to be dead.
+    """Return the hits to count, and the hits to count instead if the token is dead.
 
-    A token that was issued here and has ended counts for its session: its client learns 401, and refreshes, however
-    full the limit of an address is that it shares with others.
+    An expired token of this service counts for its session, so that its client gets 401 and refreshes, even if a shared
+    address has exhausted its limit.
     """
     if caller is not None:
         return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
@@ -77,7 +80,7 @@ def counted_for(
 
 @dataclass(frozen=True)
 class Throttle:
-    """Counts requests and checks tokens; with ``enforced`` False limits are counted but never refuse (benchmarks)."""
+    """Counts requests and checks tokens; with ``enforced`` False limits never refuse (benchmarks)."""
 
     admissions: Admissions
     database: Database[IdentityTransaction]
@@ -87,9 +90,10 @@ class Throttle:
     async def admit(
         self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
     ) -> Admitted:
-        """Counts ``hits``; with a revoked or stale token, ``instead``, as for a token that does not verify.
+        """Count ``hits``, or ``instead`` if the caller's token is revoked or stale.
 
-        A caller with a ``renewal`` is told of no staleness: it is read anew, and only its end refuses the request.
+        With a ``renewal``, a stale token is not an error: the function reads the caller again, and refuses only a
+        caller that has ended.
         """
         judged = await self._judged(hits, caller, instead, renewal)
         return self._admitted(judged.verdicts, judged.refusal, hits, judged.renewed)
@@ -97,14 +101,14 @@ class Throttle:
     async def _judged(
         self, hits: Sequence[Hit], caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None
     ) -> Judged:
-        # One round trip to the shared memory counts the limits and reads the token versions.
+        # Use one round trip to count the limits and to read the token versions.
         token = PresentedToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, token)
         if caller is None:
             return Judged(admission.verdicts)
         try:
             ensure_alive(caller.issued, await self._versions(admission, tuple(caller.issued)))
-        # Security: while revocation cannot be checked no token is accepted.
+        # Security: accept no token while revocation cannot be checked.
         except ServiceUnavailable as away:
             return Judged(admission.verdicts, away)
         except Unauthorized as dead:
@@ -118,7 +122,8 @@ class Throttle:
         self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit], renewal: Renewal
     ) -> Judged:
         try:
-            # Read from the database in one snapshot with its token versions, which are never behind the shared copy.
+            # The renewal reads the caller and their token versions in one snapshot. These versions are never behind the
+            # shared copy.
             renewed = await renewal()
         except Error as ended:
             counted = admission.counted_instead
@@ -130,25 +135,25 @@ class Throttle:
         return Judged(verdicts, None, renewed)
 
     async def take_back(self, hits: Sequence[Hit]) -> None:
-        """Uncounts a request that went on with these hits, and was refused behind them."""
+        """Refund the hits of a request refused after they were counted."""
         await self.admissions.recount(hits, ())
 
     async def ensure_alive(self, caller: Caller) -> None:
-        """Raises what a request of the caller would be refused with now; nothing is counted."""
+        """Raise the error of a refused caller; count nothing."""
         if (refusal := (await self.admit([], caller, [])).refusal) is not None:
             raise refusal
 
     async def admit_about(
         self, about: AboutAccount, caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
     ) -> Admitted:
-        """Counts a request about an account: for the client's address, and for the e-mail over all networks.
+        """Count a request about an account: for the client's address, and for the e-mail over all networks.
 
-        A network that the account has logged in from lately is not held up by what strangers ask for elsewhere. The
-        token of a ``caller`` is judged as by ``admit``: one that is dead counts for nobody's e-mail.
+        Requests from elsewhere do not block a network with a recent login to the account. As in ``admit``, a dead token
+        does not count for any e-mail.
         """
         hits = (about.address, Hit(over_all_networks(about.address.limit), f"email:{about.email_key}"))
         judged = await self._judged(hits, caller, instead, renewal)
-        # Security: an e-mail in the body must not make a revoked token acceptable.
+        # Security: refuse a revoked token, even if the body names an e-mail.
         if judged.refusal is not None:
             return self._admitted(judged.verdicts[:1], judged.refusal)
         return replace(await self._admitted_about(about, hits, judged.verdicts), renewed=judged.renewed)
@@ -156,9 +161,9 @@ class Throttle:
     async def _admitted_about(self, about: AboutAccount, hits: Sequence[Hit], verdicts: Sequence[Verdict]) -> Admitted:
         by_address, by_email = verdicts
         if by_email.allowed or not self.enforced:
-            # A limit that never refuses is not shown.
+            # With ``silent``, the e-mail's limit causes no visible refusal, so omit the limit from the response.
             return self._admitted((by_address,) if about.silent else (by_address, by_email), None, hits)
-        # A full limit counted nothing: the address is counted alone, before the database is asked about its network.
+        # The full limit of the e-mail counted no hit: count only the address before the read from the database.
         (by_address,) = await self.admissions.recount((), [about.address])
         if not by_address.allowed:
             return self._admitted((by_address,), None)
@@ -179,10 +184,10 @@ class Throttle:
         if not verdicts:
             return Admitted(None, refusal, renewed=renewed)
         verdict = tightest(tuple(verdicts))
-        # A full limit is answered before a dead token: else guessing tokens would never be limited.
+        # Report a full limit before a dead token: otherwise guessing tokens would never be limited.
         if not verdict.allowed and self.enforced and not isinstance(refusal, ServiceUnavailable):
             return self._refused(verdict)
-        # a full limit that refuses nobody has counted nothing
+        # A full limit without a refusal counted nothing.
         return Admitted(verdict, refusal, renewed=renewed, counted=hits if verdict.allowed else ())
 
     def _refused(self, verdict: Verdict) -> Admitted:
@@ -190,7 +195,7 @@ class Throttle:
         return Admitted(verdict, RateLimited(verdict.retry_after))
 
     async def _recount(self, hits: Sequence[Hit], admission: Admission, instead: Sequence[Hit]) -> tuple[Verdict, ...]:
-        # The database knew that the token is dead, the shared memory did not: the request was counted for its user.
+        # The shared memory did not know that the token is dead, so ``admit`` has counted the request for its user.
         counted = hits if all(verdict.allowed for verdict in admission.verdicts) else ()
         return await self.admissions.recount(counted, instead) if hits else ()
 
@@ -200,7 +205,7 @@ class Throttle:
         self.counts.fallbacks += 1
         async with self.database.read_only(EveryTenant()) as read:
             versions = await read.token_versions.of(subjects)
-        # The ticket keeps an answer from before a lost memory, or from before a change, from being stored.
+        # The ticket prevents storing an answer older than a lost memory or a change.
         if admission.ticket is not None:
             await self.admissions.remember(versions, admission.ticket)
         return versions

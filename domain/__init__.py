@@ -1,1 +1,1 @@
-"""Rules of the service, with the standard library and msgspec only: no I/O and no clock."""
+"""Rules of the service, using only the standard library and msgspec: no I/O and no clock."""

@@ -1,4 +1,4 @@
-"""A cache with a bound on the total size of its entries and an end for each of them."""
+"""A cache with a bound on its total size and an expiry time per entry."""
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """A cache that drops the least recently stored entries first, once their sizes together exceed its bound.
+    """A cache that drops the least recently stored entries beyond its total size.
 
     The caller chooses the units of ``size`` and ``until``. Example: ``BoundedCache(most=1_000)`` with sizes in bytes
     holds at most 1,000 bytes.
@@ -19,11 +19,11 @@ class BoundedCache(Generic[K, V]):
         self._size = 0
         self._values: dict[K, V] = {}
         self._limits: dict[K, tuple[int, float]] = {}
-        # Lookups are on the path of every request: the dictionary's own method saves a call
+        # Every request looks up values: the dictionary's method saves a call.
         self.get = self._values.get
 
     def put(self, key: K, value: V, size: int, until: float) -> None:
-        """Stores the value; an entry larger than the whole cache is not stored."""
+        """Store the value, unless it is larger than the whole cache."""
         self.drop(key)
         self._values[key], self._limits[key] = value, (size, until)
         self._size += size
@@ -36,8 +36,8 @@ class BoundedCache(Generic[K, V]):
             self._size -= self._limits.pop(key)[0]
 
     def drop_ended(self, now: float) -> None:
-        """Drops the entries whose ``until`` is not after ``now``."""
-        # Entries live about equally long, so the oldest ends first and the scan stops at the first living one.
+        """Drop the entries with ``until`` not after ``now``."""
+        # All entries live about equally long, so stop at the first live entry.
         while self._limits:
             key, (_, until) = next(iter(self._limits.items()))
             if until > now:

@@ -1,4 +1,4 @@
-"""Errors of the specification, one class per error code; ``adapters/http`` alone maps them to HTTP statuses."""
+"""The specification's errors, one class per error code. Only ``adapters/http`` maps them to HTTP statuses."""
 
 import difflib
 import re
@@ -13,7 +13,7 @@ from uuid import UUID
 from msgspec import Struct
 
 MOST_ERRORS = 100
-"""Most invalid fields that an error lists: a body may have a million of them."""
+"""Maximum invalid fields in an error: a body may have a million."""
 MOST_HINTS = 10
 LONGEST_HINTED = 100
 
@@ -23,34 +23,35 @@ _ITEM_OF_BATCH = re.compile(r"^(items\[([0-9]+)\])\.")
 
 
 class FieldError(Struct, frozen=True):
-    """An invalid field: its wire name (``items[3].price``) and a sentence that says what it takes."""
+    """Invalid field: its wire name (``items[3].price``) and a sentence about the accepted values."""
 
     field: str
     message: str
 
     def is_about(self, names: Collection[str]) -> bool:
-        """Whether the field is one of these, an item of it or in it: ``words``, ``words[0]``, ``items[3].words[0]``."""
-        # an item of a batch is no field, and an entity may have a field of that name
+        """Return whether the field is or is within one of ``names``: ``words``, ``words[0]``, ``items[3].words[0]``."""
+        # A batch item is not a field, and an entity may have a field of that name.
         steps = _ITEM_OF_BATCH.sub("", self.field).split(".")
         return any(step.partition("[")[0] in names for step in steps)
 
     @property
     def item(self) -> str | None:
-        """The item of a batch whose field this is: ``items[3]``."""
+        """Batch item with this field: ``items[3]``."""
         found = _ITEM_OF_BATCH.match(self.field)
         return None if found is None else found[1]
 
     @property
     def place(self) -> int | None:
-        """The number of that item, from 0."""
+        """Number of the batch item, from 0."""
         found = _ITEM_OF_BATCH.match(self.field)
         return None if found is None else int(found[2])
 
 
 class Error(Exception):
-    """Base of all errors that a client is told; ``fields`` lists the invalid fields where they are known.
+    """Base class of all errors for clients; ``fields`` lists the invalid fields, if known.
 
-    ``fields`` is read up to one more than ``MOST_ERRORS``, which shows that there are more than an answer lists.
+    The service reads at most ``MOST_ERRORS`` + 1 of ``fields``: the additional field shows that the response omits
+    some.
     """
 
     code: ClassVar[str]
@@ -87,13 +88,13 @@ class TokenInvalid(Unauthorized):
 
 
 class TokenExpired(Unauthorized):
-    """A token, session or key that has expired, or a token that is stale and needs a refresh."""
+    """Expired token, session or key, or a stale token that needs a refresh."""
 
     code = "TOKEN_EXPIRED"
     sentence = "The token has expired."
 
     def __init__(self, message: str | None = None, session_id: UUID | None = None) -> None:
-        """``session_id`` is the session of an access token that was issued here; None for every other token."""
+        """``session_id`` is the session of an access token issued here, else None."""
         super().__init__(message)
         self.session_id = session_id
 
@@ -119,7 +120,7 @@ class EmailNotConfirmed(Error):
 
 
 class Challenge(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A login that is not complete: ``ticket`` finishes it, by one of ``methods``, until ``expires_at``."""
+    """An incomplete login: ``ticket`` finishes it, by one of ``methods``, until ``expires_at``."""
 
     ticket: str
     methods: tuple[str, ...]
@@ -127,7 +128,7 @@ class Challenge(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class MfaRequired(Error):
-    """The first factor was right; there is no session and no token before the second one is."""
+    """Error for a login that needs a second factor; the first factor was correct."""
 
     code = "MFA_REQUIRED"
     sentence = "Show a second factor to finish."
@@ -138,14 +139,14 @@ class MfaRequired(Error):
 
 
 class MfaEnrolmentRequired(MfaRequired):
-    """A second factor is required, and the account has none that counts; ``methods`` are those that would."""
+    """A second factor is required, but the account has no accepted one; ``methods`` are the accepted kinds."""
 
     code = "MFA_ENROLMENT_REQUIRED"
     sentence = "A second factor is required here: set one up to finish."
 
 
 class ReauthenticationRequired(Error):
-    """The session was proved too long ago for this; ``max_age`` is the greatest age, in seconds."""
+    """The session's last proof is too old; ``max_age`` is the maximum age in seconds."""
 
     code = "REAUTHENTICATION_REQUIRED"
     sentence = "Show again that it is you: this needs a proof of the last minutes."
@@ -161,15 +162,15 @@ class Forbidden(Error):
 
 
 class QuotaExceeded(Error):
-    """More of something than a tenant may have."""
+    """Exceeded quota of a tenant."""
 
     code = "QUOTA_EXCEEDED"
     sentence = "The tenant has as many of these as it may have."
 
 
-# Security: different messages would tell a caller which ids exist in other tenants.
+# Security: different messages would reveal other tenants' ids.
 class NotFound(Error):
-    """An id that is unknown, malformed, deleted or another tenant's; the message never says which."""
+    """Error for an unknown, malformed or deleted id, or an id of another tenant. All cases have the same message."""
 
     code = "NOT_FOUND"
     sentence = "There is no such resource."
@@ -194,13 +195,13 @@ class Conflict(Error):
 
 
 MOST_COUNTED = 100
-"""Rows that refer to a row and are counted, of each entity: of more an error says "more than 100"."""
+"""Maximum counted referring rows per entity; beyond it an error says "more than 100"."""
 
 
 class Referrer(Struct, frozen=True):
-    """Rows that forbid a deletion: their entity's plural, the fields by which each of them refers, and their number.
+    """Rows that prevent a deletion: the plural of their entity, their referring fields, and their number.
 
-    Beyond ``MOST_COUNTED`` the number may be too small.
+    A number above ``MOST_COUNTED`` may be too small.
     """
 
     plural: str
@@ -209,17 +210,17 @@ class Referrer(Struct, frozen=True):
 
 
 class StillReferredTo(Conflict):
-    """A deletion that ``restrict`` forbids.
+    """Error for a deletion prevented by ``restrict``.
 
-    ``found`` are the ids of the rows to delete that exist. ``by`` has those of them that are still referred to, with
-    the rows that refer; rows of other tenants are left out.
+    ``found`` has the existing ids among the rows to delete. ``by`` maps each referenced id to its referring rows,
+    without rows of other tenants.
     """
 
     sentence = "Something still refers to it."
 
     @staticmethod
     def counted(rows: Iterable[tuple[UUID, str, UUID, str | None]]) -> Iterator[tuple[UUID, Referrer | None]]:
-        """Referrers of rows: the id that is referred to, plural, id and field of each; None for another tenant's."""
+        """Count referrers of rows: referenced id, plural, id and field of each; None for another tenant's."""
         fields: dict[tuple[UUID, str, UUID], set[str]] = {}
         for row_id, plural, referring, field in rows:
             if field is None:
@@ -268,7 +269,7 @@ class RateLimited(Error):
 
 
 class TooBusy(Error):
-    """The queue of password hashes is full: no password was checked and no attempt was counted."""
+    """The queue of password hashes is full: no password was checked and no attempt counted."""
 
     code = "RATE_LIMITED"
     sentence = "Too many logins at this moment: try again in a second."
@@ -280,7 +281,7 @@ class ServiceUnavailable(Error):
 
 
 class SerializationConflict(ServiceUnavailable):
-    """The transaction was rolled back because of a concurrent one: nothing is stored, and it can be retried at once."""
+    """The transaction was rolled back because of a concurrent one: nothing is stored; retry at once."""
 
 
 class InternalError(Error):
@@ -289,14 +290,15 @@ class InternalError(Error):
 
 
 def bound_hints() -> None:
-    """Limits the hints that the current request makes: each costs a comparison with every known name."""
+    """Limit the hints of the current request: each costs a comparison with every known name."""
     _hints_left.set(iter(range(MOST_HINTS)))
 
 
 def unknown_name(name: str, known: Iterable[str]) -> str:
-    """The message for an unknown name, with the nearest known one as a hint.
+    """Return the message for an unknown name, with the nearest known name as a hint.
 
-    The first ``MOST_HINTS`` names of a request get a hint, and none that is longer than ``LONGEST_HINTED``.
+    Only the first ``MOST_HINTS`` names of a request get a hint, and only names of at most ``LONGEST_HINTED``
+    characters.
 
     Example: ``unknown_name("pagesize", ["pageSize"])`` is ``"is not known; did you mean 'pageSize'?"``.
     """
@@ -304,6 +306,6 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
     if len(name) > LONGEST_HINTED or (hints_left is not None and next(hints_left, None) is None):
         return "is not known"
     by_case = {known_name.lower(): known_name for known_name in known}
-    # Case is ignored in the comparison, since names of parameters are matched without it.
+    # Compare without case, as parameter names are matched.
     near = difflib.get_close_matches(name.lower(), by_case, n=1)
     return f"is not known; did you mean {by_case[near[0]]!r}?" if near else "is not known"

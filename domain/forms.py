@@ -1,4 +1,4 @@
-"""Forms: untyped JSON becomes structs, every invalid field is named at once, and texts are fit to be shown."""
+"""Forms: conversion of untyped JSON to structs, with all invalid fields reported at once and displayable texts."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ from domain.moments import NotAMoment, exact_moment, in_utc
 F = TypeVar("F", bound=Struct)
 
 MOST_WITHIN = MOST_ERRORS + 1
-"""Most errors that are told of one list or object: a body of wrong items must not make a far larger answer."""
+"""Maximum number of reported errors per list or object, to limit the size of the answer."""
 
 _CODE = re.compile("`([^`]*)`")
 _WORDS = {
@@ -38,31 +38,32 @@ _WORDS = {
 }
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-# Their categories are those of letters and symbols: fillers of Hangul, Braille without a dot, a note without a head.
+# Unicode classifies these invisible characters as letters and symbols: Hangul fillers, an empty Braille pattern, a null
+# notehead.
 _WITHOUT_SHAPE = frozenset("\u115f\u1160\u2800\u3164\uffa0\U0001d159")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _WEB_ADDRESS = re.compile(r"https?://[^\s/?#\\]+[^\s\\]*", re.IGNORECASE)
 
 
 def documented(least: int | None = None, most: int | None = None, **more: str) -> msgspec.Meta:
-    """Bounds of a text for the OpenAPI document alone: ``Annotated[str, documented(1, 200)]``.
+    """Return bounds of a text for the OpenAPI document only: ``Annotated[str, documented(1, 200)]``.
 
-    The use case checks them, some of them after it has trimmed the text, and names every failing field in its own
-    words. ``more`` are further keys of the schema, such as ``format`` and ``pattern``.
+    The use case checks them, some after trimming, and reports each failing field. ``more`` adds schema keys such as
+    ``format`` and ``pattern``.
     """
     bounds = {key: value for key, value in (("minLength", least), ("maxLength", most)) if value is not None}
     return msgspec.Meta(extra_json_schema={**bounds, **more})
 
 
 def read_form(kind: type[F], body: Mapping[str, object], *, explains: bool = True) -> F:
-    """The body as a ``kind``. Raises ValidationError with every invalid and every unknown field.
+    """Convert the body to the struct ``kind``. Raises ValidationError with every invalid or unknown field.
 
-    Fields take the types of JSON; a decimal may also be text. An unknown field gets the nearest name as a hint. Where
-    nobody reads the errors, ``explains`` is false and the ValidationError names no field, which takes far less time.
+    Fields accept JSON types; a decimal may also be text. An unknown field's error suggests the nearest name. If
+    ``explains`` is false, the error names no fields, to save time.
     """
     if moments := _moment_names(kind):
         body = _with_moments(moments, body)
-    # msgspec stops at the first error; only a body that fails is read field by field for all of them.
+    # msgspec stops at the first error, so read a failing body field by field.
     try:
         return msgspec.convert(body, kind)
     except msgspec.ValidationError:
@@ -97,7 +98,7 @@ def _with_moments(names: Sequence[str], body: Mapping[str, object]) -> Mapping[s
 
 
 def _with_integers(kind: object, value: object) -> object:
-    """The value with ``5.0`` as 5 where ``kind`` takes whole numbers: JSON has one number of both."""
+    """Return ``5.0`` as 5 where ``kind`` requires integers: JSON has one number type."""
     for part in _parts(kind):
         if part is int and isinstance(value, float) and value.is_integer():
             return int(value)
@@ -110,7 +111,7 @@ def _with_integers(kind: object, value: object) -> object:
 
 
 def _explain(kind: type[Struct], body: Mapping[str, object], inside: str = "") -> Iterator[FieldError]:
-    """Errors of the fields of ``kind``; ``inside`` is what their names begin with in a struct within a struct."""
+    """Errors of the fields of ``kind``; ``inside`` is the prefix of their names."""
     known = _fields_by_name(kind)
     for name, info in known.items():
         if name not in body:
@@ -122,7 +123,7 @@ def _explain(kind: type[Struct], body: Mapping[str, object], inside: str = "") -
         yield from (FieldError(inside + name, unknown_name(name, known)) for name in body if name not in known)
 
 
-@lru_cache(maxsize=1024)  # msgspec evaluates every annotation of the struct anew
+@lru_cache(maxsize=1024)  # msgspec evaluates every annotation of the struct again
 def _fields_by_name(kind: type[Struct]) -> Mapping[str, FieldInfo]:
     return {info.encode_name: info for info in fields(kind)}
 
@@ -133,7 +134,7 @@ def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError
     try:
         msgspec.convert(value, cast(Any, kind))
     except msgspec.ValidationError as error:
-        # What stands inside says more than the whole does, and may fail in several places.
+        # Errors inside the value are more specific, and there may be several.
         if errors := list(islice(_errors_within(name, kind, value), MOST_WITHIN)):
             return errors
         sentence, _, path = str(error).partition(" - at `$")
@@ -143,7 +144,7 @@ def _value_errors(name: str, kind: object, value: object) -> Sequence[FieldError
 
 
 def _errors_within(name: str, kind: object, value: object) -> Iterator[FieldError]:
-    """Errors inside the value, as ``settings.timezone``, ``items[3].email`` and ``columns.Titel``."""
+    """Yield the errors inside the value: ``settings.timezone``, ``items[3].email``, ``columns.Titel``."""
     for part in _parts(kind):
         if isinstance(value, Mapping) and isinstance(part, type) and issubclass(part, Struct):
             yield from _explain(part, value, f"{name}.")
@@ -157,7 +158,6 @@ def _errors_within(name: str, kind: object, value: object) -> Iterator[FieldErro
 
 
 def _parts(kind: object) -> Iterator[object]:
-    """The types of a union, without what ``Annotated`` says of them."""
     if get_origin(kind) is Annotated:
         yield from _parts(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
@@ -172,13 +172,13 @@ def _choice_error(kind: object) -> str:
         return f"takes one of: {', '.join(str(member.value) for member in kind)}"
     if get_origin(kind) is Literal:
         return f"takes one of: {', '.join(map(str, get_args(kind)))}"
-    # The choice may stand inside a list or a union.
+    # The choice may be inside a list or a union.
     return next((error for part in get_args(kind) if (error := _choice_error(part))), "")
 
 
 def in_json_words(sentence: str) -> str:
-    """A sentence of msgspec without Python's types, as "expected a whole number, got text"."""
-    # Patterns were given ``\Z`` for ``$`` (registry.py): the message shows them as they were declared.
+    """Return a msgspec sentence without Python's types, as "expected a whole number, got text"."""
+    # The registry replaced ``$`` by ``\Z`` (registry.py): show patterns as declared.
     text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z", "$"))
     return text[:1].lower() + text[1:]
 
@@ -189,12 +189,12 @@ def _json_words(code: str) -> str:
 
 
 def uuid_of(text: str) -> UUID | None:
-    """The id that a text spells as the API does; Python's ``UUID`` takes braces, ``urn:uuid:`` and no hyphens, too."""
+    """Parse an id in the API's notation, because Python's ``UUID`` also accepts braces and ``urn:uuid:``."""
     return UUID(text) if _UUID.fullmatch(text) else None
 
 
 def plain(text: str) -> str:
-    """The text without control characters and marks of writing direction, which show names as what they are not."""
+    """Remove control characters and direction marks, because they can disguise names."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(
@@ -207,16 +207,16 @@ def text_errors(field: str, text: str | None, shortest: int, longest: int) -> li
         return [FieldError(field, f"takes {shortest} to {longest} characters")]
     if text is not None and plain(text) != text:
         return [FieldError(field, "takes no control characters and no marks of writing direction")]
-    # A name of blanks, or of characters without width, leaves a gap wherever it is shown.
+    # A blank or invisible name leaves a gap.
     if text and shortest and not any(map(_is_seen, text)):
         return [FieldError(field, "takes at least one character that can be seen")]
     return []
 
 
 def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
-    """Errors of an address of the web; empty text is none."""
+    """Return the errors of a web address; an empty text is valid."""
     errors = text_errors(field, text, 0, longest)
-    # Security: pages show it as a picture or a link, where `javascript:` and `data:` would be run.
+    # Security: pages show it as a picture or link, where `javascript:` and `data:` would run.
     if not errors and text and not _WEB_ADDRESS.fullmatch(text):
         errors = [FieldError(field, "takes an address that begins with https:// or http://")]
     return errors

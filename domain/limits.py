@@ -1,6 +1,6 @@
-"""Rate limits: the specification's two tables, the verdict on a counted request, and the lock after failed logins.
+"""Rate limits: the specification's two tables, verdicts, and the lock after failed logins.
 
-A limit of one part is stated in that part.
+Each part of the service defines additional limits in its module.
 """
 
 from datetime import timedelta
@@ -22,7 +22,7 @@ class Limit(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """Answer to a counted request; ``reset`` is the epoch second at which the oldest counted one leaves the window."""
+    """Verdict on a counted request; ``reset`` is the epoch second at which the oldest request leaves the window."""
 
     allowed: bool
     limit: int
@@ -32,9 +32,9 @@ class Verdict(Struct, frozen=True):
 
 
 class CountedHit(Struct, frozen=True):
-    """State of a caller's log of requests after counting; times are microseconds since 1970 or None.
+    """A caller's request log after counting a request; times are microseconds since 1970, or None.
 
-    ``leaver`` is the request that must leave the window before another one is allowed.
+    ``leaver`` is the time of the request that must leave the window before the service allows another request.
     """
 
     allowed: bool
@@ -44,7 +44,7 @@ class CountedHit(Struct, frozen=True):
 
 
 def verdict_of(limit: Limit, counted: CountedHit, now: int) -> Verdict:
-    """The verdict, with ``retry_after`` in whole seconds."""
+    """Return the verdict, with ``retry_after`` in whole seconds."""
     window = limit.window // MICROSECOND
     oldest = now if counted.oldest is None else counted.oldest
     wait = 0 if counted.allowed else (now if counted.leaver is None else counted.leaver) + window - now
@@ -58,14 +58,14 @@ def verdict_of(limit: Limit, counted: CountedHit, now: int) -> Verdict:
 
 
 def _seconds(microseconds: int) -> int:
-    # Rounded up, so that a client that waits this long is not refused again.
+    # Round up, so that the service accepts a client after the wait.
     return -(-microseconds // 1_000_000)
 
 
 class Hit(Struct, frozen=True):
-    """A request to be counted: its limit, and the caller it counts for.
+    """A request to count: its limit and caller.
 
-    Callers are ``user:…``, ``address:…``, ``email:…``, and ``session:…`` for a token that is expired, stale or revoked.
+    Callers are ``user:…``, ``address:…``, ``email:…``, and ``session:…`` for an expired, stale or revoked token.
     """
 
     limit: Limit
@@ -74,7 +74,7 @@ class Hit(Struct, frozen=True):
 
 @lru_cache(4096)
 def network_of(address: str) -> str:
-    """The network whose requests are counted together: the /64 of an IPv6 address, an IPv4 address by itself.
+    """Return the network for counting requests: the /64 of an IPv6 address, or a single IPv4 address.
 
     An IPv4-mapped IPv6 address counts as its IPv4 address.
     """
@@ -91,11 +91,11 @@ def network_of(address: str) -> str:
 
 NETWORKS_TOGETHER = 10
 LINKS_APART = timedelta(minutes=5)
-"""Time in which an address gets one mail with a link of each purpose."""
+"""Minimum time between two link mails of one purpose to an address."""
 
 
 def over_all_networks(limit: Limit) -> Limit:
-    """The limit of an e-mail address over all networks together, which strangers share with its owner."""
+    """Return the limit of an e-mail address over all networks; its owner and attackers share the limit."""
     return Limit(limit.name, NETWORKS_TOGETHER * limit.count, limit.window)
 
 
@@ -119,7 +119,7 @@ _ENTITY_COUNTS = {
 
 
 def endpoint_limit(name: str) -> Limit:
-    """The limit of an endpoint that the specification's tables do not list."""
+    """Return the limit of an endpoint outside the specification's tables."""
     return Limit(name, 100)
 
 
@@ -128,32 +128,31 @@ def entity_limit(plural: str, operation: str) -> Limit:
 
 
 def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
-    """The verdict to report when several limits counted: a refusal first, then the least remaining."""
+    """Return the verdict to report if several limits counted: a refusal first, then the least remaining."""
     return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))
 
 
 FAILURES_FORGOTTEN = timedelta(days=7)
-"""Pause after which failed logins, and locks in a row, are counted from zero again; a lock lasts as long as it was set
-for."""
+"""Pause that resets the counts of failed logins and consecutive locks; a lock always lasts its full duration."""
 
 LONGEST_LOCK = timedelta(days=1)
-"""Bound of what locks in a row grow to; a setting of more is the duration of every lock."""
+"""Maximum duration of repeated locks; a longer setting is the duration of every lock."""
 
 DOUBLED_AT_MOST = 20
-"""Locks in a row after which the duration has surely reached its bound: a minute has become two years."""
+"""Maximum number of doublings, always beyond the maximum duration: one minute becomes two years."""
 
 NETWORK_FORGOTTEN = timedelta(days=90)
-"""Time after its last successful login for which a network of an address is known."""
+"""Time for which the service remembers the network of an address's last successful login."""
 
 
 REAUTHENTICATED = timedelta(minutes=10)
-"""Time for which a proof counts as recent, where no setting says otherwise."""
+"""Default time for which a proof is recent."""
 
 
 class Lockout(Struct, frozen=True):
-    """After ``attempts`` failures in a row from one network, that network is locked out for ``duration``.
+    """Lock for ``duration`` of a network with ``attempts`` consecutive failures.
 
-    Each further lock in a row lasts twice as long as the one before.
+    Each further consecutive lock doubles the duration.
     """
 
     attempts: int
@@ -164,7 +163,7 @@ class Lockout(Struct, frozen=True):
         return max(self.duration, LONGEST_LOCK)
 
     def lasts(self, before: int) -> timedelta:
-        """Duration of a lock that ``before`` others in a row went before: 15 minutes, 30, 60, … a day."""
+        """Return the duration of a lock after ``before`` consecutive locks: 15 minutes, 30, 60, … up to a day."""
         doubled: int = 2 ** min(before, DOUBLED_AT_MOST)
         return min(self.duration * doubled, self.longest)
 

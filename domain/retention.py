@@ -1,4 +1,4 @@
-"""Data with an end: the rules that remove it by age, and records that the operator may set an end for."""
+"""Expiring data: the rules that remove it, and records with an optional retention."""
 
 from datetime import datetime, timedelta
 from enum import Enum
@@ -6,23 +6,24 @@ from enum import Enum
 from msgspec import Struct
 
 DAY = timedelta(days=1)
-"""Margin for clocks that differ between machines."""
+"""Additional time before a deletion, because the clocks of machines may differ."""
 
 KEPT_FOR = timedelta(hours=24)
-"""Time for which a response is stored under an Idempotency-Key."""
+"""Storage time of a response under an Idempotency-Key."""
 
 
 class DatedRecords(Enum):
-    """Records that are only added to, in the order of time: past an age that the operator may set, they are deleted."""
+    """Append-only records in the order of time, deleted past an age that the operator may set."""
 
     EVENTS = "events of the audit trail"
     HISTORIES = "lines of histories"
 
 
 class RetentionRule(Struct, frozen=True, kw_only=True):
-    """Data that is removed at the age ``kept``; the longest lifetime of a session is added if it ``outlasts_sessions``.
+    """Data deleted at the age ``kept``; ``outlasts_sessions`` adds the maximum lifetime of a session.
 
-    ``name`` is for logs and ``tenantry clean``, ``when`` for docs/reference/data.md: ``a day after their end``.
+    ``name`` is used in logs and by ``tenantry clean``; ``when`` is a text for docs/reference/data.md, such as ``a day
+    after their end``.
     """
 
     name: str

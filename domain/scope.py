@@ -1,4 +1,4 @@
-"""The caller of a request with permissions and token versions, the rows a statement may touch, audit lines."""
+"""Caller with permissions and token versions, row scopes, and audit entries."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either si
 
 
 class Permission(Struct, frozen=True, kw_only=True):
-    """A permission that roles can hold, as it is listed."""
+    """A permission for roles, as listed."""
 
     id: UUID
     name: str
@@ -29,44 +29,44 @@ _NAMESPACE = UUID("6f6c7f0a-9a3e-5b1d-8f1e-1f2d3c4b5a69")
 
 
 def registered(name: str, category: str) -> Permission:
-    """A permission without a row in the database: its id is derived from its name."""
+    """Return a permission without a database row, with an id derived from its name."""
     return Permission(id=uuid5(_NAMESPACE, name), name=name, category=category)
 
 
 def is_permission(name: str) -> bool:
-    """Whether the name is well formed: ``read:users``, ``*:users``, ``read:*`` and ``*`` are, ``Read:users`` is not."""
+    """Return whether the name is well formed, such as ``read:users``, ``*:users``, ``read:*`` or ``*``."""
     return _NAME.fullmatch(name) is not None
 
 
 def allows(held: Iterable[str], needed: str) -> bool:
-    """Whether any of the permissions ``held`` implies ``needed``."""
+    """Return whether any of the permissions ``held`` implies ``needed``."""
     holding = held if isinstance(held, tuple) else tuple(held)
-    # Most permissions are held by their very name: that costs no parsing.
+    # Most permissions match by name, without parsing.
     return needed in holding or any(name in holding for name in _wider(needed))
 
 
 def may_grant(held: Iterable[str], given: Iterable[str]) -> bool:
-    """Whether every permission of ``given`` is implied by ``held``."""
+    """Return whether ``held`` implies every permission of ``given``."""
     holding = set(held)
     return all(name in holding or not holding.isdisjoint(_wider(name)) for name in given)
 
 
 def smallest(permissions: Iterable[str]) -> tuple[str, ...]:
-    """The shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
+    """Return the shortest equivalent list, sorted: ``["read:users", "*:users"]`` becomes ``("*:users",)``."""
     names = {ALL_PERMISSIONS if name == "*:*" else name for name in permissions}
     return tuple(sorted(name for name in names if names.isdisjoint(_wider(name))))
 
 
 def meet(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
-    """The permissions that both lists imply: ``meet(["*:users"], ["read:*"])`` is ``("read:users",)``.
+    """Return the permissions implied by both lists: ``meet(["*:users"], ["read:*"])`` is ``("read:users",)``.
 
-    ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)`` for every permission ``p``.
+    For every permission ``p``, ``allows(meet(a, b), p)`` is ``allows(a, p) and allows(b, p)``.
     """
-    # Both lists are bounded, by the bytes of a token; looking names up keeps the work linear all the same.
+    # A token's size limits both lists. Set lookups make the work linear.
     held, others = set(smallest(first)), set(smallest(second))
     common = {name for name in held if not others.isdisjoint((name, *_wider(name)))}
     common |= {name for name in others if not held.isdisjoint(_wider(name))}
-    # What is left are pairs such as `read:*` and `*:users`, which imply `read:users` together.
+    # Each remaining pair, such as `read:*` and `*:users`, implies a common permission: `read:users`.
     for by_resource, by_action in ((held, others), (others, held)):
         resources = [name for name in by_resource if name.startswith("*:")]
         common |= {name[:-1] + narrow[2:] for name in by_action if name.endswith(":*") for narrow in resources}
@@ -80,7 +80,7 @@ def _wider(name: str) -> tuple[str, ...]:
 
 
 SYSTEM_TENANT_ID = UUID("00000000-0000-7000-8000-000000000001")
-"""The tenant of the super-admins, made by the first start with the same id everywhere."""
+"""Tenant of the super-admins; the first start creates it with the same id in every installation."""
 
 
 class OneTenant(Struct, frozen=True):
@@ -102,7 +102,7 @@ Scope = OneTenant | EveryTenant
 
 
 class Rights(Struct, frozen=True):
-    """Permissions without their bearer: equal, and a key of caches, for all callers who may do the same."""
+    """Permissions without a caller: equal for all callers with the same permissions, so usable as a cache key."""
 
     permissions: tuple[str, ...]
     is_super_admin: bool
@@ -111,42 +111,42 @@ class Rights(Struct, frozen=True):
         return allows(self.permissions, permission)
 
 
-# A token of 12 kB carries names, ids and a signature beside the grants. With the longest names allowed it stays below
-# 16 kB, beyond which no token is read.
+# With names, ids and a signature, a token has 12 kB. With the longest names it has less than 16 kB, the limit for
+# reading a token.
 GRANTS_BYTES = 7_800
-"""Most bytes of JSON for the permissions, role names and role versions of a token."""
+"""Maximum bytes of JSON for the permissions, role names and role versions of a token."""
 
 Versions = Mapping[str, int]
-"""Subject → its version; a subject that was never bumped has version 0."""
+"""Version of each subject; 0 if the service never increased it."""
 
 
 def user_subject(user_id: UUID) -> str:
-    """Bumped by logout, disabling, deletion and a changed password: the user's tokens are revoked."""
+    """Return the subject bumped by logout, disabling, deletion and a new password, to revoke the user's tokens."""
     return f"user:{user_id}"
 
 
 def session_subject(session_id: UUID) -> str:
-    """Bumped when the session is ended: its tokens are revoked."""
+    """Return the subject that the end of the session increases, to revoke the session's tokens."""
     return f"session:{session_id}"
 
 
 def grants_subject(user_id: UUID) -> str:
-    """Bumped when the user's roles or memberships change: the user's tokens are stale."""
+    """Return the subject increased by changes of the user's roles or memberships, to make tokens stale."""
     return f"grants:{user_id}"
 
 
 def tenant_subject(tenant_id: UUID) -> str:
-    """Bumped when the tenant is closed or deleted: its tokens are stale."""
+    """Return the subject that closing or deleting the tenant increases, to make the tenant's tokens stale."""
     return f"tenant:{tenant_id}"
 
 
 def role_subject(role_id: UUID) -> str:
-    """Bumped when the role's permissions change: the tokens of its holders are stale."""
+    """Return the subject bumped when the role's permissions change, to make its holders' tokens stale."""
     return f"role:{role_id}"
 
 
 def at_issue(subjects: Iterable[str], versions: Versions) -> dict[str, int]:
-    """The versions that a new token carries for its subjects."""
+    """Return the versions of a new token's subjects."""
     return {subject: versions.get(subject, 0) for subject in subjects}
 
 
@@ -155,9 +155,9 @@ TokenType = Literal["Tenant", "Global"]
 
 
 def ensure_alive(issued: Mapping[str, int], now: Mapping[str, int]) -> None:
-    """Raises TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
+    """Raise TokenInvalid for a revoked token (log in again), TokenExpired for a stale one (refresh is enough)."""
     outdated = [subject for subject, version in issued.items() if now.get(subject, 0) > version]
-    # Revoked goes before stale: a client told to refresh would try in vain.
+    # Check revoked before stale: a client would refresh a revoked token in vain.
     if any(subject.startswith(("user:", "session:")) for subject in outdated):
         raise TokenInvalid("The token has been revoked.")
     if outdated:
@@ -165,10 +165,10 @@ def ensure_alive(issued: Mapping[str, int], now: Mapping[str, int]) -> None:
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """The user or service account behind a verified token; ``issued`` are the token versions it was issued under.
+    """User or service account of a verified token; ``issued`` has the token versions at the issue of the token.
 
-    ``methods`` are how the session was proved, by the names of RFC 8176. ``authenticated_at`` is the epoch second of
-    the last proof, 0 where it is not known.
+    ``methods`` are the proofs of the session, by the names of RFC 8176. ``authenticated_at`` is the epoch second of the
+    last proof, 0 if unknown.
     """
 
     user_id: UUID
@@ -196,7 +196,9 @@ class Caller(Struct, frozen=True, kw_only=True):
         return self.is_super_admin and self.tenant_id == SYSTEM_TENANT_ID
 
     def audited_tenants(self, tenants: Iterable[UUID]) -> list[UUID]:
-        """Tenants whose trail tells what the caller did to a member of ``tenants``: from ``system`` those as well."""
+        """Return the tenants to audit for an action on a member of ``tenants``: the caller's, or
+        all from ``system``.
+        """
         return sorted({self.tenant.id, *(tenants if self.acts_for_all else ())})
 
     @property
@@ -209,12 +211,12 @@ class Caller(Struct, frozen=True, kw_only=True):
         return f"{'user' if self.kind == 'person' else 'service'}:{self.user_id}"
 
     def ensure_person(self) -> None:
-        """Raises Forbidden for a service account."""
+        """Raise Forbidden for a service account."""
         if self.kind != "person":
             raise Forbidden("This is for people: a service account cannot do it.")
 
     def ensure_recent(self, now: datetime, within: timedelta) -> None:
-        """Raises ReauthenticationRequired when the last proof is older than ``within``."""
+        """Raise ReauthenticationRequired if the last proof is older than ``within``."""
         if now.timestamp() - self.authenticated_at > within.total_seconds():
             raise ReauthenticationRequired(int(within.total_seconds()))
 
@@ -227,18 +229,18 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def tenant(self) -> OneTenant:
-        """Scope of the caller's own tenant. Raises Forbidden for a Global Token, which has none."""
+        """Scope of the caller's tenant. Raises Forbidden for a Global Token, because it has no tenant."""
         if self.tenant_id is None:
             raise Forbidden
         return OneTenant(self.tenant_id, self.is_super_admin)
 
 
 class Client(Struct, frozen=True, kw_only=True):
-    """The client of a request.
+    """Client of a request.
 
-    ``network`` is the unit that failed logins are counted and locked by: the address itself for IPv4, its /64 for IPv6
-    (``2001:db8:1:2::/64``). ``device`` is the client's own description, its User-Agent.
-    ``language`` is the language that its browser asks for, one of ``LANGUAGES``; ``""`` for another one or none.
+    ``network`` is the unit for counting and locking failed logins: the address for IPv4, its /64 for IPv6
+    (``2001:db8:1:2::/64``). ``device`` is the User-Agent. ``language`` is the language of the browser, one of
+    ``LANGUAGES``, or ``""`` without a supported language.
     """
 
     address: str
@@ -249,7 +251,7 @@ class Client(Struct, frozen=True, kw_only=True):
 
 
 class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):
-    """A line of the audit trail: ``actor_id`` did ``action`` on ``target_id``. Kept for ever and never changed."""
+    """Entry of the audit trail: ``actor_id`` did ``action`` on ``target_id``. Immutable, and permanent by default."""
 
     actor_id: UUID | None
     action: Annotated[str, Meta(min_length=1, max_length=300)]
@@ -260,7 +262,7 @@ class AuditEvent(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 def event(action: str, actor: UUID | None, target: UUID | None, client: Client, at: datetime) -> AuditEvent:
-    """Builds an event; ``action`` is ``<noun>.<participle>``, such as ``login.failed`` or ``role.changed``."""
+    """Return an audit event; ``action`` is ``<noun>.<participle>``: ``login.failed`` or ``role.changed``."""
     return AuditEvent(
         actor_id=actor,
         action=action,

@@ -1,1 +1,1 @@
-"""Ways into the program: settings, wiring, the server and the command line."""
+"""Entrypoints of the program: settings, wiring, the server and the command line."""

@@ -1,7 +1,7 @@
-"""The public face of Tenantry: everything that a project imports.
+"""Public API of Tenantry for projects.
 
-Declarations (``entity``, ``ref``, ``unique``, …), rules on rows (``OtherRows``, ``where``), errors, what routes of a
-project need (``Rows``, ``rules``, ``needs``, …), and ``TenantryPlugin``. Whatever is not in ``__all__`` may move
+Declarations (``entity``, ``ref``, ``unique``, …), rules on rows (``OtherRows``, ``where``), errors, tools for a
+project's routes (``Rows``, ``rules``, ``needs``, …), and ``TenantryPlugin``. Names outside ``__all__`` may change
 without notice.
 """
 
@@ -108,9 +108,9 @@ __all__ = [
 
 _OF_PLUGIN = {"EntitiesError", "Settings", "SettingsError", "TenantryPlugin", "read_settings"}
 
-# Processes that read spreadsheets, and most commands, import files that declare entities: Litestar and the adapters
-# would cost each of them half a second and 60 MB, so they are imported with the first name that needs them.
-# Type checkers see the imports above, and so know a name that does not exist.
+# Litestar and the adapters cost half a second and 60 MB, so import them with the first name that needs them:
+# spreadsheet processes and most commands import files that declare entities. Type checkers see the imports above and
+# report missing names.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

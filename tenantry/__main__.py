@@ -1,4 +1,4 @@
-"""``python -m tenantry``: the command line, the same as the command ``tenantry``."""
+"""``python -m tenantry``: the same command line as the command ``tenantry``."""
 
 from entrypoints.cli.main import main
 

@@ -1,4 +1,4 @@
-"""Names for routes of a project, which ``tenantry`` hands on when they are asked for: import them from there."""
+"""Names for a project's routes. ``tenantry`` imports this module late: import the names from ``tenantry``."""
 
 from adapters.http.entities.own_routes import DataResponse, TenantDatabase
 from adapters.http.request.responses import EntityData

@@ -1,4 +1,4 @@
-"""Operations that the migrations of a project call beside Alembic's own."""
+"""Operations for a project's migrations, in addition to Alembic's own."""
 
 from adapters.postgres.migrations.online.operations import (
     create_foreign_key_online,

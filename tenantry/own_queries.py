@@ -1,4 +1,4 @@
-"""ORM classes and repositories of entities, for endpoints of a project that ask the database with SQLAlchemy."""
+"""ORM classes and repositories of entities, for a project's endpoints with SQLAlchemy queries."""
 
 from adapters.postgres.own_queries.repositories import EntityRepository, orm_class, repository
 

@@ -1,4 +1,4 @@
-"""The plugin and its settings, which ``tenantry`` hands on when they are asked for: import them from there."""
+"""The plugin and its settings. ``tenantry`` imports this module late: import the names from ``tenantry``."""
 
 from entrypoints.assembly.entities import EntitiesError
 from entrypoints.server.plugin import TenantryPlugin

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of a project, which pytest finds by itself: see ``docs/testing.md``."""
+"""Pytest fixtures for a project's tests; pytest finds them automatically. See ``docs/testing.md``."""
 
 from entrypoints.testing.plugin import pytest_configure, tenantry_client, tenantry_settings
 

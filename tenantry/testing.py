@@ -1,4 +1,4 @@
-"""An application in memory for the tests of a project: see ``docs/testing.md``."""
+"""In-memory application for the tests of a project. See ``docs/testing.md``."""
 
 from entrypoints.testing.app import ADMIN_EMAIL, ADMIN_PASSWORD, MemoryApp, open_app
 from entrypoints.testing.client import TenantryClient, open_client

@@ -22,16 +22,9 @@ REACH_OF_OTHERS = 7_900
 """Most lines of the files of ours that a reader opens from a handler's module to the ports."""
 
 COMMENTS_PER_100_LINES = 2
-DOCSTRINGS_PER_VAGUE_ONE = 60
 
 PROMISES = re.compile(r"(?m)^@pytest\.mark\.promise\((?:.+\)|\n(?:    .+\n)+\))\n")
 """Markers of promises, which do not count towards the lines of a test file: they are documentation."""
-
-VAGUE = re.compile(
-    r"(who|whose|what|which|those|these|that|this|they|it|one|nobody|nothing|of|by|where|how|all|each|such)\b",
-    re.IGNORECASE,
-)
-"""Beginnings of a docstring that name no thing: a pronoun, a preposition, a question word."""
 
 UNEXPLAINED = re.compile(r"# noqa: [A-Z0-9, ]+$")
 """An exception from a lint rule without a reason after it."""
@@ -118,12 +111,6 @@ def test_a_folder_has_few_files() -> None:
     assert {named(folder): count for folder, count in counts.items() if count > FOLDER_FILES} == {}
 
 
-def test_docstrings_begin_with_a_noun_or_a_verb() -> None:
-    said = [(named(path), text) for path in sources(*LAYERS) for text in docstrings(path)]
-    vague = [f"{name}: {text.splitlines()[0]}" for name, text in said if VAGUE.match(text)]
-    assert len(vague) * DOCSTRINGS_PER_VAGUE_ONE < len(said), vague
-
-
 def test_the_docstring_of_a_class_begins_with_what_the_class_is() -> None:
     assert [
         f"{named(path)}: {node.name}"
@@ -131,14 +118,6 @@ def test_the_docstring_of_a_class_begins_with_what_the_class_is() -> None:
         for node in nodes_of(path)
         if isinstance(node, ast.ClassDef) and (ast.get_docstring(node) or "").startswith("``")
     ] == []
-
-
-def docstrings(path: Path) -> Iterator[str]:
-    for node in nodes_of(path):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            text = ast.get_docstring(node)
-            if text is not None:
-                yield text
 
 
 @pytest.mark.parametrize("folder", LAYERS)

@@ -1,4 +1,4 @@
-"""Password hashes of other systems: their text forms, read into schemes that verify them."""
+"""Text forms of other systems' password hashes, parsed into verification schemes."""
 
 import re
 from base64 import b64decode
@@ -16,7 +16,7 @@ from adapters.argon2.schemes import (
 )
 from application.ports.identity.passwords import FOREIGN
 
-# Limits of one verification: imported hashes bring their own cost, which every login attempt pays.
+# Imported hashes bring their own cost, and every login attempt pays it.
 LONGEST_SECONDS = 0.5
 MOST_MEMORY = 256 * MEBIBYTE
 LONGEST_TEXT = 1000
@@ -43,7 +43,7 @@ class Argon2ForeignHashes:
 
 
 def scheme_of(stored: str) -> Scheme | None:
-    """Scheme of a stored hash; None when no form fits, or when its parameters are invalid."""
+    """Return the scheme of a stored hash; None for an unknown format or invalid parameters."""
     if len(stored) > LONGEST_TEXT:
         return None
     for pattern, read in _FORMS:
@@ -57,7 +57,7 @@ def scheme_of(stored: str) -> Scheme | None:
 
 
 def _b64(text: str) -> bytes:
-    """Decodes the standard alphabet and passlib's, which writes ``.`` for ``+``, with or without padding."""
+    """Decodes base64, also passlib's alphabet (``.`` for ``+``) and without padding."""
     bare = text.rstrip("=").replace(".", "+")
     return b64decode(bare + "=" * (-len(bare) % 4), validate=True)
 
@@ -77,7 +77,7 @@ def _werkzeug_pbkdf2(found: _Found) -> Scheme:
 def _phc_scrypt(found: _Found) -> Scheme:
     """Reads ``$scrypt$ln=14,r=8,p=1$salt$hash``."""
     ln = int(found[1])
-    # Some libraries write N itself instead of its logarithm, and no logarithm reaches 64.
+    # Some libraries write N, not its logarithm. A logarithm is below 64, so a larger number is N.
     n = 1 << ln if ln < 64 else ln
     return scrypt_scheme((n, int(found[2]), int(found[3])), _b64(found[4]), _b64(found[5]))
 
@@ -95,7 +95,7 @@ _ASPNET_DIGESTS = ("sha1", "sha256", "sha512")
 
 
 def _aspnet(found: _Found) -> Scheme:
-    """ASP.NET Core Identity: version 3 carries digest, rounds and salt length, version 2 is 1,000 rounds of SHA-1."""
+    """ASP.NET Core Identity: version 3 contains its parameters, version 2 is 1,000 rounds of SHA-1."""
     blob = b64decode(found[0], validate=True)
     if blob[0] == 0 and len(blob) == 49:
         return pbkdf2_scheme("sha1", 1000, blob[1:17], blob[17:])
@@ -112,7 +112,7 @@ _BCRYPT = r"(\$2[aby]\$[0-9]{2}\$[./A-Za-z0-9]{53})"
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[_Found], Scheme]], ...] = tuple(
     (re.compile(pattern), read)
     for pattern, read in (
-        # The optional prefixes argon2, bcrypt$ and bcrypt_sha256$ are Django's.
+        # Django adds the optional prefixes argon2, bcrypt$ and bcrypt_sha256$.
         (r"(?:argon2)?(\$argon2(?:id|i|d)\$.{1,400})", lambda found: argon2_scheme(found[1])),
         (rf"(?:bcrypt\$)?{_BCRYPT}", lambda found: bcrypt_scheme(found[1])),
         (rf"bcrypt_sha256\${_BCRYPT}", lambda found: bcrypt_scheme(found[1], prehashed=True)),

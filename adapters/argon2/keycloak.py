@@ -1,4 +1,4 @@
-"""Keycloak's credentials: exported as JSON, converted here to a PHC string with the same content."""
+"""Conversion of Keycloak's credentials from JSON to an equivalent PHC string."""
 
 import msgspec
 from msgspec import Raw, Struct
@@ -7,7 +7,7 @@ DIGESTS = {"pbkdf2": "pbkdf2", "pbkdf2-sha256": "pbkdf2-sha256", "pbkdf2-sha512"
 
 
 class _Credential(Struct, rename="camel"):
-    """Credential as it is exported; both members are JSON objects, or strings that contain one."""
+    """Exported credential; both members are JSON objects or strings containing one."""
 
     secret_data: Raw
     credential_data: Raw
@@ -25,7 +25,7 @@ class _Parameters(Struct, rename="camel"):
 
 
 def phc_of(text: str) -> str:
-    """Converts the JSON of a credential to ``$pbkdf2-sha256$i=27500$salt$hash`` or ``$argon2id$…``.
+    """Convert a credential's JSON to ``$pbkdf2-sha256$i=27500$salt$hash`` or ``$argon2id$…``.
 
     Raises ValueError with a message for the user.
     """
@@ -50,6 +50,6 @@ def _object(raw: Raw) -> bytes:
 
 def _argon2(parameters: _Parameters) -> str:
     more = {name: values[0] for name, values in parameters.additional_parameters.items() if values}
-    version = {"1.0": 16, "1.3": 19}.get(more.get("version", "1.3"), 0)  # 0: no such version, no password matches
+    version = {"1.0": 16, "1.3": 19}.get(more.get("version", "1.3"), 0)  # 0, an unknown version, matches no password
     shape = f"m={more.get('memory', '')},t={parameters.hash_iterations},p={more.get('parallelism', '')}"
     return f"$argon2{more.get('type', 'id')}$v={version}${shape}"

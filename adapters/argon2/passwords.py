@@ -1,4 +1,4 @@
-"""Password hashing with Argon2id, off the event loop. Imported hashes are verified by the scheme that made them."""
+"""Password hashing with Argon2id, off the event loop. Imported hashes are verified by their own scheme."""
 
 import asyncio
 import os
@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 class Cost(Struct, frozen=True, kw_only=True):
-    """Argon2id parameters, and so the price of one guess; the default is OWASP's minimum."""
+    """Argon2id parameters. They determine the cost of one guess; the default is OWASP's minimum."""
 
     memory_kib: int = 19_456
     passes: int = 2
@@ -34,7 +34,9 @@ class Cost(Struct, frozen=True, kw_only=True):
 
 
 class HashQueue:
-    """A bounded queue of hashes: ``at_once`` are computed, ``waiting`` more may wait. Threads of the pool leave it."""
+    """Bounded queue of hashes: ``at_once`` are computed, ``waiting`` more may wait. The pool's
+    threads call ``leave``.
+    """
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._at_once, self._waiting = at_once, waiting
@@ -42,7 +44,7 @@ class HashQueue:
         self._lock = Lock()
 
     def enter(self) -> bool:
-        """Takes a place in the queue; False where there was none."""
+        """Enter the queue; return False if it is full."""
         with self._lock:
             if self._inside >= self._at_once + self._waiting:
                 self._refused += 1
@@ -65,10 +67,11 @@ class HashQueue:
 
 
 class Argon2Passwords:
-    """Hashes in a thread for each core. Beyond ``waiting`` queued calls TooBusy is raised.
+    """Hashes passwords in one thread per core. Raises TooBusy beyond ``waiting`` queued calls.
 
-    A hundred waiting calls are about a second of work for two cores. Calls for requests of one tenant, such as the
-    creation of its users, take turns before they queue: logins, which have no tenant yet, wait for one of these.
+    One hundred queued calls are about one second of work for two cores. The queue accepts one call at a time for each
+    tenant, such as the creation of its users. A login does not belong to a tenant yet and waits for at most one such
+    call.
     """
 
     def __init__(self, cost: Cost, *, cores: int | None = None, waiting: int = 100) -> None:
@@ -87,7 +90,8 @@ class Argon2Passwords:
         foreign = scheme_of(stored.removeprefix(FOREIGN)) if stored is not None and own is None else None
         if foreign is not None:
             return await self._off_loop(foreign.matches, password.encode())
-        # Without a hash of ours the dummy is verified: the time of the answer does not tell whether an account exists.
+        # Security: without a stored hash, verify a dummy hash, so that the response time does not reveal whether an
+        # account exists.
         matches = await self._off_loop(self._matches, normal_password(password), own or self._dummy)
         return matches and own is not None
 
@@ -115,15 +119,15 @@ class Argon2Passwords:
     async def _queued(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         if not self._queue.enter():
             raise TooBusy
-        # Left when the work ends, and not when its caller gives up: a thread cannot be interrupted.
+        # Wait until the work ends, even if the caller gives up: a thread cannot be interrupted.
         done = self._pool.submit(work, *args, **kwargs)
         done.add_done_callback(lambda _: self._queue.leave())
         return await asyncio.wrap_future(done)
 
 
 def made_up(hasher: PasswordHasher) -> str:
-    """Dummy hash of random bytes: no password matches it, and verifying takes as long as with a real hash."""
-    # Hashing a password for it at each start would leave the 19 MiB that this takes with the process.
+    """Return a dummy hash of random bytes, as slow to verify as a real hash."""
+    # Hashing a password at each start would leave 19 MiB allocated in the process.
     salt, made = (_unpadded(secrets.token_bytes(length)) for length in (hasher.salt_len, hasher.hash_len))
     cost = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
     return f"$argon2id$v=19${cost}${salt}${made}"

@@ -1,4 +1,4 @@
-"""Hashing schemes of other systems: how each verifies a password, and the estimated cost of doing so."""
+"""Hashing schemes of other systems: verification, and its estimated cost."""
 
 import hashlib
 import hmac
@@ -11,12 +11,15 @@ from argon2.exceptions import Argon2Error, InvalidHashError
 
 KIBIBYTE, MEBIBYTE = 1024, 1024 * 1024
 BCRYPT_READS = 72
-"""Bytes of a password that bcrypt reads; the rest never counted, and newer versions of the library refuse it."""
+"""Number of bytes of a password that bcrypt reads. Bcrypt ignores the rest, and newer library versions refuse longer
+passwords.
+"""
 
 PBKDF2_SECONDS = {"sha1": 1.7e-7, "sha256": 1.8e-7, "sha512": 3.7e-7}
 BCRYPT_SECONDS, SCRYPT_SECONDS, ARGON2_SECONDS = 4.7e-5, 2.8e-7, 7e-7
-"""Seconds for the unit of each scheme on an ordinary core of 2025: PBKDF2's round, bcrypt's round, scrypt's block,
-Argon2's KiB and pass."""
+"""Seconds per unit of each scheme on an ordinary core of 2025. The unit is a round of PBKDF2 or bcrypt, a block of
+scrypt, or one KiB in one pass of Argon2.
+"""
 
 _VERIFIER = PasswordHasher()
 
@@ -31,12 +34,12 @@ class Scheme:
 
 
 def bcrypt_scheme(stored: str, *, prehashed: bool = False) -> Scheme:
-    """Scheme of a bcrypt hash; raises ValueError for a malformed one.
+    """Return the scheme of a bcrypt hash. Raises ValueError for a malformed hash.
 
-    ``prehashed``: the hash is of the password's SHA-256 in hexadecimal, as Django's ``bcrypt_sha256`` makes it.
+    ``prehashed``: hash of the password's SHA-256 in hexadecimal, as in Django's ``bcrypt_sha256``.
     """
     known = stored.encode("ascii")
-    bcrypt.checkpw(b"", _cheapest(known))  # the library is the one to say what is malformed
+    bcrypt.checkpw(b"", _cheapest(known))  # the library detects a malformed hash
 
     def matches(password: bytes) -> bool:
         typed = hashlib.sha256(password).hexdigest().encode() if prehashed else password
@@ -46,7 +49,7 @@ def bcrypt_scheme(stored: str, *, prehashed: bool = False) -> Scheme:
 
 
 def _cheapest(stored: bytes) -> bytes:
-    """Hash with the lowest cost factor, 4, in place of its own, so that checking its form takes no time."""
+    """Return the hash with the lowest cost, for a quick format check."""
     return stored[:4] + b"04" + stored[6:]
 
 
@@ -58,16 +61,19 @@ def pbkdf2_scheme(digest: str, rounds: int, salt: bytes, expected: bytes) -> Sch
         made = hashlib.pbkdf2_hmac(digest, password, salt, rounds, len(expected))
         return hmac.compare_digest(made, expected)
 
-    blocks = -(-len(expected) // hashlib.new(digest).digest_size)  # rounded up: a part of a block costs a whole one
+    blocks = -(-len(expected) // hashlib.new(digest).digest_size)  # rounded up: a partial block costs a whole one
     return Scheme(matches, rounds * blocks * PBKDF2_SECONDS[digest])
 
 
 def scrypt_scheme(shape: tuple[int, int, int], salt: bytes, expected: bytes) -> Scheme:
-    """Scheme of an scrypt hash; ``shape`` is N, r and p. Raises ValueError for parameters that scrypt does not take."""
+    """Return the scheme of an scrypt hash.
+
+    ``shape`` is N, r and p. Raises ValueError for parameters that scrypt refuses.
+    """
     n, r, p = shape
     if n < 2 or n & (n - 1) or r < 1 or p < 1 or len(expected) < 16:
         raise ValueError
-    memory = 128 * r * (n + p + 2)  # as OpenSSL counts it: it refuses to work with a smaller ``maxmem``
+    memory = 128 * r * (n + p + 2)  # OpenSSL refuses a smaller ``maxmem``
 
     def matches(password: bytes) -> bool:
         made = hashlib.scrypt(password, salt=salt, n=n, r=r, p=p, maxmem=memory + MEBIBYTE, dklen=len(expected))

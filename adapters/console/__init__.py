@@ -1,9 +1,9 @@
-"""The console: an application for the browser. ``source/`` is its TypeScript, ``built/`` what a browser is sent.
+"""The console: a browser application with TypeScript in ``source/`` and built files in ``built/``.
 
-``source/`` is also what the account pages are built from, into ``adapters/http/assets/account``.
+The account pages are also built from ``source/``, into ``adapters/http/assets/account``.
 
-``built/`` is committed, so that no Python process needs Node; scripts and styles stand there as ``.br`` and ``.gz``
-alone. Handlers that serve it are in ``adapters/http/console``.
+``built/`` is committed, so that Python processes do not need Node. Scripts and styles are stored only as ``.br`` and
+``.gz``. The handlers are in ``adapters/http/console``.
 """
 
 import gzip
@@ -15,14 +15,14 @@ from types import MappingProxyType
 BUILT = Path(__file__).parent / "built"
 GZ = ".gz"
 OF_THE_BUILD = frozenset({"SHA256SUMS", "SOURCE"})
-"""Files by which a build is compared; nobody is sent them."""
+"""Files for comparing builds, not served."""
 
 
 @lru_cache
 def files(folder: Path = BUILT) -> Mapping[str, bytes]:
-    """Contents by name, ``app-4F2A91BC.js.br`` for a name compressed at build; empty where nothing was built.
+    """Return file contents by name, such as ``app-4F2A91BC.js.br``; empty before a build.
 
-    A file that is there as ``.gz`` is there as it was before as well, for clients that take no coding.
+    ``.gz`` files are also returned uncompressed, for clients without compression.
     """
     found = sorted(path for path in folder.rglob("*") if path.is_file())
     by_name = {path.relative_to(folder).as_posix(): path for path in found}
@@ -32,5 +32,5 @@ def files(folder: Path = BUILT) -> Mapping[str, bytes]:
 
 
 def is_built(folder: Path = BUILT) -> bool:
-    """Whether there is a page to serve, told without reading it."""
+    """Return whether the console page exists."""
     return (folder / "index.html").is_file()

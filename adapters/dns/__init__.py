@@ -1,4 +1,4 @@
-"""Look-ups in the domain name system, by dnspython.
+"""DNS lookups with dnspython.
 
-What a record proves is decided in ``domain/identity/domains.py``.
+``domain/identity/domains.py`` decides what a record proves.
 """

@@ -1,4 +1,4 @@
-"""`DnsRecords` by dnspython, which asks the servers of the machine."""
+"""`DnsRecords` with dnspython, using the machine's DNS servers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,18 +10,17 @@ if TYPE_CHECKING:
     from dns.asyncresolver import Resolver
 
 PATIENCE = 5.0
-"""Seconds for an answer, over all servers and tries."""
+"""Seconds for an answer, over all servers and attempts."""
 
 MOST_RECORDS = 100
-"""More TXT records at one name are nobody's proof, but somebody's burden."""
+"""Maximum number of TXT records read per name, to limit the time."""
 
 
 @dataclass(frozen=True)
 class DnspythonRecords:
-    """TXT records of the domain name system, looked up by dnspython.
+    """TXT records looked up with dnspython.
 
-    ``servers`` are the addresses of the servers to ask; None asks those that the machine is configured with
-    (``/etc/resolv.conf``).
+    ``servers`` are addresses of DNS servers; None uses the machine's (``/etc/resolv.conf``).
     """
 
     servers: Sequence[str] | None = None
@@ -29,14 +28,14 @@ class DnspythonRecords:
     patience: float = PATIENCE
 
     async def texts(self, name: str) -> Sequence[str]:
-        # Imported with the first look-up: most processes never make one.
+        # Import late: most processes never look up DNS.
         import dns.asyncresolver
         import dns.exception
         import dns.name
         import dns.resolver
 
         try:
-            # Absolute, or a search list of the machine could answer with a name below another domain.
+            # Absolute name: the machine's search list could answer for a name below another domain.
             asked = dns.name.from_text(name, origin=dns.name.root)
             answer = await self._resolver().resolve(asked, "TXT", search=False, lifetime=self.patience)
         except (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer):
@@ -45,10 +44,10 @@ class DnspythonRecords:
             raise DnsUnavailable(str(error)) from None
         except OSError as error:
             raise DnsUnavailable(str(error)) from None
-        # Security: the target of an alias may be somebody else's, such as a provider of web sites.
+        # Security: an alias may lead to another owner, such as a website provider.
         if answer.canonical_name != asked:
             return ()
-        # Bytes beyond ASCII are kept apart from every proof instead of failing the look-up.
+        # Replace other bytes instead of failing the lookup: the text then matches no proof.
         return [b"".join(record.strings).decode("ascii", "replace") for record in list(answer)[:MOST_RECORDS]]
 
     def _resolver(self) -> "Resolver":

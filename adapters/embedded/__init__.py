@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL and Valkey from wheels, started and stopped with the service where no URL is set."""
+"""Embedded PostgreSQL and Valkey from wheels, started and stopped with the service if no URL is set."""
 
 from adapters.embedded.errors import DataDirInUse, EmbeddedUnavailable
 from adapters.embedded.start import EmbeddedServices, start_embedded

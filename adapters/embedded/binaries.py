@@ -1,4 +1,4 @@
-"""Programs of the embedded servers, as the wheels install them."""
+"""Programs of the embedded servers, as installed by the wheels."""
 
 import importlib.metadata
 import importlib.util
@@ -14,21 +14,22 @@ CACHE = Path("/var/cache/tenantry")
 
 
 def program(distribution: str, path: str, *needs: str) -> Path:
-    """Path of the program at `path` in site-packages; `needs` are the paths beside it that it cannot run without."""
+    """Return the path of the program at `path` in site-packages. `needs` are other files that the program requires."""
     site_packages = _site_packages(distribution)
     found = next(iter(sorted(site_packages.glob(path))), None)
     if found is None:
         raise EmbeddedUnavailable(f"{distribution} has no programs for this platform.")
     if account() is None or _reachable(found):
         return found
-    # Started by root, the servers run as `nobody`, who can often not enter root's virtual environment.
+    # If root starts the service, the servers run as another account. It often cannot read root's virtual environment,
+    # so copy the programs.
     version = importlib.metadata.version(distribution)
     copy = _copied(site_packages, CACHE / f"{distribution}-{version}", [path, *needs])
     return copy / found.relative_to(site_packages)
 
 
 def _site_packages(distribution: str) -> Path:
-    # Found without importing the package, which loads what starts servers in another way.
+    # Find the package without importing it: its import loads another way of starting servers.
     spec = importlib.util.find_spec(distribution.replace("-", "_"))
     if spec is None or spec.origin is None:
         raise EmbeddedUnavailable(f"The embedded servers are not installed: {distribution} is missing.")
@@ -36,15 +37,14 @@ def _site_packages(distribution: str) -> Path:
 
 
 def _reachable(file: Path) -> bool:
-    """Whether an account without rights of its own can enter every folder above the file, and read it."""
+    """Return whether an unprivileged account can read the file."""
     return all(folder.stat().st_mode & 0o001 for folder in file.parents) and bool(file.stat().st_mode & 0o004)
 
 
 def _copied(source: Path, target: Path, patterns: list[str]) -> Path:
-    """Copies the files once, and returns the folder of the copy."""
     if target.is_dir():
         return target
-    # Renamed when complete: a copy that was interrupted is never used.
+    # Rename when complete, so that an interrupted copy is never used.
     target.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
     for found in (found for pattern in patterns for found in source.glob(pattern)):
@@ -52,7 +52,7 @@ def _copied(source: Path, target: Path, patterns: list[str]) -> Path:
     unfinished.chmod(0o755)
     try:
         unfinished.rename(target)
-    except OSError:  # another process has completed its copy first
+    except OSError:  # another process completed its copy first
         shutil.rmtree(unfinished)
     return target
 
@@ -63,4 +63,4 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("*.a", "pkgconfig"))
     else:
         shutil.copy2(source, target)
-    os.utime(target)  # cleaners of /var/cache go by age, and copies keep the wheel's
+    os.utime(target)  # cleaners of /var/cache delete old files, and copies have the wheel's date

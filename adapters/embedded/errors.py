@@ -1,17 +1,17 @@
-"""Errors of starting the embedded servers, with messages for the operator."""
+"""Startup errors of the embedded servers, with messages for the operator."""
 
 from pathlib import Path
 
 
 class EmbeddedUnavailable(Exception):
-    """Refusal to start: this machine, or this DATA_DIR, cannot run the embedded servers."""
+    """Refusal to start, because this machine or this DATA_DIR cannot run the embedded servers."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"{reason}\nTo use servers of your own, set TENANTRY_DATABASE_URL and TENANTRY_REDIS_URL.")
 
 
 class DataDirInUse(Exception):
-    """Refusal to start: another process runs its servers in this DATA_DIR."""
+    """Refusal to start, because another process runs its servers in this DATA_DIR."""
 
     def __init__(self, data_dir: Path, holder: str) -> None:
         super().__init__(

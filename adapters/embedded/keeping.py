@@ -1,4 +1,4 @@
-"""Starts an embedded server again when it has died."""
+"""Restarts of embedded servers after a crash."""
 
 import logging
 import threading
@@ -15,18 +15,18 @@ ENDS_WITHIN = 25.0
 
 
 class KeptServer:
-    """Server that runs until `stop`, whatever ends its process; `start` raises EmbeddedUnavailable or OSError.
+    """Server that is restarted until `stop`; `start` raises EmbeddedUnavailable or OSError.
 
-    A full disk ends PostgreSQL, which cannot start again before there is room: it is tried every second.
+    A full disk stops PostgreSQL, and it cannot start before there is space. The service retries every second.
     """
 
     def __init__(self, start: Callable[[], Server]) -> None:
-        """Raises what `start` raises, the first time."""
+        """Raises the errors of ``start``."""
         self._start = start
         self._server = start()
         self._is_told = False
         self._stopping = threading.Event()
-        # The servers end with the thread that started them: this one lives as long as they are wanted.
+        # The servers end with the thread that started them, so this thread runs as long as they do.
         self._thread = threading.Thread(target=self._keep, name=f"keeper of {self._server.name}", daemon=True)
         self._thread.start()
 
@@ -40,7 +40,7 @@ class KeptServer:
         while not self._stopping.wait(pause):
             if self._server.process.poll() is not None:
                 pause = LOOKED_EVERY if self._started_again() else PAUSE_AFTER_FAILURE
-        # Before this thread ends, for its end would send the signal that asks a server to stop.
+        # Stop the server first: the end of this thread would signal the server to stop.
         self._server.stop()
 
     def _started_again(self) -> bool:

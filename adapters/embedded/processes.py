@@ -1,4 +1,4 @@
-"""Child processes that end with the service, and the orphans of a service that was killed."""
+"""Child processes that end with the service, and orphans of a killed service."""
 
 import ctypes
 import os
@@ -22,19 +22,19 @@ ORPHANS_END_WITHIN = 3.0 if sys.platform == "linux" else 0.0
 
 
 def account() -> int | None:
-    """User id that the servers run as, None for the service's own."""
+    """Return the user id to run the servers as; None for the service's user."""
     # PostgreSQL refuses to run as root.
     return NOBODY if os.geteuid() == 0 else None
 
 
 def own_name(folder: Path) -> str:
-    """Path by which a server whose working directory is `folder` opens it."""
-    # On Linux a path that needs no right to enter the folders above, which the servers' account may not have.
+    """Return the path of `folder` for a server running in it."""
+    # On Linux, this path needs no access to the parent folders, for which the servers' account may lack permission.
     return "/proc/self/cwd" if sys.platform == "linux" else str(folder)
 
 
 def private_folder(path: Path) -> Path:
-    """Creates the folder if need be, for the servers' account (and root) alone."""
+    """Create the folder if it is missing, accessible only to the servers' account and root."""
     path.mkdir(mode=0o700, exist_ok=True)
     if (user := account()) is not None:
         os.chown(path, user, user)
@@ -43,7 +43,7 @@ def private_folder(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Server:
-    """Running server, with the signals that end it and the seconds to wait after each."""
+    """Running server, with its stop signals and the seconds to wait after each."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -51,7 +51,7 @@ class Server:
     endings: Mapping[signal.Signals, float]
 
     def await_ready(self, ready: Callable[[], bool], within: float) -> None:
-        """Waits until the server is ready; stops it and raises EmbeddedUnavailable if it is not in time."""
+        """Wait until the server is ready; after the time limit, stop it and raise EmbeddedUnavailable."""
         try:
             self._wait(ready, time.monotonic() + within)
         except BaseException:
@@ -76,9 +76,9 @@ class Server:
 def start(
     command: Sequence[str | Path], folder: Path, log: Path, *, death: signal.Signals, stdin: bytes = b""
 ) -> subprocess.Popen[bytes]:
-    """Runs in `folder` as the servers' account, out of reach of the terminal's Ctrl-C.
+    """Start a program in `folder` as the servers' account, unaffected by Ctrl-C in the terminal.
 
-    `death` is sent when the calling thread ends, so call this from the thread that lives longest.
+    `death` is sent when the calling thread ends: call from the longest-lived thread.
     """
     user = account()
     log.parent.mkdir(mode=0o700, exist_ok=True)
@@ -106,7 +106,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _tell(process: subprocess.Popen[bytes], stdin: bytes) -> None:
-    # The pipe holds so few bytes without a reader. Where the process has ended already, its log says why.
+    # The pipe buffers this input until the process reads it. If the process has ended, its log gives the reason.
     with suppress(BrokenPipeError), process.stdin or nullcontext() as pipe:
         if pipe is not None:
             pipe.write(stdin)
@@ -134,7 +134,7 @@ def _die_with_parent(death: signal.Signals) -> Callable[[], None] | None:
 
     def ask() -> None:
         prctl(PR_SET_PDEATHSIG, int(death))
-        # The parent may have ended before the call: no signal comes then.
+        # A parent that ended before the call sends no signal.
         if os.getppid() != parent:
             os._exit(1)
 
@@ -142,8 +142,8 @@ def _die_with_parent(death: signal.Signals) -> Callable[[], None] | None:
 
 
 def end_orphans(programs: set[str], folder: Path) -> None:
-    """Waits until no program of a killed run works in `folder`, and kills those that stay too long."""
-    # On Linux they have been signalled by the kernel when their service ended; elsewhere nobody has told them.
+    """Wait until all programs of a killed run in `folder` have ended; kill them after a time limit."""
+    # Programs of a killed run may still run: only Linux signals them when their service ends.
     deadline = time.monotonic() + ORPHANS_END_WITHIN
     while orphans := list(_running_in(folder, programs)):
         if time.monotonic() >= deadline:
@@ -154,8 +154,7 @@ def end_orphans(programs: set[str], folder: Path) -> None:
 
 
 def _running_in(folder: Path, programs: set[str]) -> Iterator[int]:
-    """Process ids of these programs with `folder` as their working directory."""
-    # A stored process id would not do: ids are used again, and a pid file outlives its process.
+    # A stored process id is unsafe: the system reuses ids, and a pid file outlives its process.
     if sys.platform != "linux":
         yield from _named_in(folder, programs)
         return
@@ -169,7 +168,7 @@ def _running_in(folder: Path, programs: set[str]) -> Iterator[int]:
 
 
 def _named_in(folder: Path, programs: set[str]) -> Iterator[int]:
-    """Process ids of programs with `folder` in their command line, for systems without /proc."""
+    """Process ids by command line, for systems without /proc."""
     listing = subprocess.run(["/bin/ps", "-axo", "pid=,command="], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         pid, _, command = line.strip().partition(" ")

@@ -1,4 +1,4 @@
-"""Start and stop of the embedded servers."""
+"""Startup and shutdown of the embedded servers."""
 
 import fcntl
 import os
@@ -16,9 +16,9 @@ from adapters.embedded.valkey import start_valkey
 
 @dataclass(frozen=True)
 class EmbeddedServices:
-    """Servers that are kept running, by their URLs for asyncpg and redis-py; `None` for one that was not asked for.
+    """URLs of the running servers for asyncpg and redis-py; `None` for a server that was not requested.
 
-    `owner_url` logs in as the owner of the database, `database_url` as a role that the owner has to make.
+    `owner_url` logs in as the database owner, `database_url` as a role that the owner must create.
     """
 
     database_url: str | None
@@ -27,15 +27,15 @@ class EmbeddedServices:
     _started: ExitStack
 
     def stop(self) -> None:
-        """Stops the servers within half a minute; a second call does nothing."""
+        """Stop the servers within half a minute; a second call does nothing."""
         self._started.close()
 
 
 def start_embedded(data_dir: Path, *, postgres: bool, valkey: bool, durable: bool) -> EmbeddedServices:
-    """Starts the servers that are asked for. Raises DataDirInUse, EmbeddedUnavailable.
+    """Start the requested servers. Raises DataDirInUse, EmbeddedUnavailable.
 
-    Must be called from the main thread: on Linux the servers end with the thread that started them.
-    `durable=False` loses data in a power cut, and is for tests.
+    Call this from the main thread: on Linux the servers end with their starting thread. `durable=False` is for tests: a
+    power cut loses data.
     """
     if not postgres and not valkey:
         return EmbeddedServices(None, None, None, ExitStack())
@@ -62,8 +62,8 @@ def _start(data_dir: Path, started: ExitStack, *, postgres: bool, valkey: bool, 
 
 
 def _claim(data_dir: Path) -> int:
-    """Locks the folder and returns the lock's descriptor, to be closed in the end. Raises DataDirInUse."""
-    # flock, and not the existence of a file: the kernel releases it however this process ends.
+    """Locks the folder and returns the lock's descriptor. Raises DataDirInUse."""
+    # Use flock: the kernel releases it however this process ends.
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = os.open(data_dir / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -78,8 +78,7 @@ def _claim(data_dir: Path) -> int:
 
 
 def _socket_folder(data_dir: Path) -> Path:
-    """Creates the folder of the sockets; a killed run's is removed."""
-    # In /tmp, since a socket's path may have 107 bytes and DATA_DIR's can be longer. The note finds it again.
+    # A socket path is limited to 107 bytes, so use /tmp. The note records the path.
     note = data_dir / "sockets"
     if note.exists() and Path(note.read_text()).name.startswith("tenantry-"):
         shutil.rmtree(note.read_text(), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Embedded Valkey: in memory only, on a Unix socket, with a new password at every start."""
+"""Embedded Valkey: in memory, on a Unix socket, with a new password at each start."""
 
 import secrets
 import signal
@@ -14,7 +14,7 @@ ENDINGS = {signal.SIGTERM: 5.0, signal.SIGKILL: 5.0}
 
 
 def start_valkey(data_dir: Path, sockets: Path) -> tuple[KeptServer, str]:
-    """Starts the server and returns it with its URL."""
+    """Start the server and return it with its URL."""
     home = private_folder(data_dir / "valkey")
     log, listening = data_dir / "log" / "valkey.log", sockets / "valkey.sock"
     password = secrets.token_urlsafe(24)
@@ -33,7 +33,7 @@ def _serve(home: Path, log: Path, listening: Path, settings: bytes) -> Server:
 
 
 def _settings(listening: Path, password: str) -> str:
-    # Through a pipe and not as arguments: command lines are readable for every user of the machine.
+    # Security: use a pipe, because all users of the machine can read command lines.
     return f"""
         port 0
         unixsocket {listening}

@@ -1,4 +1,4 @@
-"""Ceremonies by ``fido2``, which is imported when the first of them begins."""
+"""Passkey ceremonies with ``fido2``, imported at the first ceremony."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fido2Ceremonies:
-    """Ceremonies of passkeys for one relying party, by the library ``fido2``.
+    """Passkey ceremonies for one relying party, with ``fido2``.
 
-    ``origins`` are compared whole; ``fido2`` alone would also take any subdomain of the RP id.
+    ``origins`` are compared exactly; ``fido2`` would also accept any subdomain of the RP id.
     """
 
     rp_id: str
@@ -42,11 +42,11 @@ class Fido2Ceremonies:
         return (await self._ready()).asserted(response, challenge, credential)
 
     async def _ready(self) -> "CheckedServer":
-        # The import takes 0.2 s: in a thread, at the first ceremony.
+        # The import needs 0.2 s, so run it in a thread at the first ceremony.
         return self._server if "_server" in self.__dict__ else await asyncio.to_thread(lambda: self._server)
 
     @cached_property
     def _server(self) -> "CheckedServer":
-        from adapters.fido2.checks import CheckedServer  # see above
+        from adapters.fido2.checks import CheckedServer
 
         return CheckedServer(self.rp_id, self.name, self.origins)

@@ -1,4 +1,4 @@
-"""The server of ``fido2`` with the checks that it leaves out: exact origin, cross-origin use, algorithm."""
+"""The ``fido2`` server with additional checks: exact origin, cross-origin use, algorithm."""
 
 import struct
 from collections.abc import Sequence
@@ -31,16 +31,16 @@ from application.ports.identity.factors import Credential
 from application.ports.identity.passkeys import Options, Response, Seen
 
 ALGORITHMS = (-7, -8, -257)
-"""COSE numbers of ES256, EdDSA and RS256, the preferred first."""
+"""COSE numbers of ES256, EdDSA and RS256, in order of preference."""
 
-LONGEST_ID = 1023  # WebAuthn, section 7.1: longer ids are not taken
+LONGEST_ID = 1023  # WebAuthn, section 7.1
 _WRONG = (ValueError, KeyError, TypeError, AttributeError, AssertionError, IndexError, RecursionError, struct.error)
-"""What fido2 raises for responses of another form; its parsers check little before they read."""
+"""Errors of fido2 for malformed responses; its parsers check little."""
 
 
 @dataclass(frozen=True)
 class CheckedServer:
-    """The server of ``fido2`` and what it leaves out; each method is that of ``PasskeyCeremonies``."""
+    """The ``fido2`` server with additional checks; its methods implement ``PasskeyCeremonies``."""
 
     rp_id: str
     name: str
@@ -60,7 +60,8 @@ class CheckedServer:
         words = UserVerificationRequirement
         options, _ = self._server.authenticate_begin(
             credentials=[_descriptor(credential) for credential in known] or None,
-            # A security key without a PIN is still a second factor, so there verification is only preferred.
+            # Prefer verification, but require it only for a login: a security key without a PIN is still a second
+            # factor.
             user_verification=words.REQUIRED if is_login else words.PREFERRED,
             challenge=challenge,
         )
@@ -89,7 +90,8 @@ class CheckedServer:
 
     def _is_ours(self, response: Response) -> bool:
         client = _client_data(response)
-        # Security: a page in a foreign frame could have its visitor's passkey asked for.
+        # Security: refuse a response from a frame of another site. Such a site could ask its visitors for their
+        # passkeys.
         is_framed = client.cross_origin or "topOrigin" in _members(client)
         return response["type"] == "public-key" and client.origin in self.origins and not is_framed
 
@@ -104,7 +106,7 @@ class CheckedServer:
 
 
 def _plain(options: Any) -> Options:
-    """Options in the form that ``parseCreationOptionsFromJSON`` and its sibling take."""
+    """Return the options for ``parseCreationOptionsFromJSON`` and ``parseRequestOptionsFromJSON``."""
     plain: Options = _json(dict(options)["publicKey"])
     return plain
 
@@ -120,7 +122,7 @@ def _json(value: Any) -> Any:
 
 
 def _state(challenge: bytes) -> dict[str, Any]:
-    # Verification is judged by the caller: a key without it may still be a second factor.
+    # The caller judges verification: an unverified key may still be a second factor.
     return {"challenge": websafe_encode(challenge), "user_verification": None}
 
 
@@ -153,7 +155,7 @@ def _credential(data: AuthenticatorData, response: Response) -> Credential | Non
         return None
     if not is_sound(made.public_key):
         return None
-    # The id stands in the response as well, and there it is not signed.
+    # Security: the id in the response is not signed.
     if _decoded(response["rawId"]) != made.credential_id:
         return None
     named = response["response"].get("transports") or []

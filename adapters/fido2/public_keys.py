@@ -1,4 +1,4 @@
-"""Public keys of passkeys, judged before they are stored: the library stores what it cannot verify with."""
+"""Checks of passkeys' public keys before storage: fido2 also stores keys that it cannot use for verification."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,12 @@ from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurv
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 RSA_BITS = (2_048, 8_192)
-"""Least and greatest size of a modulus: a shorter one can be factored, a longer one holds a core at each login."""
+"""Minimum and maximum size of an RSA modulus. An attacker can factor a shorter one; a longer one occupies a core at
+each login.
+"""
 
 EXPONENT_BITS = 32
-"""Greatest size of an exponent, which is 65537 in practice: the time of a login grows with it."""
+"""Maximum size of an exponent, in practice 65537: it determines the duration of a login."""
 
 _PRIME = 2**255 - 19
 _SMALL_ORDER = frozenset(
@@ -22,13 +24,13 @@ _SMALL_ORDER = frozenset(
         0x05FC536D880238B13933C6D305ACDFD5F098EFF289F4C345B027B2C28F95E826,
     }
 )
-"""The y coordinates of the points of Ed25519 whose order divides 8: such a key accepts signatures of anybody."""
+"""The y coordinates of the Ed25519 points with an order that divides 8. Such a key accepts anybody's signatures."""
 
 
 def is_sound(key: Mapping[int, Any]) -> bool:
-    """Whether a COSE key (RFC 9053) of ES256, EdDSA or RS256 is one that only its owner can sign for.
+    """Return whether an ES256, EdDSA or RS256 COSE key (RFC 9053) is valid and secure.
 
-    Raises what its parts raise that are of another form: KeyError, TypeError, ValueError.
+    Raises KeyError, TypeError or ValueError for malformed members.
     """
     match key[3], key[1]:
         case -7, 2:

@@ -1,1 +1,1 @@
-"""The service as HTTP and JSON: Litestar handlers in folders by subject, and the middleware of every request."""
+"""The service over HTTP and JSON: Litestar handlers in folders by subject, and the middleware for every request."""

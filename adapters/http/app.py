@@ -1,4 +1,4 @@
-"""The service by itself: the plugin on an empty Litestar application."""
+"""The standalone service: the plugin on an empty Litestar application."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -47,13 +47,11 @@ Handlers = Sequence[ControllerRouterHandler]
 class HttpSettings:
     """Settings of the HTTP interface.
 
-    ``counts_limits`` False leaves rate limits out; whether they refuse is the throttle's to know.
-
-    ``server_timing`` puts a watch around every stage, and its times into the responses. ``routes`` are a user's own
-    handlers, controllers and routers. ``cors`` and ``compression`` are Litestar's. ``console`` is served, and
-    ``allowed_hosts`` are judged, by the service alone: an application with the plugin has its own. ``is_https`` tells
-    browsers to come by https. ``recent`` is the greatest age of a proof that counts as recent. ``inbox`` has the mails
-    of a service without a mail server.
+    ``counts_limits`` False disables rate limits; otherwise the throttle decides whether a limit refuses.
+    ``server_timing`` adds the times of all stages to the responses. ``routes`` are a user's handlers, controllers and
+    routers. ``cors`` and ``compression`` are Litestar's configurations. Only the standalone service serves ``console``
+    and checks ``allowed_hosts``; an application with the plugin must do this itself. ``is_https`` adds HSTS. ``recent``
+    is the maximum age of a recent proof. ``inbox`` holds the mails of a service without a mail server.
     """
 
     about: About = field(default_factory=About)
@@ -74,7 +72,7 @@ class HttpSettings:
 
 
 def build_app(services: UseCases, settings: HttpSettings, metrics: Metrics | None = None) -> Litestar:
-    """The service, which counts in this process alone; without ``metrics`` it has none."""
+    """Build the service with metrics of this process only; without ``metrics`` it has none."""
     pipeline, beside = service_parts(services, settings, metrics, Traffic(time))
     plugin = HttpPlugin(
         services, pipeline, settings.routes, beside, answers_everything=True, is_timed=settings.server_timing
@@ -85,7 +83,7 @@ def build_app(services: UseCases, settings: HttpSettings, metrics: Metrics | Non
 def empty_application(
     plugin: HttpPlugin, settings: HttpSettings, lifespan: Sequence[Lifespan] = (), **options: Any
 ) -> Litestar:
-    """An application that has nothing but the plugin; ``options`` are Litestar's."""
+    """Return an application with only the plugin; ``options`` are Litestar's."""
     return Litestar(
         plugins=[plugin],
         lifespan=list(lifespan),
@@ -101,7 +99,7 @@ def empty_application(
 def service_parts(
     services: UseCases, settings: HttpSettings, metrics: Metrics | None, traffic: Traffic
 ) -> tuple[Pipeline, Handlers]:
-    """Parts of the service by itself: a pipeline that counts its answers, and the handlers beside its use cases."""
+    """Return the parts of the standalone service: a pipeline with metrics, and the handlers without use cases."""
     hosts = AllowedHosts(settings.allowed_hosts) if settings.allowed_hosts else None
     counting = [traffic.see] if metrics is None else [traffic.see, metrics.see]
     log = _heard_by(*counting, settings.log)
@@ -115,7 +113,7 @@ def service_parts(
 
 
 def plugin_parts(services: UseCases, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
-    """Parts of the plugin in an application of somebody else's: of the pages, those alone that mails lead to."""
+    """Return the parts of the plugin for another application. The only pages are the targets of links in mails."""
     pipeline = build_pipeline(services, settings, settings.log)
     return pipeline, _account_handlers(services, settings)
 
@@ -173,7 +171,6 @@ def _console_handlers(settings: HttpSettings) -> list[ControllerRouterHandler]:
 
 
 def _account_handlers(services: UseCases, settings: HttpSettings) -> list[ControllerRouterHandler]:
-    """Pages of accounts, with the session that those keep in the browser which end at no application."""
     pages = SignInPages(
         service=settings.about.title,
         targets=services.targets,

@@ -1,4 +1,4 @@
-"""What every handler behind the pipeline may take as an argument."""
+"""Handler arguments provided after the pipeline."""
 
 from typing import Any, cast
 
@@ -10,9 +10,10 @@ from domain.scope import Caller, Client, Scope
 
 
 def dependencies() -> dict[str, Provide]:
-    """Arguments that users' handlers may take: ``caller``, ``client``, ``tenant_scope``.
+    """Return the arguments for users' handlers: ``caller``, ``client``, ``tenant_scope``.
 
-    A handler of ours takes one at most: Litestar resolves two of them in a task group, which costs more than both.
+    A handler of the service uses at most one: Litestar resolves two in a task group, at a higher cost than both
+    arguments.
     """
     return {
         "caller": Provide(provide_caller),

@@ -1,4 +1,4 @@
-"""Methods and paths that more than one handler wants."""
+"""Methods and paths with more than one handler."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ _PARAMETER = re.compile(r"\{(?:(?!:path\})[^}])+\}")
 
 
 class DuplicateRoutes(Exception):
-    """Methods and paths that more than one handler wants; Litestar would leave all but the last of them out."""
+    """Methods and paths with more than one handler; Litestar would use only the last."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -26,7 +26,7 @@ def ensure_served_once(router: Router) -> None:
         (method, route.path) for route in routes for handler in route.route_handlers for method in handler.http_methods
     )
     mistakes = [f"{method} {path} is served twice" for (method, path), times in wanted.items() if times > 1]
-    # Litestar would serve the last of them alone, as above.
+    # Compare paths without parameter names, because Litestar would serve only the last such route.
     paths: dict[tuple[str, str], list[str]] = {}
     for method, path in wanted:
         if method != "OPTIONS":
@@ -37,7 +37,7 @@ def ensure_served_once(router: Router) -> None:
         if len(same) > 1
     ]
     if mistakes:
-        # Litestar gives each handler an OPTIONS of its own: that is only told where nothing else is served twice.
+        # Litestar adds OPTIONS handlers. Report them only if no other route is duplicate.
         others = [mistake for mistake in mistakes if not mistake.startswith("OPTIONS ")]
         raise DuplicateRoutes(
             others or [f"{mistake}: all handlers of a path belong to one router" for mistake in mistakes]
@@ -45,7 +45,7 @@ def ensure_served_once(router: Router) -> None:
 
 
 def without_own_front(beside: Sequence[ControllerRouterHandler], own: Router) -> list[ControllerRouterHandler]:
-    """The handlers without that of ``/`` where a project has a page of its own there."""
+    """Return the handlers, without the service's handler of ``/`` if the project has a page there."""
     has_front = any(route.path == "/" for route in own.routes)
     return [
         handler

@@ -1,4 +1,4 @@
-"""Rules of a handler as they follow from its ``opt``, its name and its signature."""
+"""Rules of a handler, derived from its ``opt``, name and signature."""
 
 import re
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from domain.limits import endpoint_limit
 _TYPE = re.compile(r":\w+\}")
 
 OURS = "tenantry"
-"""Key of ``opt`` by which the plugin knows the handlers under its router."""
+"""Key in ``opt`` that marks the handlers under the plugin's router."""
 
 
 class NoPolicy(Exception):
-    """A handler without a policy or a limit, or one that none can be judged for: the application does not start."""
+    """Startup error for a handler without a policy or a limit, or with one that cannot be checked."""
 
 
 def ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
-    """Raises NoPolicy where a route of ours is no HTTP route: the pipeline judges requests of HTTP handlers alone."""
+    """Raise NoPolicy for a non-HTTP route of the service, because the pipeline checks only HTTP requests."""
     handler = route.route_handler
     if OURS in handler.opt:
         raise NoPolicy(
@@ -33,15 +33,15 @@ def ensure_theirs(route: ASGIRoute | WebSocketRoute) -> None:
 
 
 def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
-    """Raises NoPolicy where they are not complete."""
+    """Return the handler's rules. Raises NoPolicy if they are incomplete."""
     opt = handler.opt
     if "policy" not in opt or "limit" not in opt:
         raise NoPolicy(f"{handler} states no policy or no limit: give it opt=rules(policy=…, limit=…)")
     if kept := ", ".join(kept_dependencies(handler)):
         raise NoPolicy(f"{handler} takes {kept}, which use_cache keeps from one request for all callers")
     judges_query = not opt["any_query"] and not _reads_query(opt.get("parameters", ()))
-    # two functions of users' own may have one name, a method and path have one function
-    # and Litestar calls its document by a random name that every start makes anew
+    # Name an operation by its method and path, because function names may repeat. Litestar gives its document a random
+    # name at every start.
     name = None if handler.name == OPENAPI_JSON_HANDLER_NAME else handler.name
     operation = name or _methods_and_path(handler, route)
     derived = {
@@ -57,10 +57,7 @@ def rules_of(handler: HTTPRouteHandler, route: HTTPRoute) -> Rules:
 
 
 def _methods_and_path(handler: HTTPRouteHandler, route: HTTPRoute) -> str:
-    """``GET /api/stock``, with the last of a handler's paths, whichever of its routes this one is.
-
-    Litestar keeps paths in a set, so that their order differs from process to process; the name of a limit must not.
-    """
+    """Return ``GET /api/stock``, with the handler's last sorted path: Litestar stores paths in a set."""
     paths = sorted(_TYPE.sub("}", path).rstrip("/") for path in handler.paths)
     own = max((path for path in paths if route.path_format.endswith(path)), key=len)
     path = route.path_format.removesuffix(own) + paths[-1]
@@ -68,21 +65,19 @@ def _methods_and_path(handler: HTTPRouteHandler, route: HTTPRoute) -> str:
 
 
 def _reads_query(parameters: Parameters) -> bool:
-    """True where a handler reads query parameters itself, and so names the unknown ones; headers do not count."""
     return callable(parameters) or any(parameter.place == "query" for parameter in parameters)
 
 
 def _query_names(handler: HTTPRouteHandler, route: HTTPRoute) -> frozenset[str] | None:
-    """Names of the query parameters that a handler and its dependencies take; None for one that takes them all."""
     taken = next(taken for own, taken in route.route_handler_map.values() if own is handler)
     if "query" in taken.expected_reserved_kwargs:
         return None
-    # among them are dependencies that nobody provides, whose values are not for a client to give
+    # Some query parameters are dependencies without a provider. Clients must not set them.
     return frozenset(name.field_alias for name in taken.expected_query_params if name.param_type == ParamType.QUERY)
 
 
 def _names_of_arguments(handler: HTTPRouteHandler, route: HTTPRoute) -> Mapping[str, str]:
-    """Names that clients send, by the arguments of Python that are called otherwise: Litestar's errors name these."""
+    """Return the names that clients send by Python argument, if the two differ: Litestar's errors name the argument."""
     taken = next(taken for own, taken in route.route_handler_map.values() if own is handler)
     parameters = (*taken.expected_query_params, *taken.expected_header_params, *taken.expected_cookie_params)
     return {name.field_name: name.field_alias for name in parameters if name.field_name != name.field_alias}

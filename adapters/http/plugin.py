@@ -1,4 +1,4 @@
-"""Tenantry as a Litestar plugin: its routers in any application, which is otherwise left as it was."""
+"""Tenantry as a Litestar plugin, which adds its routers to any application and changes nothing else."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ from adapters.http.use_cases import UseCases
 
 @dataclass(eq=False)
 class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
-    """Litestar plugin that adds the service's handlers, on use cases that are given, to an application.
+    """Litestar plugin that adds the service's handlers with the given use cases to an application.
 
-    ``routes`` are handlers, controllers and routers of your own, which get our rules, errors and dependencies.
-    ``beside`` are handlers of the service that need no use case, such as its pages. ``answers_everything`` gives our
-    envelope to every path that no route matches; without it, only paths under ours get it. ``is_timed`` puts a watch
-    around every stage, and its times into the responses.
+    ``routes`` are your application's handlers, controllers and routers; they get the service's rules, errors and
+    dependencies. ``beside`` are handlers of the service without use cases, such as its pages. With
+    ``answers_everything``, the plugin answers every unknown path with the service's envelope; without it, only unknown
+    paths below the service's. ``is_timed`` adds the times of all stages to the responses.
     """
 
     services: UseCases
@@ -52,9 +52,9 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
 
     def __post_init__(self) -> None:
         ExactSchemas.__init__(self, self.services.registry)
-        self._areas: dict[str, Area] = {}  # by the first step under /api: users, products
+        self._areas: dict[str, Area] = {}  # by the first segment after /api: users, products
         self._below = ""  # path of the application: /shop
-        self._handlers: set[int] = set()  # of the application, by their id
+        self._handlers: set[int] = set()  # the application's handlers, by their id()
 
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
@@ -79,7 +79,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def router(
         self, path: str, handlers: Sequence[ControllerRouterHandler], opt: dict[str, Any] | None = None, **options: Any
     ) -> Router:
-        """A router whose handlers go through the pipeline; nothing of it reaches anybody else's handlers."""
+        """Return a router with handlers behind the pipeline; the application's other handlers are not affected."""
         return FreshRouter(
             path,
             route_handlers=handlers,
@@ -93,7 +93,9 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         )
 
     def receive_route(self, route: BaseRoute) -> None:
-        """Called once a route's handlers are complete, and before requests can reach it."""
+        """Register a route. Litestar calls this after the route's handlers are complete and before
+        its first request.
+        """
         if not isinstance(route, HTTPRoute):
             other = cast(ASGIRoute | WebSocketRoute, route)
             self._handlers.add(id(other.route_handler))
@@ -103,7 +105,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         if not any(OURS in handler.opt for handler in route.route_handlers):
             return
         if "GET" in route.route_handler_map and "HEAD" not in route.route_handler_map:
-            # the pipeline takes the body off
+            # The pipeline removes the body.
             route.route_handler_map["HEAD"] = route.route_handler_map["GET"]
         for method, (handler, _) in route.route_handler_map.items():
             if method == "OPTIONS" and not handler.include_in_schema:
@@ -116,7 +118,7 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
                 self._areas.setdefault(segment, handler.opt["area"])
 
     def _apply_rules(self, handler: HTTPRouteHandler, route: HTTPRoute) -> None:
-        """Judges a handler's ``opt`` once, so that a request costs one look-up; and documents what it says."""
+        """Read a handler's ``opt`` once, so that a request needs only one look-up, and document the handler's rules."""
         rules = handler.opt[RULES] = rules_of(handler, route)
         if rules.is_cached:
             handler.cache_key_builder = cache_key_of_caller(handler.cache_key_builder)
@@ -128,16 +130,22 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
         handler.operation_class = operation_class(handler, rules, self)
 
     def area_of(self, path: str) -> Area | None:
-        """Area whose envelope a path without a handler gets: ``/api/users/17`` → ``A``; None for a stranger's path."""
+        """Return the area with the envelope for an unknown path; None for a path of the application.
+
+        ``/api/users/17`` → ``A``.
+        """
         return self._areas.get(segment_of(path, self._below), "B" if self.answers_everything else None)
 
     def _is_matched(self, scope: HTTPScope) -> bool:
-        """Whether a handler of this application has the request; one that is mounted gets the scope of another."""
+        """Return whether this application has the handler: a mounted application receives another one's scope."""
         return id(scope.get("route_handler")) in self._handlers
 
 
 def segment_of(path: str, below: str = "") -> str:
-    """``//api/products/17`` → ``products``; empty for paths that are not under /api, which is ``below`` a path."""
+    """Return the segment ``products`` of ``//api/products/17``; empty for paths outside /api.
+
+    ``below`` is a path prefix.
+    """
     inside = path.removeprefix(below) if path.startswith(f"{below}/") else ""
     steps = [step for step in inside.split("/") if step]
     return steps[1] if len(steps) > 1 and steps[0] == "api" else ""

@@ -1,4 +1,4 @@
-"""Routers that are made anew for each application."""
+"""Routers created for each application."""
 
 from typing import Self
 
@@ -6,7 +6,9 @@ from litestar import Router
 
 
 class FreshRouter(Router):
-    """A router that is registered once: a copy of all its handlers at each level was a third of building."""
+    """A router that is registered only once, and so not copied: copying all handlers at each level took a third of the
+    build time.
+    """
 
     def __deepcopy__(self, memo: object) -> Self:
         return self

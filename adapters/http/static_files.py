@@ -1,4 +1,4 @@
-"""Files that are served with an ETag, and the folder of markup and scripts that are served as they are."""
+"""Files served with an ETag, and the folder of markup and scripts."""
 
 import gzip
 import hashlib
@@ -25,15 +25,15 @@ NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 VARIES = {"vary": "Accept-Encoding"}
 FOR_A_YEAR = {"cache-control": "public, max-age=31536000, immutable"}
 CODINGS = {"br": ".br", "gzip": ".gz"}
-"""Codings that files are compressed with at build, the smaller one first, and the ends of the files' names."""
+"""Content codings of files compressed at build, the smaller first, with their file name endings."""
 
 _KINDS = {**TYPES, ".html": HTML, ".svg": "image/svg+xml", ".png": "image/png", ".woff2": "font/woff2"}
-# a name with the hash of its content is never the name of another content
+# The name contains the hash of the content, so the content never changes.
 _HASHED = re.compile(r"-[0-9A-Za-z]{8,}\.\w+")
 _PLAIN = "text/plain; charset=utf-8"
 
 ALONE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-"""End of the content security policy of a page without forms that leave it and without pages around it."""
+"""End of the content security policy for pages that have no forms to other hosts and that no page may embed."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class File:
     headers: Mapping[str, str]
 
     def response(self, request: StrictRequest) -> Bytes:
-        """The file, or 304 where the client has it."""
+        """Return the file, or 304 if the client has it."""
         headers = {"etag": self.tag, "cache-control": "public, max-age=0, must-revalidate", **self.headers}
         return NoBody(304, headers) if request.knows(self.tag) else Bytes(self.content, self.kind, 200, headers)
 
@@ -55,7 +55,7 @@ def file_of(content: bytes, kind: str, headers: Mapping[str, str] = NOTHING_MORE
 
 @lru_cache
 def asset(name: str, coding: str | None = None) -> File:
-    """The file, or what was made of it by ``gzip -9n`` and stands beside it."""
+    """Return the file, or its compressed form by ``gzip -9n``."""
     path, kind = ASSETS / name, TYPES.get(Path(name).suffix, _PLAIN)
     if coding is None:
         return file_of(path.read_bytes(), kind, VARIES)
@@ -63,18 +63,18 @@ def asset(name: str, coding: str | None = None) -> File:
 
 
 Variants = Mapping[str | None, File]
-"""A file by its coding; None is the file as it is."""
+"""Variants of a file by coding; None is the uncompressed file."""
 
 
 def unpacked(folder: Path) -> dict[str, bytes]:
-    """Files of a build by name; one that is there as ``.gz`` is there as it was before as well."""
+    """Return a build's files by name; ``.gz`` files are also returned uncompressed."""
     stored = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     plain = {name.removesuffix(".gz"): gzip.decompress(packed) for name, packed in stored.items() if name[-3:] == ".gz"}
     return {**plain, **stored}
 
 
 def compressed(files: Mapping[str, bytes], headers: Mapping[str, str]) -> Iterator[tuple[str, Variants]]:
-    """Files of a build with the forms that they were compressed to; a name with a hash is kept for a year."""
+    """Return a build's files with their compressed forms. Browsers cache a file with a hash in its name for a year."""
     for name, content in files.items():
         path = PurePosixPath(name)
         if path.suffix in CODINGS.values():
@@ -89,13 +89,13 @@ def compressed(files: Mapping[str, bytes], headers: Mapping[str, str]) -> Iterat
 
 
 def variant(request: StrictRequest, variants: Variants) -> File:
-    """The smallest form that the client takes."""
+    """Return the smallest form that the client accepts."""
     offered = [coding for coding in CODINGS if coding in variants]
     return variants[chosen_coding(request.header(b"accept-encoding"), offered)]
 
 
 def file_handler(path: str, name: str, chosen: Callable[[StrictRequest], File]) -> HTTPRouteHandler:
-    """Serves files to anybody, beside the document: ``chosen`` tells which, or raises NotFound."""
+    """Return a handler of files, outside the document, without a token; ``chosen`` selects one or raises NotFound."""
 
     async def serve(request: StrictRequest) -> Response[Any]:
         return chosen(request).response(request)

@@ -1,4 +1,4 @@
-"""Responses that Litestar stores for a handler with ``cache=…``, and what may be in them."""
+"""Responses that Litestar caches for a handler with ``cache=…``, and their permitted content."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,14 +12,16 @@ from domain.scope import Caller
 
 
 def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
-    """Key of a response that Litestar stores: its own key for each caller apart, ``given`` for each tenant."""
+    """Return a function for Litestar's response cache key: default keys are separate for each caller, those of
+    ``given`` for each tenant.
+    """
 
     def key(request: Request[Any, Any, Any]) -> str:
         caller: Caller | None = request.scope["auth"]
         if caller is None:
             return plain(request)
         seen = [caller.tenant_id, caller.is_super_admin, request.scope["state"].get("tenant_scope")]
-        # Security: rights are of a token, and decide what its bearer may see; the token itself is another each hour.
+        # Security: rights decide what the caller may see. The token itself changes every hour.
         who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
         return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"
 
@@ -30,9 +32,9 @@ def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
 
 
 def kept_dependencies(handler: HTTPRouteHandler) -> Iterator[str]:
-    """Dependencies of a handler that ``use_cache`` keeps for all callers, though they are made from one's request.
+    """Return the handler's request-specific dependencies that ``use_cache`` would share between callers.
 
-    ``state`` is the application's own and fine, and so is what is kept itself.
+    ``state`` belongs to the application and is allowed, as are cached dependencies.
     """
     dependencies, seen = handler.resolve_dependencies(), set[str]()
     lasting = {"state", *(name for name, given in dependencies.items() if given.use_cache)}

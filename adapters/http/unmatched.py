@@ -1,4 +1,4 @@
-"""Answers to requests that no handler takes: of unknown paths and methods, at odd hosts, and preflights."""
+"""Answers to requests without a handler: unknown paths and methods, wrong hosts, and preflights."""
 
 from collections.abc import Callable
 from functools import partial
@@ -20,7 +20,7 @@ from domain.errors import BadRequest
 
 
 class Refusal(Response[None]):
-    """Response of an exception handler, for requests that never reached the pipeline."""
+    """Response of an exception handler, for requests rejected before the pipeline."""
 
     def __init__(self, error: Exception, area: Area, pipeline: Pipeline) -> None:
         super().__init__(None, status_code=getattr(error, "status_code", 500))
@@ -30,7 +30,7 @@ class Refusal(Response[None]):
         return cast(ASGIResponse, self._send)
 
 
-REFUSED = "refused preflight"  # key of its body in the state of a request
+REFUSED = "refused preflight"  # key in the request's state for the body of a refused preflight
 
 Answer = Callable[[Request[Any, Any, Any], Any], Response[Any]]
 
@@ -41,7 +41,7 @@ def answer_unmatched(
     is_matched: Callable[[HTTPScope], bool],
     pipeline: Pipeline,
 ) -> None:
-    """404, 405 and odd hosts are found before any route: the application's own handlers answer them."""
+    """Register handlers for 404, 405 and invalid hosts, which Litestar detects before routing."""
     theirs = dict(app_config.exception_handlers)
 
     def answer(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
@@ -52,7 +52,7 @@ def answer_unmatched(
 
     for kind in (NotFoundException, MethodNotAllowedException, ClientException):
         app_config.exception_handlers[kind] = answer
-    # keys that are a status beat those that are a class
+    # Litestar prefers handlers for a status to handlers for a class.
     for status in {404, 405, 400} & theirs.keys():
         app_config.exception_handlers[status] = answer
 
@@ -60,7 +60,9 @@ def answer_unmatched(
 def _as_before(
     request: Request[Any, Any, Any], error: HTTPException, theirs: Any, ours: Answer, *, is_matched: bool
 ) -> Response[Any]:
-    """The answer that the application would give without us, found in Litestar's own order."""
+    """Return the response of the application's own exception handler, which Litestar would call if `answer` were not
+    registered.
+    """
     handlers = dict(theirs)
     if is_matched:
         layered = request.scope["route_handler"].resolve_exception_handlers()
@@ -71,7 +73,7 @@ def _as_before(
 
 
 async def complete_preflight(area_of: Callable[[str], Area | None], message: Message, scope: Scope) -> None:
-    """Hook for preflights, which Litestar answers before any route: adds the request id, and a refusal's envelope."""
+    """Add the request id, and a refusal's envelope, to preflights, which Litestar answers before routing."""
     state = scope["state"]
     if message["type"] == "http.response.start" and "client" not in state:
         request_id = read_client(cast(HTTPScope, scope), dict(scope["headers"]), ()).request_id

@@ -1,4 +1,4 @@
-"""Use cases that handlers call, and the ports that they look at themselves."""
+"""Use cases and ports for handlers."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -20,31 +20,33 @@ from domain.scope import OneTenant
 
 
 class TenantSessions(Protocol):
-    """Source of SQLAlchemy sessions for handlers of a user's own; ``errors`` are the classes that leave a session."""
+    """Source of SQLAlchemy sessions for users' own handlers; ``errors`` are the exceptions that a session raises."""
 
     @property
     def errors(self) -> Sequence[type[Exception]]: ...
 
     def session(self, scope: OneTenant) -> AbstractAsyncContextManager[Any]:
-        """A session that shows the rows of one tenant, and is rolled back and closed when it is left."""
+        """Open a session limited to the rows of one tenant. At the end of the block, the session
+        rolls back and closes.
+        """
         ...
 
     def domain_error(self, error: Exception) -> Error | None:
-        """Error that one of ``errors`` stands for; None for one that is a programmer's."""
+        """Return the domain error for one of ``errors``; None for a programming error."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class UseCases(IdentityUseCases, EntityUseCases, OperationUseCases):
-    """All use cases and ports that handlers use; filled in by ``entrypoints.assembly.use_cases``."""
+    """All use cases and ports that handlers use. ``entrypoints.assembly.use_cases`` creates them."""
 
     throttle: Throttle
     registry: Registry
     database: WholeDatabase
     freshness: Freshness | None
-    """None without read replicas."""
+    """None in a service without read replicas."""
     admissions: Admissions
     tokens: Tokens
     clock: Clock
     own_queries: TenantSessions | None
-    """None in memory, where nothing speaks SQL."""
+    """None for the memory adapters, because they have no SQL."""

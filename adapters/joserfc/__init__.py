@@ -1,4 +1,4 @@
-"""JOSE: access tokens, refresh tokens, encrypted passwords, and the keys behind them."""
+"""JOSE: access tokens, refresh tokens, encrypted passwords, and their keys."""
 
 from adapters.joserfc.factor_secrets import SealedFactorSecrets as SealedFactorSecrets
 from adapters.joserfc.keyring import JoserfcKeyring as JoserfcKeyring

@@ -1,4 +1,4 @@
-"""Digests of addresses of former members, by a key that is not in the database."""
+"""Digests of former members' addresses, with a key outside the database."""
 
 import hmac
 from uuid import UUID
@@ -7,9 +7,9 @@ from adapters.joserfc.sealing import derived_keys
 
 
 class KeyedAddressDigests:
-    """HMAC-SHA-256 of tenant and mailbox; digests of the ``other`` secret are recognised beside those of the first."""
+    """HMAC-SHA-256 of tenant and mailbox. Also recognises digests made with the ``other`` secret."""
 
-    # Addresses of a company can be guessed, so that a digest without a key would hide none of them.
+    # Security: company addresses can be guessed, so a digest needs a key.
 
     def __init__(self, secret_key: str, other: str | None = None) -> None:
         self._keys = derived_keys(secret_key, other, "addresses of former members")

@@ -10,7 +10,9 @@ from adapters.joserfc.sealing import derived_keys
 
 
 class SealedFactorSecrets:
-    """Secrets of authenticator apps, sealed with the first secret; what the ``other`` sealed opens too."""
+    """Secrets of authenticator apps, sealed with the first secret. The service also opens those sealed with the
+    ``other`` secret.
+    """
 
     def __init__(self, secret_key: str, other: str | None = None) -> None:
         self._keys = [OctKey.import_key(key) for key in derived_keys(secret_key, other, "authenticator apps")]
@@ -24,6 +26,6 @@ class SealedFactorSecrets:
                 opened = jwe.decrypt_compact(sealed, key)
             except (JoseError, ValueError):
                 continue
-            # Security: a row that was copied to another account must not open there.
+            # Security: compare the user, so that a row copied to another account does not open there.
             return opened.plaintext if opened.headers().get("kid") == str(user_id) else None
         return None

@@ -1,4 +1,4 @@
-"""Keyring of the service: signing keys, and the keys that passwords are encrypted to."""
+"""Keyring of the service: signing keys, and encryption keys for passwords."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class JoserfcKeyring:
     passwords: JoserfcEncryptedPasswords
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Takes over the stored keys, each for its purpose; raises WrongSecretKey."""
+        """Load the stored keys by purpose. Raises WrongSecretKey."""
         self.tokens.use(keys)
         self.passwords.use(keys)
 
@@ -30,5 +30,5 @@ class JoserfcKeyring:
         return (self.tokens if key.purpose == SIGNS else self.passwords).resealed(key)
 
     def published(self, now: datetime) -> bytes:
-        """JWK Set as JSON."""
+        """Return the JWK Set as JSON."""
         return msgspec.json.encode({"keys": [*self.tokens.public_keys(now), *self.passwords.public_keys(now)]})

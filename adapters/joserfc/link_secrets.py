@@ -10,7 +10,8 @@ from domain.identity.typed_codes import CODE_BYTES, typed_code
 class DerivedLinkSecrets:
     """Derives secrets as the HMAC of the id of what they are for."""
 
-    # Nothing secret has to be stored with a mail that waits: the sender computes it, a reader of the outbox cannot.
+    # Security: the outbox does not store the secret, because the sender can compute it. A reader of the outbox does not
+    # see it.
 
     def __init__(self, secret_key: str) -> None:
         self._key = derived_key(secret_key, "links in mails")

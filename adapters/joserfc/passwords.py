@@ -1,4 +1,4 @@
-"""Encrypted passwords: JWEs from login forms, and the keys that they are encrypted to."""
+"""Encrypted passwords: JWEs from login forms, and their encryption keys."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ class _Form(Struct, frozen=True):
 
 
 class _Header(_Form, frozen=True):
-    """JOSE header of a JWE that is opened here; any value of ``zip`` refuses it."""
+    """JOSE header of a decryptable JWE; ``zip`` must be absent."""
 
     kid: str | None = None
     zip: str | None = None
@@ -50,7 +50,7 @@ class JoserfcEncryptedPasswords:
         self._opened: dict[str, RSAKey | ECKey] = {}
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Takes over the keys that passwords are encrypted to; raises WrongSecretKey."""
+        """Load the keys for encrypted passwords. Raises WrongSecretKey."""
         mine = tuple(key for key in keys if key.purpose in OPENS_PASSWORDS)
         if mine != self._keys:
             self._opened = {key.kid: self._open(key) for key in mine}
@@ -67,9 +67,9 @@ class JoserfcEncryptedPasswords:
         return self._sealing.resealed(key)
 
     def public_keys(self, now: datetime) -> list[Raw]:
-        """Public JWK to encrypt to, one for each algorithm."""
+        """Return the public JWKs for encryption, one for each algorithm."""
         by_purpose = [[key for key in self._keys if key.purpose == purpose] for purpose in OPENS_PASSWORDS]
-        # Only the active key: a coming one may not have reached every process yet, which then could not decrypt.
+        # Only the active key: some processes may not have a coming key yet.
         return [Raw(signing_key(keys, now).public.encode()) for keys in by_purpose if keys]
 
     def is_encrypted(self, text: str) -> bool:
@@ -84,7 +84,7 @@ class JoserfcEncryptedPasswords:
         return None if plaintext is None else _read(plaintext)
 
     def _living(self, header: _Header, now: datetime) -> list[SigningKey]:
-        """Keys that the JWE can be encrypted to, the newest first: all of its algorithm where it has no ``kid``."""
+        """Return the candidate keys, newest first; without ``kid``, all keys of the algorithm."""
         same_purpose = [key for key in self._keys if key.purpose == header.alg]
         return [key for key in reversed(living_keys(same_purpose, now, OVERLAP)) if header.kid in (None, key.kid)]
 
@@ -96,9 +96,10 @@ class JoserfcEncryptedPasswords:
 
 
 def _rsa_key(jwk: Jwk) -> RSAKey:
-    """Without proof that the factors are primes, which takes longer than all else at a start.
+    """Load the key without proving that its factors are primes, because the proof costs more than the rest of the
+    start.
 
-    The key was made by ``make_key``, and its seal shows that nobody has changed it since.
+    The seal proves that ``make_key`` made the key.
     """
     n, e, d, p, q, dp, dq, qi = (int.from_bytes(decoded(str(jwk[name]))) for name in "n e d p q dp dq qi".split())
     numbers = RSAPrivateNumbers(p, q, d, dp, dq, qi, RSAPublicNumbers(e, n))
@@ -108,7 +109,7 @@ def _rsa_key(jwk: Jwk) -> RSAKey:
 def _header(text: str, kind: type[H]) -> H | None:
     try:
         return msgspec.json.decode(decoded(text.partition(".")[0]), type=kind)
-    # A header of a thousand brackets is read by recursion.
+    # Deeply nested headers exceed the recursion limit.
     except (ValueError, RecursionError, msgspec.MsgspecError):
         return None
 
@@ -124,7 +125,7 @@ def _read(plaintext: bytes) -> OpenedPassword | None:
     try:
         payload = msgspec.json.decode(plaintext, type=_Payload)
         sealed_at = float(payload.iat)
-    # A whole number of 400 digits fits no float.
+    # An integer of 400 digits overflows a float.
     except (ValueError, RecursionError, OverflowError, msgspec.MsgspecError):
         return None
     is_usable = payload.jti and "\x00" not in payload.password

@@ -1,4 +1,4 @@
-"""Refresh tokens, sealed by a key that is not in the database."""
+"""Refresh tokens, sealed with a key outside the database."""
 
 import hmac
 from uuid import UUID
@@ -8,10 +8,10 @@ from domain.identity.tokens import RefreshToken
 
 
 class SealedRefreshTokens:
-    """Refresh tokens as base64url of session id, counter and the HMAC of both.
+    """Refresh tokens: base64url of the session id, a counter and the HMAC of both.
 
-    Sealing is deterministic: a refresh whose answer was lost can be answered with the same token again. Tokens that
-    were sealed with the ``other`` secret open too.
+    Sealing is deterministic: if a client repeats a refresh after a lost answer, it gets the same token. Tokens sealed
+    with the ``other`` secret are accepted too.
     """
 
     _SIGNED = 24  # bytes: 16 of the session's id, 8 of the counter
@@ -35,6 +35,7 @@ class SealedRefreshTokens:
             token = RefreshToken(UUID(bytes=signed[:16]), int.from_bytes(signed[16:]))
         except ValueError:
             return None
-        # Sealed again and compared whole: base64url has several texts for the same bytes, and one of them is valid.
+        # Seal the content again and compare the whole tokens: base64url has several texts for the same bytes, and only
+        # one is valid.
         sealed = (self._sealed(token, key) for key in self._keys)
         return token if any(hmac.compare_digest(valid, text) for valid in sealed) else None

@@ -1,4 +1,4 @@
-"""Key derivation from the service's secret, a key for each purpose, and sealing of private keys for the database."""
+"""Derivation of one key per purpose from the service's secret, and encryption of private keys for the database."""
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Jwk = dict[str, str | list[str]]
 
 
 class WrongSecretKey(Exception):
-    """Refusal of keys in the database that were sealed with another secret."""
+    """Refusal of stored keys that were sealed with another secret."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -28,9 +28,9 @@ class WrongSecretKey(Exception):
 
 
 class Sealing:
-    """Seals and opens private keys of one purpose; keys sealed for another purpose do not open.
+    """Seals and opens private keys of one purpose. It does not open keys of another purpose.
 
-    What was sealed with the ``other`` secret opens too; everything is sealed with the first.
+    It also opens keys sealed with the ``other`` secret, and seals only with the first secret.
     """
 
     def __init__(self, secret_key: str, purpose: str, other: str | None = None) -> None:
@@ -40,11 +40,11 @@ class Sealing:
         return self._sealed(msgspec.json.encode(pair.as_dict(private=True)), kid)
 
     def open(self, key: SigningKey) -> Jwk:
-        """Private JWK of the key; raises WrongSecretKey, also when the seal belongs to another key's id."""
+        """Return the key's private JWK. Raises WrongSecretKey, also if the sealed key has another key's id."""
         return msgspec.json.decode(self._plaintext(key), type=Jwk)
 
     def resealed(self, key: SigningKey) -> SigningKey:
-        """The key, sealed with the first secret. Raises WrongSecretKey."""
+        """Return the key sealed with the first secret. Raises WrongSecretKey."""
         return replace(key, sealed=self._sealed(self._plaintext(key), key.kid))
 
     def _sealed(self, private: bytes, kid: str) -> str:
@@ -62,18 +62,18 @@ class Sealing:
 
 
 def public_text(pair: OKPKey | ECKey | RSAKey, more: Mapping[str, str]) -> str:
-    """Public JWK as JSON, with members such as ``use`` and ``alg`` added."""
+    """Return the public JWK as JSON, with members such as ``use`` and ``alg``."""
     return msgspec.json.encode({**pair.as_dict(private=False), **more}).decode()
 
 
 def derived_key(secret_key: str, purpose: str) -> bytes:
-    """Key of 32 bytes for this purpose alone, by HKDF."""
-    # No salt: every replica must derive the same key from the secret and nothing else.
+    """Derive a 32-byte key for this purpose only, by HKDF."""
+    # No salt: every replica must derive the same key from the secret.
     return HKDF(SHA256(), length=32, salt=None, info=f"tenantry {purpose}".encode()).derive(secret_key.encode())
 
 
 def derived_keys(secret_key: str, other: str | None, purpose: str) -> list[bytes]:
-    """Keys of this purpose: the one that seals, and that of the other secret, which is accepted beside it."""
+    """Return the two keys of this purpose: the sealing key, and the accepted key of the other secret."""
     return [derived_key(secret, purpose) for secret in (secret_key, other) if secret is not None]
 
 
@@ -87,7 +87,7 @@ NOT_OPENED = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""What joserfc raises for texts of strangers: it reads the members of a header before it checks their types."""
+"""Exceptions that joserfc raises for untrusted text, because it reads header members before it checks their types."""
 
 
 def decoded(part: str) -> bytes:

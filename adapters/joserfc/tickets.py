@@ -1,4 +1,4 @@
-"""Tickets as JWEs in compact form, encrypted with a key for each kind that is derived from the service's secret."""
+"""Tickets as compact JWEs, encrypted with one key per kind, derived from the service's secret."""
 
 import secrets
 from datetime import datetime
@@ -27,7 +27,7 @@ class _Sealed(Struct, frozen=True):
 class SealedTickets:
     def __init__(self, secret_key: str, other: str | None = None) -> None:
         kinds: tuple[TicketKind, ...] = get_args(TicketKind)
-        # A key for each kind: a ticket of one kind opens as no other. The first seals, the other secret's opens too.
+        # Security: use separate keys for each kind of ticket. The first key seals; each key opens.
         self._keys = {
             kind: [OctKey.import_key(key) for key in derived_keys(secret_key, other, f"tickets: {kind}")]
             for kind in kinds
@@ -47,7 +47,7 @@ class SealedTickets:
         try:
             opened = jwe.decrypt_compact(text, key, registry=_REGISTRY)
             sealed = msgspec.json.decode(opened.plaintext or b"", type=_Sealed)
-            # Any other header, such as one that asks for decompression, was not written here.
+            # Security: refuse any other header, such as one for decompression: this service writes only this header.
             if opened.headers() != _HEADER or now >= sealed.until:
                 return None
             return Ticket(sealed.id, msgspec.json.decode(sealed.content, type=content), sealed.until)

@@ -21,7 +21,7 @@ from domain.identity.tokens import LEEWAY, SELECTOR_SCOPE, Claims
 
 LONGEST_TOKEN = 16 * 1024
 MOST_REMEMBERED = 16 * 1024 * 1024
-"""Bytes of tokens in the cache of verified claims; the claims take a few times as much memory."""
+"""Bytes of tokens in the cache of verified claims. The claims need several times that memory."""
 
 _ALGORITHM = "EdDSA"
 _TYPE = "at+jwt"
@@ -29,7 +29,7 @@ _LEEWAY = int(LEEWAY.total_seconds())
 
 
 class Issuance(Struct, frozen=True, kw_only=True):
-    """Issuer and audience of every token of this service, and the longest lifetime of any of them."""
+    """Issuer, audience and maximum lifetime of the service's tokens."""
 
     issuer: str
     audience: str
@@ -45,7 +45,7 @@ class _Header(Struct, frozen=True, forbid_unknown_fields=True):
 class _EdDSA(jws.JWSRegistry):
     """Registry with EdDSA as its only algorithm."""
 
-    # Tokens keep the name EdDSA, which verifiers everywhere know; RFC 9864 renames it to Ed25519.
+    # Verifiers know the name EdDSA. RFC 9864 renames it to Ed25519.
 
     max_header_length = 512
     max_payload_length = LONGEST_TOKEN
@@ -68,13 +68,13 @@ class JoserfcTokens:
         self._remembered: BoundedCache[bytes, Claims] = BoundedCache(MOST_REMEMBERED)
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Takes over the keys that sign; raises WrongSecretKey."""
+        """Load the signing keys. Raises WrongSecretKey."""
         mine = tuple(key for key in keys if key.purpose == SIGNS)
         if mine == self._keys:
             return
         self._opened = {key.kid: self._open(key) for key in mine}
         self._keys = mine
-        self._remembered.clear()  # a key may have gone, and with it the tokens that it signed
+        self._remembered.clear()  # tokens of a removed key must become invalid
 
     def make_key(self, active_from: datetime) -> SigningKey:
         pair = OKPKey.generate_key("Ed25519", private=True)
@@ -93,7 +93,7 @@ class JoserfcTokens:
     def read(self, token: str, now: datetime) -> Claims:
         if len(token) > LONGEST_TOKEN or not token.isascii():
             raise TokenInvalid
-        # Claims of a verified token are remembered by its digest: the signature is checked once and not per request.
+        # Cache verified claims by the token's digest to avoid checking the signature per request.
         digest = hashlib.sha256(token.encode()).digest()
         claims = self._remembered.get(digest)
         if claims is None:
@@ -106,7 +106,7 @@ class JoserfcTokens:
         return claims
 
     def public_keys(self, now: datetime) -> list[Raw]:
-        """Public JWKs of the keys whose tokens can be valid, and of the next one."""
+        """Return the public JWKs of the next key and of keys with possibly valid tokens."""
         return [Raw(key.public.encode()) for key in self._living(now)]
 
     def _living(self, now: datetime) -> list[SigningKey]:
@@ -115,7 +115,8 @@ class JoserfcTokens:
     def _open(self, key: SigningKey) -> OKPKey:
         if key.kid in self._opened and key in self._keys:
             return self._opened[key.kid]
-        # The public part comes from the sealed private one: writing to the database is not enough to add a key.
+        # Security: derive the public key from the sealed private key, so that an attacker cannot add a key by writing
+        # to the database.
         return OKPKey.import_key(self._sealing.open(key))
 
     def _verified(self, token: str, now: datetime) -> Claims:
@@ -139,18 +140,17 @@ class JoserfcTokens:
 
 @lru_cache(1024)
 def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The first of all equal tuples."""
+    """Return the first of all equal tuples, so that they share memory."""
     return names
 
 
 def _compact(claims: Claims) -> Claims:
-    """Equal claims that share their longest parts with those of other tokens, for the cache."""
-    # A role's holders have the same permissions: of 6 kB for a token with 24 of them 4 kB are these names.
+    # Holders of a role share permission names: 4 kB of the 6 kB of a token with 24 names.
     return replace(claims, permissions=_shared(claims.permissions), roles=_shared(claims.roles))
 
 
 def _is_consistent(claims: Claims) -> bool:
-    """Whether the claims fit the token's kind: a Global Token has a scope alone, a Tenant Token a tenant."""
+    """Return whether the claims fit: a Global Token has only a scope, a Tenant Token a tenant."""
     if claims.token_type == "Global":  # noqa: S105  # the kind of a token
         bare = claims.tenant_id is UNSET and not claims.permissions and not claims.super_admin
         return bare and claims.scope == SELECTOR_SCOPE
@@ -165,6 +165,5 @@ def _kid(header: bytes) -> str:
 
 
 def _is_canonical(part: str) -> bool:
-    """Whether base64url text is the one that encoding its bytes gives."""
-    # Unused bits of the last character may differ: such a token would be a second text for the same signature.
+    # Compare the text: unused bits of the last character would allow a second text for the same signature.
     return encoded(decoded(part)) == part

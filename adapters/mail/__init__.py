@@ -1,1 +1,1 @@
-"""Mail: messages rendered from templates, and the adapters that send them (SMTP, files)."""
+"""Mail: messages rendered from templates, and senders (SMTP, files)."""

@@ -1,4 +1,4 @@
-"""Mail as files, for a service without an SMTP server. The log names each file, and the link in the mail."""
+"""Mail as files, for a service without an SMTP server. The log names each file and its link."""
 
 import asyncio
 import logging
@@ -22,8 +22,8 @@ class FileMailer:
     sender: str
 
     async def send(self, message: Message) -> None:
-        """Writes the file whole or not at all. A message that is sent again replaces its own file."""
-        # 8bit: a link that is cut into lines of quoted-printable cannot be copied
+        """Write the file atomically. A message sent again replaces its file."""
+        # 8bit, because users cannot copy a link broken by quoted-printable.
         content = mime_of(message, self.sender, encoding="8bit").as_bytes()
         file = self.folder / f"{message.id}.eml"
         try:
@@ -35,11 +35,12 @@ class FileMailer:
 
 
 def _write(file: Path, content: bytes) -> None:
-    # Links in mails are secrets: folder (0700) and file (mkstemp's 0600) are readable for the service's account alone.
+    # Security: links in mails are secrets, so only the service's account may read folder (0700) and file (mkstemp's
+    # 0600).
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, unfinished = tempfile.mkstemp(prefix=".", dir=file.parent)
     with os.fdopen(descriptor, "wb") as stream:
         stream.write(content)
         stream.flush()
-        os.fsync(stream.fileno())  # the outbox forgets the mail as soon as this returns
+        os.fsync(stream.fileno())  # the outbox deletes the mail after this call
     Path(unfinished).replace(file)

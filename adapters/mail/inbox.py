@@ -1,4 +1,4 @@
-"""Reads the mails that were written as files, for whoever develops without a mail server."""
+"""Reads the mails stored as files, for development without a mail server."""
 
 import asyncio
 import email
@@ -33,12 +33,11 @@ class FileInbox:
 def _changed(file: Path) -> float:
     try:
         return file.stat().st_mtime
-    except FileNotFoundError:  # somebody empties the folder meanwhile
+    except FileNotFoundError:  # the folder was emptied concurrently
         return 0
 
 
 def _id(file: Path) -> UUID | None:
-    """None for a file that is no mail of the service."""
     try:
         return UUID(file.stem)
     except ValueError:
@@ -49,7 +48,7 @@ def _read(file: Path) -> ReceivedMail | None:
     mail_id = _id(file)
     try:
         content, changed = file.read_bytes(), file.stat().st_mtime
-    except OSError:  # gone meanwhile
+    except OSError:  # deleted concurrently
         return None
     if mail_id is None:
         return None

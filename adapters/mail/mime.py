@@ -10,11 +10,10 @@ from domain.identity.users import mailbox
 
 
 def mime_of(message: Message, sender: str, *, encoding: str = "quoted-printable") -> EmailMessage:
-    """Builds the mail with a text part and an HTML alternative.
+    """Build the mail with a text part and an HTML alternative.
 
-    ``encoding`` is that of the parts; ``8bit`` leaves text as it is, for people to read and copy.
-
-    Raises Undeliverable for a recipient that is no address or more than one, and for a subject of several lines.
+    ``encoding`` is that of the parts; ``8bit`` leaves text readable. Raises Undeliverable for an invalid recipient or
+    several, and for a multi-line subject.
     """
     mime = EmailMessage(policy=SMTP)
     if not message.subject.isprintable():
@@ -24,18 +23,18 @@ def mime_of(message: Message, sender: str, *, encoding: str = "quoted-printable"
     mime["To"] = recipient_of(message)
     mime["Date"] = formatdate(usegmt=True)
     mime["Message-ID"] = f"<{message.id}@{sender_of(sender).domain}>"
-    mime["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers, please
+    mime["Auto-Submitted"] = "auto-generated"  # RFC 3834: prevents out-of-office answers
     mime.set_content(message.text, cte=encoding)
     mime.add_alternative(message.html, subtype="html", cte=encoding)
     return mime
 
 
 def recipient_of(message: Message) -> Address:
-    """Address of the recipient with its domain in IDNA. Raises Undeliverable."""
+    """Return the recipient's address with the domain in IDNA. Raises Undeliverable."""
     parts = mailbox(message.to)
     if parts is None:
         raise Undeliverable(f"{message.to!r} is no address")
-    # Built from its parts, so that no text can make the header name a second recipient.
+    # Security: build the address from its two components, so that no text can add a second recipient.
     return Address(username=parts[0], domain=parts[1])
 
 

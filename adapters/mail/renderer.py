@@ -1,4 +1,4 @@
-"""Rendering of mails: the words of their kind and language (``domain/words``) in a text and an HTML template."""
+"""Rendering of mails: words by kind and language (``domain/words``) in a text and an HTML template."""
 
 import re
 import unicodedata
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 TEMPLATES = Path(__file__).parent / "templates"
 LONGEST_NAME = 60
 BUTTON = "{button}"
-"""Paragraph of a text that stands for the link."""
+"""Text paragraph that the link replaces."""
 
 
 class JinjaMailRenderer:
-    """Renders mails with Jinja. Users' input reaches the templates as values alone, never as template text."""
+    """Renders mails with Jinja. User input reaches the templates only as values, never as template text."""
 
     def __init__(self, service: str) -> None:
         self._service = " ".join(service.split())
 
     @cached_property
     def _environment(self) -> "Environment":
-        # Imported with the first mail: most processes never render one.
+        # Import late: most processes never render a mail.
         from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
         return Environment(
@@ -59,9 +59,9 @@ class JinjaMailRenderer:
         return Message(id=letter.id, to=letter.to, subject=subject, text=text, html=html)
 
     def _paragraphs(self, letter: MailContent, words: Words) -> list[str | None]:
-        """Paragraphs of the mail, with None in the place of the link."""
+        """Paragraphs of the mail; None represents the link."""
         key = f"mail.{letter.kind}.text"
-        # some mails read otherwise for somebody who has an account
+        # Some mails have another text for account holders.
         if letter.has_account and f"{key}-account" in words.texts:
             key = f"{key}-account"
         values = {
@@ -73,14 +73,16 @@ class JinjaMailRenderer:
             "person": name_in_mail(letter.person),
             "button": BUTTON,
         }
-        # The text is cut before it is filled in: no value makes a paragraph or a link of its own.
+        # Security: split the text into paragraphs before filling in the values, so that no value adds a paragraph or a
+        # link.
         cut = words.texts[key].split("\n\n")
         return [None if text == BUTTON else words.filled(text, values) for text in cut]
 
 
 def greeted(name: str) -> str | None:
-    """Name for the greeting, ``"Ada Lovelace"``; None for a text that could pass as a message, an address or a link."""
-    # Anybody can register another person's address under any name: the mail must not deliver a text of theirs.
+    """Return the name for the greeting, ``"Ada Lovelace"``; None for text that could contain a message or a link."""
+    # Security: anybody can register another person's address, so the mail must not contain a message in place of a
+    # name.
     words = name.split()
     plain = " ".join(words)
     is_plain = all(_is_plain(char) for char in plain) and not any("." in word.rstrip(".") for word in words)
@@ -90,7 +92,7 @@ def greeted(name: str) -> str | None:
 def name_in_mail(name: str) -> str:
     """Name in the text of a mail, cut to 60 characters: ``"Acme https://evil.example"`` is ``"Acme https: / / evil. \
 example"``."""
-    # A mail program makes links of addresses by itself: none is left whole.
+    # Insert spaces into addresses, because mail programs turn addresses into links.
     text = " ".join(plain(unicodedata.normalize("NFKC", name)).split())
     return " ".join(_ADDRESS_SIGNS.sub(r"\1 ", text).split())[:LONGEST_NAME].strip()
 

@@ -14,10 +14,10 @@ from adapters.mail.smtp_url import SmtpServer
 from application.ports.mail_delivery import MailServerUnavailable, Message, Undeliverable
 
 SECONDS = 60.0
-"""Time limit of a whole SMTP conversation: shorter than the time for which the outbox holds a taken mail."""
+"""Seconds for a whole SMTP conversation: less than the outbox's claim on a mail."""
 
 FAREWELL = 3.0
-"""Seconds in which the server may answer that it heard the end."""
+"""Seconds for the server to acknowledge the end."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class SmtpMailer:
         mime, to = mime_of(message, self.sender), recipient_of(message)
         try:
             async with self._conversation() as client:
-                # the envelope's recipients: otherwise they would be read from the headers
+                # Otherwise the library reads the recipients from the headers.
                 await client.send_message(mime, recipients=[to.addr_spec])
         except (SMTPRecipientsRefused, SMTPRecipientRefused) as refusal:
-            # 5xx is final; 4xx, such as greylisting, asks to try again.
+            # 5xx is final. After 4xx, such as for greylisting, the sender should retry.
             if all(500 <= refused.code < 600 for refused in _refused(refusal)):
                 raise Undeliverable(_reason(refusal)) from refusal
             raise MailServerUnavailable(_reason(refusal)) from refusal
@@ -44,7 +44,7 @@ class SmtpMailer:
             raise MailServerUnavailable(_reason(error)) from error
 
     async def ensure_accepted(self) -> None:
-        """Encrypts and logs in as for a mail, and sends none. Raises MailServerUnavailable with the reason."""
+        """Connect, encrypt and log in without sending a mail. Raises MailServerUnavailable with the reason."""
         try:
             async with self._conversation():
                 pass
@@ -53,13 +53,13 @@ class SmtpMailer:
 
     @asynccontextmanager
     async def _conversation(self) -> AsyncIterator[aiosmtplib.SMTP]:
-        """A client that is connected. The end is told to a server that answered, and awaited for a moment alone."""
+        """Yield a connected client. QUIT is sent only after success, with a short timeout."""
         client = self._client()
         try:
             async with asyncio.timeout(self.seconds):
                 await client.connect()
                 yield client
-            # what was accepted stays accepted, whatever is answered now
+            # The mail is already accepted.
             with suppress(SMTPException, OSError):
                 await client.quit(timeout=FAREWELL)
         finally:

@@ -1,4 +1,4 @@
-"""SMTP server and its connection settings, read from a URL."""
+"""SMTP server and connection settings, read from a URL."""
 
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -15,20 +15,20 @@ class SmtpServer(Struct, frozen=True, kw_only=True):
     tls: bool = False
     starttls: bool = False
 
-    # without the password, which would otherwise reach logs and tracebacks
+    # Security: omit the password from logs and tracebacks.
     def __repr__(self) -> str:
         return f"SmtpServer({self.host}:{self.port})"
 
 
 def read_smtp_url(url: str) -> SmtpServer:
-    """Reads ``smtp://user:password@host:port?starttls=true`` or ``smtps://…``; raises ValueError for anything else."""
+    """Read ``smtp://user:password@host:port?starttls=true`` or ``smtps://…``. Raises ValueError."""
     parts = urlsplit(url)
     asked = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     starttls = asked.pop("starttls", "false").lower()
     tls = parts.scheme == "smtps"
     if parts.scheme not in ("smtp", "smtps") or not parts.hostname or parts.path.strip("/") or parts.fragment or asked:
         raise ValueError
-    parts.hostname.encode("idna")  # ValueError for a name that no resolver takes
+    parts.hostname.encode("idna")  # raises ValueError for a name that resolvers do not accept
     if starttls not in ("true", "false") or (tls and starttls == "true"):
         raise ValueError
     return SmtpServer(

@@ -1,4 +1,4 @@
-"""Adapters of every port in dictionaries of one process, held to the same contracts as the servers' adapters.
+"""In-memory adapters of every port. They pass the same contract tests as the adapters of the servers.
 
-Part of the product: users' own tests run on them.
+They are part of the product: users' own tests run on them.
 """

@@ -1,4 +1,4 @@
-"""Rate limits and token versions of one process: all there is without Redis, and the fallback while Redis is away."""
+"""Rate limits and token versions of one process, used without Redis and as the fallback while Redis is unavailable."""
 
 import itertools
 import secrets
@@ -15,15 +15,15 @@ from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_
 MOST_REQUESTS = 500_000
 MOST_SUBJECTS = 100_000
 
-# More than a request adds, and few enough that none waits for the callers of a busy minute.
+# More than a request adds, and few enough to avoid delays.
 DROPPED_AT_ONCE = 10
-"""Callers whose requests have all left their window that a request drops, of each window."""
+"""Maximum number of expired callers that one request removes per window."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-# A subject between the start and the end of a change. ``highest`` is the highest version heard of; it is certain unless
-# it comes only from changes whose marks were lost, since others may have gone higher before.
+# A subject during a change. ``highest`` is the highest known version. It is uncertain if all marks of the subject's
+# changes were lost, because other changes may have raised the version before.
 class _Pending:
     def __init__(self, highest: int | None) -> None:
         self.highest = highest
@@ -34,16 +34,16 @@ class _Pending:
 class MemoryAdmissions:
     """Rate limits and versions in bounded memory.
 
-    Callers whose requests have all left their window are dropped, some with each request. Beyond ``most_requests`` the
-    callers not seen for longest are forgotten, beyond ``most_subjects`` all versions.
+    Each request removes some callers without requests in their window. Beyond ``most_requests``, it removes the least
+    recently seen callers; beyond ``most_subjects``, all versions.
     """
 
     def __init__(self, clock: Clock, *, most_requests: int = MOST_REQUESTS, most_subjects: int = MOST_SUBJECTS) -> None:
         self._clock = clock
         self._most_requests = most_requests
         self._most_subjects = most_subjects
-        # By window: the callers of a day would keep those of a minute behind them from being dropped. Lists, and not
-        # deques, which take 600 bytes for a single request.
+        # Group the callers by window: otherwise callers with a long window would block the removal of those with a
+        # short window. Use lists: a deque would need 600 bytes for a single request.
         self._requests: dict[timedelta, OrderedDict[tuple[str, str], list[int]]] = {}
         self._request_count = 0
         self._values: dict[str, int | _Pending] = {}
@@ -61,7 +61,8 @@ class MemoryAdmissions:
         for hit in counted:
             logs, key = self._logs(hit), (hit.limit.name, hit.caller)
             if log := logs.get(key):
-                # Others may have been counted since: without its newest entry the log still has the right length.
+                # Other requests may have been counted since. To remove the newest entry in place of this one gives the
+                # same length.
                 log.pop()
                 self._request_count -= 1
                 if not log:
@@ -84,13 +85,13 @@ class MemoryAdmissions:
         versions: dict[str, int] = {}
         try:
             yield versions
-        except SerializationConflict:  # rolled back, and tried again under a mark of its own
+        except SerializationConflict:  # rolled back, and retried under a new mark
             self._publish(nonce, subjects, {})
             raise
-        # It is unknown whether the database committed: the subjects stay pending, and readers ask the database.
+        # The commit is uncertain: subjects stay pending, and readers ask the database.
         except ServiceUnavailable:
             raise
-        # Any other error of the domain means a rollback, so the old versions hold.
+        # Any other domain error means that the transaction rolled back, so the old versions are valid.
         except Error:
             self._publish(nonce, subjects, {})
             raise
@@ -98,11 +99,11 @@ class MemoryAdmissions:
             self._publish(nonce, subjects, versions)
 
     async def is_shared(self) -> bool:
-        """Always true: there is no other process to share with."""
+        """Return True, because this memory has only one process."""
         return True
 
     def forget(self) -> None:
-        """Forgets all versions, as a restart of Redis does."""
+        """Forget all versions, as a restart of Redis does."""
         self._values.clear()
         self._epoch = secrets.token_hex(8)
 
@@ -111,7 +112,7 @@ class MemoryAdmissions:
         self._drop_ended(now)
         keys = [(hit.limit.name, hit.caller) for hit in hits]
         logs = {key: self._log(hit, now) for key, hit in zip(keys, hits, strict=True)}
-        # All limits are checked before any counts: a request refused by one limit counts against none.
+        # Check all limits before counting: a request refused by one limit does not count for any limit.
         allowed = [len(logs[key]) + keys[:at].count(key) < hits[at].limit.count for at, key in enumerate(keys)]
         if all(allowed):
             for key, hit in zip(keys, hits, strict=True):
@@ -133,12 +134,12 @@ class MemoryAdmissions:
         if log is None:
             return []
         window = hit.limit.window // MICROSECOND
-        # what lies ahead was counted before the clock was set back
+        # Entries in the future were counted before somebody set the clock back.
         left = next((at for at, moment in enumerate(log) if moment <= now < moment + window), len(log))
         del log[:left]
         self._request_count -= left
         if log:
-            logs.move_to_end(key)  # the order is that in which callers were last seen
+            logs.move_to_end(key)  # ordered by last use
         else:
             del logs[key]
         return log
@@ -153,7 +154,7 @@ class MemoryAdmissions:
 
     def _forget_callers(self) -> None:
         while self._request_count > self._most_requests and sum(map(len, self._requests.values())) > 1:
-            # the first of each window was not seen for longest there
+            # The first entry of each window has been unused for longest.
             longest = min(filter(None, self._requests.values()), key=lambda logs: next(iter(logs.values()))[-1])
             _, log = longest.popitem(last=False)
             self._request_count -= len(log)
@@ -180,7 +181,7 @@ class MemoryAdmissions:
             value, new = self._values.get(subject), versions.get(subject)
             mine = isinstance(value, _Pending) and nonce in value.nonces
             if new is not None and not mine:
-                # The mark was forgotten meanwhile: what others have read since may be from before the change.
+                # The mark was lost, so concurrent readers may have cached old data. A new epoch invalidates it.
                 self._epoch = secrets.token_hex(8)
             if isinstance(value, _Pending):
                 self._publish_subject(subject, value, nonce, new)

@@ -10,7 +10,7 @@ SWEEP_AT = 1_000
 
 
 class MemoryCache:
-    """A dictionary with end times; an entry without a value is a tombstone."""
+    """A dictionary with expiry times; an entry without a value is a tombstone."""
 
     def __init__(self, clock: Clock, *, tombstone: timedelta = TOMBSTONE) -> None:
         self._clock = clock
@@ -24,7 +24,7 @@ class MemoryCache:
 
     async def put(self, key: str, value: bytes, lifetime: timedelta) -> None:
         living = self._living(key)
-        # A tombstone: the value may be from before the change that dropped the key.
+        # A tombstone: the value may be older than the change that dropped the key.
         if living is not None and living[0] is None:
             return
         self._sweep()
@@ -39,7 +39,7 @@ class MemoryCache:
         return entry if entry is not None and self._clock.now() < entry[1] else None
 
     def _sweep(self) -> None:
-        # Each time the cache has doubled, so that keys nobody asks for again do not stay, at constant cost per entry.
+        # Sweep whenever the cache has doubled: constant cost per entry.
         if len(self._entries) < self._sweep_at:
             return
         now = self._clock.now()

@@ -1,4 +1,4 @@
-"""A clock that tests move, and ids that are the same in every run."""
+"""A clock that tests move, and reproducible ids."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -8,7 +8,7 @@ START = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 class MovableClock:
-    """A clock that stands still until ``move`` is called."""
+    """A clock that changes only when ``move`` is called."""
 
     def __init__(self, now: datetime = START) -> None:
         self._now = now
@@ -21,7 +21,7 @@ class MovableClock:
 
 
 class CountingIds:
-    """Ids of the form of UUIDv7: a constant millisecond and a counter."""
+    """Ids in the form of UUIDv7: a constant millisecond and a counter."""
 
     def __init__(self, at: datetime = START) -> None:
         self._milliseconds = int(at.timestamp() * 1000)

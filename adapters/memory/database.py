@@ -1,4 +1,4 @@
-"""The database in dictionaries: transactions run one after the other, each on a copy."""
+"""The database in dictionaries: serial transactions, each on a copy."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from domain.scope import Scope
 
 @dataclass
 class MemoryDatabase:
-    """Committed state and its transactions; with ``down`` set it behaves like a database that is away."""
+    """Committed state and its transactions; with ``down``, it behaves like an unavailable database."""
 
     registry: Registry
     ids: Ids
@@ -42,18 +42,18 @@ class MemoryDatabase:
         return not self.down
 
     def committed(self) -> Store:
-        """The committed state. Raises ServiceUnavailable while ``down`` is set."""
+        """Return the committed state. Raises ServiceUnavailable if ``down`` is set."""
         if self.down:
             raise ServiceUnavailable
         return self._committed
 
     @asynccontextmanager
     async def changing(self) -> AsyncIterator[Store]:
-        """A copy of the committed state, which replaces it when the block ends without an error."""
+        """Yield a copy of the committed state. If the block raises no error, the copy becomes the committed state."""
         async with self._lock:
             store = self.committed().copy()
             yield store
-            # Raises when the database went down during the block: nothing is committed then.
+            # Raises if the database became unavailable during the block.
             self.committed()
             self._committed = store
 
@@ -74,7 +74,7 @@ class _InTransaction:
 
 
 @dataclass(frozen=True)
-# Each statement sees what is committed at its time.
+# Each statement sees the data committed at its time.
 class _ReadOnly:
     database: MemoryDatabase
 
@@ -89,7 +89,7 @@ class _ReadOnly:
 
 
 @dataclass(frozen=True)
-# Each write is a transaction of its own.
+# Each write is a separate transaction.
 class _Autocommit(_ReadOnly):
     def lock(self) -> Store:
         return self.read()

@@ -1,4 +1,4 @@
-"""TXT records that a test sets."""
+"""TXT records set by a test."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,10 +8,9 @@ from application.ports.identity.domains import DnsUnavailable
 
 @dataclass
 class MemoryDnsRecords:
-    """TXT records that a test sets, in place of the domain name system.
+    """TXT records set by a test, in place of DNS.
 
-    ``records`` are by name; ``aliases`` are names that lead to other names (CNAME); while it ``is_away`` nothing is
-    known.
+    ``records`` are by name; ``aliases`` map names to other names (CNAME). While ``is_away``, lookups fail.
     """
 
     records: dict[str, list[str]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Positions of last writes in the memory of one process."""
+"""Positions of last writes in memory."""
 
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -10,7 +10,7 @@ KEPT = timedelta(seconds=60)
 
 
 class MemoryLastWrites:
-    """Positions of last writes in one process; with ``down`` set, like a shared memory that is away."""
+    """Positions of last writes in one process; ``down`` simulates an unavailable shared memory."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock

@@ -9,13 +9,13 @@ T = TypeVar("T")
 
 
 def page_of(found: Sequence[T], listing: Listing, listed: Callable[[T], Any]) -> list[T]:
-    """The page of ``found``; ``listed`` gives the value whose field is sorted by. Nulls sort as the largest."""
+    """Return a page of ``found``; ``listed`` returns the value to sort by. Nulls are the largest."""
 
     def sort_value(item: T) -> tuple[bool, Any]:
         value = getattr(listed(item), listing.sort_by)
         return (value is None, 0 if value is None else value)
 
-    # PostgreSQL's order: equal values stand by ascending id in both directions, as sorting is stable.
+    # PostgreSQL's order: equal values are in ascending order of id in both directions.
     by_id = sorted(found, key=lambda item: listed(item).id)
     ordered = sorted(by_id, key=sort_value, reverse=listing.descending)
     start = (listing.page - 1) * listing.page_size
@@ -23,6 +23,6 @@ def page_of(found: Sequence[T], listing: Listing, listed: Callable[[T], Any]) ->
 
 
 def has_words(search: str | None, texts: Sequence[str | None]) -> bool:
-    """Whether each word of the search occurs, without case, in one of the texts."""
+    """Return whether each word of the search occurs, without case, in one of the texts."""
     lowered = [text.lower() for text in texts if text is not None]
     return all(any(word in text for text in lowered) for word in (search or "").lower().split())

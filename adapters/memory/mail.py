@@ -1,4 +1,4 @@
-"""The outbox in a dictionary, and a mailer that keeps the messages it was given."""
+"""The outbox in a dictionary, and a mailer that stores its messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class MemoryOutbox:
         async with self.access.write() as store:
             waiting = [mail for mail in store.outbox.values() if mail.given_up_at is None and mail.due_at <= now]
             due = sorted(waiting, key=lambda each: (each.mail.kind not in AWAITED, each.due_at, each.number))[:most]
-            # Due again after ``held``, unless ``done`` or ``put_off`` comes first.
+            # The mails are due again after ``held``, unless the caller calls ``done`` or ``put_off`` first.
             taken = [replace(mail, due_at=now + held, tries=mail.tries + 1) for mail in due]
             store.outbox.update({mail.mail.id: mail for mail in taken})
         return [
@@ -81,14 +81,14 @@ class MemoryOutboxState:
 
 
 def put_in(store: Store, mail: Mail) -> None:
-    """Adds a mail within a statement of another adapter."""
+    """Add a mail within a statement of another adapter."""
     number = store.numbers["outbox"] = store.numbers.get("outbox", 0) + 1
     store.outbox[mail.id] = OutboxMail(mail=mail, number=number, due_at=mail.at, since=mail.at)
 
 
 @dataclass
 class MemoryMailer:
-    """Keeps messages in ``sent``; with ``closed`` set it behaves like a server that is away."""
+    """Stores messages in ``sent``. With ``closed``, it behaves like an unavailable server."""
 
     sent: list[Message] = field(default_factory=list)
     closed: bool = False

@@ -1,4 +1,4 @@
-"""The state of the memory database, and the interface by which adapters reach it."""
+"""State of the memory database, and the adapters' interface to it."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -20,42 +20,46 @@ from domain.scope import Scope
 
 @dataclass(kw_only=True)
 class Store(IdentityState, JoiningState, FactorState, ServiceAccountState, EntityState, OperationState):
-    """Dictionaries of values that are replaced, never changed."""
+    """Dictionaries of values; values are replaced, never mutated."""
 
     def copy(self) -> "Store":
-        # Two levels are enough: values and rows are replaced, never changed.
+        # Two levels suffice: values and rows are replaced, never changed.
         names = [attribute.name for attribute in fields(self) if attribute.name != "tables"]
         plain = {name: dict(getattr(self, name)) for name in names}
         return Store(**plain, tables={name: dict(rows) for name, rows in self.tables.items()})
 
     def become(self, other: "Store") -> None:
-        """Takes the dictionaries of the other state, whoever holds this one."""
+        """Replace the content by the dictionaries of ``other``, for all holders of this state."""
         for attribute in fields(self):
             setattr(self, attribute.name, getattr(other, attribute.name))
 
 
 Retained = Mapping[RetentionRule, Callable[[Store], tuple[dict[Any, Any], dict[Any, datetime | None]]]]
-"""Entries of each rule, and the time that counts for each by its key; None, or none, for entries that stay."""
+"""For each rule: its entries, and by key the time that the rule compares. Entries without a time, or with None, are not
+removed.
+"""
 
 
 class Access(Protocol):
-    """State as a statement sees it: that of a transaction, or the committed one."""
+    """State as a statement sees it: the transaction's, or the committed one."""
 
     def read(self) -> Store: ...
 
     def lock(self) -> Store:
-        """The state for a statement that locks rows, which a read-only connection refuses. Nobody is locked out here:
-        transactions run one after the other."""
+        """Return the state for a statement that locks rows. Raises an error on a read-only connection.
+
+        Transactions run one after another, so no lock is needed.
+        """
         ...
 
     def write(self) -> AbstractAsyncContextManager[Store]:
-        """The state to change; an exception undoes the changes."""
+        """Yield the state to change; an exception undoes the changes."""
         ...
 
 
 @dataclass(frozen=True)
 class MemoryContext:
-    """State and scope of a transaction, from which each part makes its ports."""
+    """State and scope of a transaction, from which each part creates its ports."""
 
     access: Access
     scope: Scope

@@ -1,4 +1,4 @@
-"""The ports of one state: those of all parts."""
+"""The ports of all parts on one state."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,7 +21,7 @@ class MemoryTransaction(
     MemoryEntityPorts,
     MemoryOperationPorts,
 ):
-    """Every part of the database on one state and one scope."""
+    """All parts of the database on one state and one scope."""
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""Upkeep of tables that have no dead rows and no statistics."""
+"""Upkeep for tables without dead rows and statistics."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from domain.entities.declaration import EntityModel
 from domain.retention import DatedRecords
 
 _RECORDS = {DatedRecords.EVENTS: (EVENTS, "occurred_at"), DatedRecords.HISTORIES: (HISTORIES, "at")}
-"""Table and time of each kind."""
+"""Table and time column of each kind."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: requests and SQL by their instrumentation, Redis by spans of our own.
+"""Traces by OpenTelemetry: its instrumentation for requests and SQL, and the service's own spans for Redis.
 
-Loaded only where the environment asks for traces. It decides nothing and changes no answer.
+Loaded only if the environment configures traces. Traces never change an answer.
 """

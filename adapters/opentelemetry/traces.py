@@ -1,4 +1,4 @@
-"""Traces of requests, their SQL and their Redis, sent by OTLP as the variables ``OTEL_…`` say."""
+"""Traces of requests with their SQL and Redis calls, sent by OTLP. The variables ``OTEL_…`` configure them."""
 
 import asyncio
 import os
@@ -19,13 +19,13 @@ from opentelemetry.sdk.trace.sampling import Decision, Sampler, SamplingResult
 from opentelemetry.trace import SpanKind, Status
 
 WITHOUT_TRACES = ["^/health/", "^/metrics$"]
-"""Paths that programs ask all the time."""
+"""Paths that monitoring programs request constantly."""
 LEFT_OUT = {"http.url", "http.target", "url.full", "url.path", "url.query"}
-"""Attributes with what a client wrote: filters hold personal data, and somebody may put a key into a path."""
+"""Attributes with client input: filters contain personal data, and a path may contain a key."""
 
 
 class RequestsAlone(Sampler):
-    """A sampler whose traces begin with a request: statements of background work would each be a trace of its own."""
+    """Sampler for traces that begin at a request; otherwise each statement of background work would be a trace."""
 
     def __init__(self, chosen: Sampler) -> None:
         self._chosen = chosen
@@ -49,7 +49,7 @@ class RequestsAlone(Sampler):
 
 
 class DiscreetExporter(SpanExporter):
-    """Sends spans without what clients wrote: neither paths and queries nor the texts of errors, which hold values."""
+    """Exporter that removes client input from spans: paths, queries, and error texts, because these contain values."""
 
     def __init__(self, exporter: SpanExporter) -> None:
         self._exporter = exporter
@@ -65,7 +65,7 @@ class DiscreetExporter(SpanExporter):
 
 
 def discreet(span: ReadableSpan) -> ReadableSpan:
-    """The span as it is sent."""
+    """Return the span without attributes in ``LEFT_OUT`` and status message."""
     return ReadableSpan(
         name=span.name,
         context=span.context,
@@ -82,7 +82,7 @@ def discreet(span: ReadableSpan) -> ReadableSpan:
 
 
 class RouteNames(ASGIMiddleware):
-    """Names spans ``GET /api/products/{row_id}``: a name for each route, and not for each row."""
+    """Names spans ``GET /api/products/{row_id}``: one name per route, not per row."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
         span, route = trace.get_current_span(), scope["path_template"]
@@ -92,7 +92,7 @@ class RouteNames(ASGIMiddleware):
 
 
 class Traces:
-    """Traces of this process, made after it has started: the sender is a thread."""
+    """Traces of this process. Create them after the process has started, because the sender is a thread."""
 
     def __init__(self, version: str) -> None:
         self._provider = TracerProvider(resource=Resource.create(_own_attributes(os.environ, version)))
@@ -102,7 +102,7 @@ class Traces:
         AsyncPGInstrumentor().instrument(tracer_provider=self._provider)  # type: ignore[no-untyped-call]
 
     def middleware(self) -> list[Middleware]:
-        """Litestar's middleware, which stands before the router, and one behind it that names the span."""
+        """Return Litestar's middleware before the router, and a middleware after the router that names the span."""
         config = OpenTelemetryConfig(
             tracer_provider=self._provider,
             scope_span_details_extractor=lambda scope: (str(scope.get("method", "")), {}),
@@ -113,12 +113,12 @@ class Traces:
         return [config.middleware, RouteNames()]
 
     async def close(self) -> None:
-        """Sends what is left; the sender's own patience bounds it."""
+        """Send the remaining spans, within the exporter's time limit."""
         await asyncio.to_thread(self._provider.shutdown)
 
 
 def _own_attributes(environment: Mapping[str, str], version: str) -> dict[str, Any]:
-    """Attributes of the process; a name that the environment gives wins."""
+    """Return the service's attributes; the service name of the environment has priority."""
     own = {"service.version": version, "process.pid": os.getpid()}
     is_named = "OTEL_SERVICE_NAME" in environment or "service.name=" in environment.get("OTEL_RESOURCE_ATTRIBUTES", "")
     return own if is_named else {"service.name": "tenantry", **own}

@@ -1,1 +1,1 @@
-"""PostgreSQL: schema, migrations, and all ports of the database, whose statements run on asyncpg."""
+"""PostgreSQL: schema, migrations, and all ports of the database on asyncpg."""

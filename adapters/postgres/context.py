@@ -1,4 +1,4 @@
-"""The connection of a transaction and its surroundings, from which each part makes its ports."""
+"""Context of a transaction: its connection, registry and scope, from which each package creates its ports."""
 
 from dataclasses import dataclass
 

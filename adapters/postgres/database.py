@@ -1,4 +1,4 @@
-"""PostgresDatabase: sessions and transactions on connections that show the rows of a scope."""
+"""PostgresDatabase: sessions and transactions on connections limited to a scope."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -33,16 +33,16 @@ from domain.errors import InternalError, ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant, Scope
 
 SEARCHES_KNOWN_FOR = 60.0
-"""Seconds after which a new connection asks again which searches an index finds."""
+"""Seconds before a new connection checks again which searches have an index."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Patience:
-    """Limits of time, in seconds.
+    """Time limits, in seconds.
 
-    ``acquire`` is for a connection to be free, ``connect`` for a new one, ``statement`` and ``lock`` are the server's,
-    ``mend`` is for a connection to be of use again after a statement was cut off, and ``ready`` for the server to
-    say that it is there.
+    ``acquire``: wait for a free connection. ``connect``: open a new connection. ``statement`` and ``lock``: limits of
+    the server. ``mend``: recover a connection after an interrupted statement. ``ready``: answer of the server to a
+    readiness check.
     """
 
     acquire: float = 5.0
@@ -54,14 +54,14 @@ class Patience:
 
 
 _READINESS = "readiness"
-"""No scope, so that the look does not wait for requests of one: its statements read no tenant's rows."""
+"""Scope of the readiness check, so that it does not wait for other scopes. It reads no tenant's rows."""
 
 
 @dataclass
 class PostgresDatabase:
-    """Database whose connections run as a role without rights of its own over rows; see row_security.
+    """Database with connections that run as an unprivileged role; see row_security.
 
-    Connections are made as they are needed, so that the service can start, and stay, while the database is away.
+    Connections are opened on demand, so the service starts and runs while the database is unavailable.
     """
 
     url: str
@@ -88,14 +88,14 @@ class PostgresDatabase:
         await self.own_queries.close()
 
     def load(self) -> PoolLoad:
-        """Use of the connections; zeros while the database is not open."""
+        """Return the use of the connections; zeros while the database is closed."""
         return PoolLoad(most=self.connections) if self._pool is None else self._pool.load()
 
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
         return self._transaction(scope, "READ WRITE")
 
     def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[PostgresTransaction]:
-        """A transaction as a standby allows it, which writes nothing."""
+        """Open a read-only transaction, as on a standby."""
         return self._transaction(scope, "READ ONLY")
 
     @asynccontextmanager
@@ -116,7 +116,7 @@ class PostgresDatabase:
         return _Session(self, scope, read_only=False)
 
     def session(self, scope: OneTenant) -> AbstractAsyncContextManager[AsyncSession]:
-        """An SQLAlchemy session for a user's own queries, which sees the rows of one tenant."""
+        """Open an SQLAlchemy session for a project's queries, limited to the rows of one tenant."""
         return self.own_queries.session(scope)
 
     @cached_property
@@ -136,7 +136,7 @@ class PostgresDatabase:
             server_settings=self.session_settings(),
         )
         try:
-            # dates as the service reads and writes them; SQLAlchemy puts its own codec for JSON over this one
+            # Install these date codecs first; SQLAlchemy adds its own codec for JSON.
             with prepared(connection):
                 await set_codecs(connection)
         except BaseException:
@@ -147,50 +147,52 @@ class PostgresDatabase:
     async def is_ready(self) -> bool:
         try:
             async with self.lent(_READINESS, stays=False) as connection:
-                # a balancer asks every few seconds: looks at a server that is silent would take all connections
+                # Without a timeout, health checks of a silent server would use all connections.
                 await connection.fetchval("SELECT 1", timeout=self.patience.ready)
                 self._is_current = self._is_current or not await pending_on(connection, self.registry, self.migrations)
         except ServiceUnavailable as error:
-            # a pool that is busy says nothing against the server
+            # A busy pool does not mean that the server failed.
             is_busy = isinstance(error.__cause__, PoolBusy) and self.outages.phase % 2 == 0
             return is_busy and self._is_current
         return self._is_current
 
     def lent(self, state: str, *, stays: bool = True) -> "_Lent":
-        """A connection in the session ``state``; without ``stays`` that ends with the loan, as a transaction's does."""
+        """Lend a connection in the session ``state``; without ``stays`` (a transaction) the state
+        ends with the loan.
+        """
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
-        # Where nothing stays in a session, no connection is worth waiting for.
+        # Without session state, waiting for a certain connection has no benefit.
         return _Lent(self._pool, self.outages, state, stays=stays and self.pooler != "transaction")
 
     async def _asyncpg_pool(self) -> AsyncpgPool:
         return await asyncpg.create_pool(
             self.url,
-            connect=cast(Any, partial(connect, pooler=self.pooler)),  # which takes what the pool gives it, by name
+            connect=cast(Any, partial(connect, pooler=self.pooler)),  # receives the pool's arguments by name
             min_size=0,
             max_size=self.connections,
-            max_queries=2**31,  # a connection is replaced when it is unused for long, not when it is used much
+            max_queries=2**31,  # replace connections after idle time, not after many queries
             max_inactive_connection_lifetime=CLOSED_AFTER,
             connection_class=ServiceConnection,
             init=cast(Any, self._prepare_within if self.pooler == "transaction" else self._prepare),
             reset=synchronized,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
-            statement_cache_size=1024,  # entities and their filters make many shapes
+            statement_cache_size=1024,  # entities and filters make many statements
             max_cached_statement_lifetime=0,
-            # The text of a page with includes passes the default of 15 KiB, and would be prepared anew on each call.
+            # Statements with includes exceed the default of 15 KiB, and would be prepared at each call.
             max_cacheable_statement_size=64 * 1024,
             server_settings=self.session_settings(),
         )
 
     async def _prepare_within(self, connection: TransactionConnection) -> None:
-        """``_prepare`` behind a pooler, where only a transaction stays with one server."""
+        """Run ``_prepare`` in a transaction: behind a pooler, only a transaction stays on one server connection."""
         await connection.begin(EveryTenant())
         await self._prepare(connection)
         await connection.commit()
 
     async def _prepare(self, connection: Connection) -> None:
-        """Sets codecs, and looks now and then which searches an index finds: migrations make and drop it meanwhile."""
+        """Set the codecs, and read the list of search indexes again once it expires, because migrations change it."""
         with prepared(connection):
             await set_codecs(connection)
             now = asyncio.get_running_loop().time()
@@ -209,7 +211,7 @@ class PostgresDatabase:
 
 
 class _Lent:
-    """A connection while it is entered; the driver's errors leave it as errors of the domain."""
+    """Context with a connection; translates the driver's errors to domain errors."""
 
     __slots__ = ("_connection", "_outages", "_phase", "_pool", "_share", "_state", "_stays")
 
@@ -241,19 +243,19 @@ class _Lent:
 
     async def __aexit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-            # The server was the first one and is no more; a new connection finds the one that is.
+            # The server is now a standby. A new connection finds the primary.
             self._connection.terminate()
-        # Cut off in the middle of a statement, the connection still waits for that statement's end, or for its values.
+        # After an interruption, the connection still waits for the end or the values of its statement.
         is_cut_off = isinstance(error, HALF_WAY)
         is_slow = isinstance(error, TimeoutError) and not self._connection.is_closed()
         lost = self._lost if is_slow else nothing
-        # The place before the connection: whoever has waited for the place may then wait for the connection.
+        # Return the place first: its next holder may wait for this connection.
         self._pool.shares.give_back(self._share)
         self._pool.give(self._connection, self._state, stays=self._stays, cut_off=lost if is_cut_off else None)
         if error is None:
             self._outages.worked(self._phase)
             return
-        # A statement past its limit says nothing yet: a server that cancels it when asked is there.
+        # A slow statement proves nothing: a server that cancels it is available.
         if not is_slow:
             self._outages.failed(self._phase, error, self._connection)
         with translated(self._connection):
@@ -264,9 +266,9 @@ class _Lent:
 
 
 class _Session:
-    """A connection that shows the rows of a scope, outside a transaction."""
+    """Connection with a scope's rows, without a transaction."""
 
-    # A class and not a generator: every request enters one, and a generator costs it several microseconds more.
+    # A class, because a generator costs every request several microseconds more.
 
     __slots__ = ("_database", "_lent", "_read_only", "_scope")
 
@@ -286,7 +288,7 @@ class _Session:
 
     async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if self._read_only and isinstance(error, asyncpg.ReadOnlySQLTransactionError):
-            # Ours, and not a server that became a standby: it must not look like an outage.
+            # Raised by this service, not by a standby: it must not look like an outage.
             error = InternalError("A write was tried on a read-only connection.")
         await self._lent.__aexit__(kind, error, trace)
         if isinstance(error, InternalError):

@@ -1,4 +1,4 @@
-"""The ports of one connection: those of all parts."""
+"""The ports of all database areas on one connection."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,13 +21,13 @@ class PostgresTransaction(
     PostgresEntityPorts,
     PostgresOperationPorts,
 ):
-    """Every part of the database on one connection."""
+    """All parts of the database on one connection."""
 
     __slots__ = ()
 
     @asynccontextmanager
     async def savepoint(self) -> AsyncIterator[None]:
-        # ends with the transaction, or hides below the next one: to release it would be a round trip for nothing
+        # Do not release the savepoint: it ends with the transaction, and a release costs a round trip.
         await self.connection.execute("SAVEPOINT part")
         try:
             yield

@@ -1,1 +1,1 @@
-"""Metrics by prometheus_client, and the files by which the processes of one machine add up what they count."""
+"""Metrics by prometheus_client, and the files in which one machine's processes sum their counters."""

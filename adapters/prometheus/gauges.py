@@ -1,4 +1,4 @@
-"""Gauges of ``/metrics``: the load of each process, the state of what all share, and figures of the processes."""
+"""Gauges of ``/metrics``: the load of each process, the shared state, and process figures."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from application.ports.metrics import ProcessLoad, SharedState
 
-if TYPE_CHECKING:  # decides where it counts when it is loaded: a process loads it after it has started
+if TYPE_CHECKING:  # import prometheus_client late: at its import it decides where to store counters
     from prometheus_client import CollectorRegistry, Metric
 
 TOGETHER: dict[str, Callable[[Iterable[float]], float]] = {
@@ -14,14 +14,14 @@ TOGETHER: dict[str, Callable[[Iterable[float]], float]] = {
     "process_open_fds": max,
     "process_start_time_seconds": max,
 }
-"""Figures of several processes of which one is told: the worst, and the latest start. Others are added up."""
+"""Figures not summed over processes: the result is the worst value or the latest start."""
 
 
 class ProcessGauges:
-    """Load of this process; where several serve, the registry adds up what each has told last."""
+    """Load of this process. With several processes, the registry sums the latest value of each."""
 
     def __init__(self, registry: "CollectorRegistry") -> None:
-        from prometheus_client import Counter, Gauge  # see above
+        from prometheus_client import Counter, Gauge
 
         together: dict[str, Any] = {"registry": registry, "multiprocess_mode": "livesum"}
         slowest = {**together, "multiprocess_mode": "livemax"}
@@ -65,7 +65,7 @@ class ProcessGauges:
         self._workers.set(1)
 
     def see(self, load: ProcessLoad, lag: float | None = None) -> None:
-        """``lag`` is in seconds; None leaves the gauge as it is."""
+        """Record the load; ``lag`` is in seconds. If it is None, its gauge does not change."""
         pool, hashes = load.pool, load.hashes
         self._connections.labels("in_use").set(pool.in_use)
         self._connections.labels("idle").set(pool.idle)
@@ -81,7 +81,6 @@ class ProcessGauges:
         self._count(hashes.refused, load.limits_refused, load.revocation_fallbacks)
 
     def _count(self, *numbers: int) -> None:
-        """Adds to the counters what came since the last time."""
         counters = (self._hashes_refused, self._limits_refused, self._fallbacks)
         for counter, now, before in zip(counters, numbers, self._told, strict=True):
             counter.inc(now - before)
@@ -89,7 +88,7 @@ class ProcessGauges:
 
 
 class Families:
-    """Collector of metrics that are made for one answer."""
+    """Collector of metrics created for one answer."""
 
     def __init__(self, metrics: "Sequence[Metric]") -> None:
         self._metrics = metrics
@@ -99,7 +98,7 @@ class Families:
 
 
 def shared_families(state: SharedState, version: str) -> "Iterator[Metric]":
-    """State of what all processes share; what is not known is left out."""
+    """Return the state shared by all processes; unknown values are omitted."""
     from prometheus_client.core import GaugeMetricFamily
 
     yield GaugeMetricFamily(
@@ -129,7 +128,7 @@ def shared_families(state: SharedState, version: str) -> "Iterator[Metric]":
 
 
 def process_families(pids: Sequence[int]) -> "list[Metric]":
-    """Figures of all serving processes together, under the names that Prometheus clients give them; Linux alone."""
+    """Return combined figures of all serving processes, under the standard names of Prometheus clients; Linux only."""
     from prometheus_client import ProcessCollector
 
     found = [metric for pid in pids for metric in ProcessCollector(pid=partial(int, pid), registry=None).collect()]

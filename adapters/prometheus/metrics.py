@@ -1,4 +1,4 @@
-"""Metrics of a process: answers and times by endpoint, outcomes, and gauges of what requests need."""
+"""Metrics of a process: answers and times by endpoint, outcomes, and gauges."""
 
 import os
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from application.ports.metrics import ProcessLoad, SharedState
 
 
 class PrometheusMetrics:
-    """Counters of one process, made after it has started: where it counts is decided then."""
+    """Counters of one process. Create them after its start, because the process determines where they are stored."""
 
     def __init__(self) -> None:
-        from prometheus_client import CollectorRegistry, Counter, Histogram  # see the class
+        from prometheus_client import CollectorRegistry, Counter, Histogram
 
         self._own = CollectorRegistry()
         self._answers = Counter(
@@ -38,7 +38,7 @@ class PrometheusMetrics:
         self._codes = Counter(
             "tenantry_login_codes_total", "One-time codes by what came of them.", ["outcome"], registry=self._own
         )
-        # Finding a labelled counter costs more than counting with it. Endpoints and statuses are few.
+        # Cache labelled counters: finding one costs more than counting. Endpoints and statuses are few.
         self._gauges, self._workers = ProcessGauges(self._own), Workers(os.environ.get(SHARED_FOLDER))
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
@@ -74,7 +74,7 @@ class PrometheusMetrics:
 
         alive, every = self._workers.alive(), self._own
         if SHARED_FOLDER in os.environ:
-            # Counters of every process, read from their files; the registry of this one holds its own alone.
+            # Read every process's counters from files; this process's registry has only its own.
             every = CollectorRegistry()
             MultiProcessCollector(every)  # type: ignore[no-untyped-call]
         now = CollectorRegistry()

@@ -1,4 +1,4 @@
-"""Counts of what came of second factors, one-time codes and invitations: use cases count, the metrics listen."""
+"""Counts of the outcomes of second factors, one-time codes and invitations: use cases report them to the metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ InvitationListener = Callable[[str, int], None]
 
 @dataclass(frozen=True)
 class SecondFactorCounts:
-    """Tells every listener of each outcome; without one, as in a plugin without metrics, nothing is counted."""
+    """Listeners for each outcome of a second factor.
+
+    Without a listener, as in a plugin without metrics, the outcomes are not counted.
+    """
 
     listeners: list[SecondFactorListener] = field(default_factory=list)
 
@@ -21,7 +24,7 @@ class SecondFactorCounts:
 
 @dataclass(frozen=True)
 class CodeCounts:
-    """As ``SecondFactorCounts``, for codes: ``issued``, ``redeemed`` and ``refused``."""
+    """Like ``SecondFactorCounts``, for codes: ``issued``, ``redeemed`` and ``refused``."""
 
     listeners: list[CodeListener] = field(default_factory=list)
 
@@ -32,7 +35,7 @@ class CodeCounts:
 
 @dataclass(frozen=True)
 class InvitationCounts:
-    """As ``SecondFactorCounts``, for invitations and requests to join, of which several may have come to the same."""
+    """Like ``SecondFactorCounts``, for invitations and join requests, with several equal outcomes per call."""
 
     listeners: list[InvitationListener] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Counters of traffic in files, where several processes serve and add up what they count."""
+"""Counters of traffic in files, summed over several serving processes."""
 
 import mmap
 import os
@@ -14,25 +14,25 @@ NUMBER = 8  # bytes
 
 
 def shared_counters() -> TrafficCounters:
-    """Counters of all workers of this machine; without a folder for them, those of this process."""
+    """Return the counters of all workers on this machine; without a shared folder, the counters of this process."""
     folder = os.environ.get(SHARED_FOLDER)
     return TrafficCounters() if folder is None else counters_in(Path(folder))
 
 
 def counters_in(folder: Path) -> TrafficCounters:
-    """Counters of all processes that have a file of whole numbers in the folder, as this one has."""
+    """Return the counters of all processes with a counter file in the folder."""
     own = _mapped(folder / f"{os.getpid()}{END}")
     return TrafficCounters(own, lambda: [_read(path) for path in folder.glob(f"*{END}")])
 
 
 def _mapped(path: Path) -> MutableSequence[int]:
-    """Numbers in a file that other processes read: writing one is writing to memory."""
+    """Create a file of counters and map it into memory; other processes read the file."""
     path.write_bytes(bytes(SLOTS * NUMBER))
     with path.open("r+b") as file:
         return memoryview(mmap.mmap(file.fileno(), SLOTS * NUMBER)).cast("q")  # type: ignore[return-value]
 
 
 def _read(path: Path) -> Sequence[int]:
-    """Numbers of another process; one that is just starting has none yet."""
+    """Read the counters of another process; return none while that process starts."""
     content = path.read_bytes()
     return array("q", content) if len(content) == SLOTS * NUMBER else no_counts()

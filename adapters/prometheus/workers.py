@@ -1,4 +1,4 @@
-"""Processes that serve together on this machine: each has a file in the folder where they add up what they count."""
+"""Serving processes of this machine: each has a file in the folder where they sum their counters."""
 
 import os
 from contextlib import suppress
@@ -6,11 +6,11 @@ from pathlib import Path
 
 END = ".worker"
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Set before the processes start, it is where they add up; without it a process answers for itself."""
+"""Folder where the processes sum their counters, set before they start; without it a process reports only itself."""
 
 
 class Workers:
-    """Processes that serve together, found by their files in ``folder``; without a folder, this process alone."""
+    """Serving processes, found by their files in ``folder``; without a folder, only this process."""
 
     def __init__(self, folder: str | None) -> None:
         self._folder = None if folder is None else Path(folder)
@@ -18,8 +18,8 @@ class Workers:
             (self._folder / f"{os.getpid()}{END}").touch()
 
     def alive(self) -> list[int]:
-        """Ids of the processes; what one that has ended told of its load is forgotten, what it counted is not."""
-        from prometheus_client.multiprocess import mark_process_dead  # see PrometheusMetrics
+        """Return the ids of the live processes. The load of an ended process is dropped; its counters remain."""
+        from prometheus_client.multiprocess import mark_process_dead
 
         if self._folder is None:
             return [os.getpid()]
@@ -27,7 +27,7 @@ class Workers:
         for pid in pids:
             if not _lives(pid):
                 mark_process_dead(pid)  # type: ignore[no-untyped-call]
-                # another process may have been quicker
+                # another process may have removed it
                 with suppress(FileNotFoundError):
                     (self._folder / f"{pid}{END}").unlink()
         return [pid for pid in pids if _lives(pid)]

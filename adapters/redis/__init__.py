@@ -1,1 +1,1 @@
-"""Memory that all processes share: limits, a copy of the token versions, positions of last writes, and the cache."""
+"""Memory shared by all processes: limits, a copy of the token versions, positions of last writes, and the cache."""

@@ -1,4 +1,4 @@
-"""Addresses of Redis: one server, the master that sentinels name, or a cluster."""
+"""Addresses of Redis: a server, a master behind sentinels, or a cluster."""
 
 from collections.abc import Callable, Mapping
 from typing import Literal
@@ -44,7 +44,7 @@ OPTIONS: Mapping[str, Callable[[str], None]] = {
     "username": _text,
     "password": _text,
 }
-"""Options of a server's URL that redis-py takes and the service can live with; each function raises ValueError."""
+"""Supported redis-py options in a server's URL; each function raises ValueError."""
 TLS_OPTIONS: Mapping[str, Callable[[str], None]] = {
     "ssl_ca_certs": _text,
     "ssl_ca_path": _text,
@@ -57,10 +57,10 @@ TLS_OPTIONS: Mapping[str, Callable[[str], None]] = {
 
 
 class RedisAddress(Struct, frozen=True, kw_only=True):
-    """The address of one Redis server, of the master that sentinels name, or of a cluster.
+    """Address of a Redis server, a master behind sentinels, or a cluster.
 
-    ``hosts`` are the sentinels, or some nodes of the cluster; a server is told by ``url`` alone. ``user`` and
-    ``password`` are for the servers that keep the data; sentinels have ``sentinel_user`` and ``sentinel_password``.
+    ``hosts`` are the sentinels, or some nodes of the cluster; a single server needs only ``url``. ``user`` and
+    ``password`` are for the data servers, ``sentinel_user`` and ``sentinel_password`` for the sentinels.
     """
 
     kind: Kind
@@ -76,9 +76,9 @@ class RedisAddress(Struct, frozen=True, kw_only=True):
 
 
 def read_address(text: str) -> RedisAddress:
-    """Raises ValueError.
+    """Parse a Redis address. Raises ValueError.
 
-    ``redis://…``, ``rediss://…`` and ``unix://…`` are read by redis-py. Further forms:
+    redis-py reads ``redis://…``, ``rediss://…`` and ``unix://…``. Further forms:
     ``redis+sentinel://user:password@host:26379,host2:26379/name-of-the-master/database?sentinel_password=…``
     ``redis+cluster://user:password@host:6379,host2:6379``; ``rediss+…`` for TLS.
     """
@@ -104,12 +104,12 @@ def read_address(text: str) -> RedisAddress:
     found = replace(found, hosts=tuple(_host(part, found.kind) for part in hosts.split(",")))
     if found.kind == "sentinel":
         return _of_sentinels(found, path, query)
-    ensure(not path.strip("/") and not query)  # a cluster has database 0 alone
+    ensure(not path.strip("/") and not query)  # a cluster has only database 0
     return found
 
 
 def _ensure_server(parts: SplitResult) -> None:
-    """Raises ValueError for what redis-py would pass over, such as a path that is no number, or trip over later."""
+    """Raise ValueError for parts that redis-py would ignore or fail on later."""
     number = parts.path.strip("/") if parts.scheme != "unix" else ""
     ensure(not parts.fragment and (number or "0").isdecimal())
     known = {**OPTIONS, **(TLS_OPTIONS if parts.scheme == "rediss" else {})}
@@ -127,7 +127,7 @@ def _of_sentinels(found: RedisAddress, path: str, query: str) -> RedisAddress:
 
 
 def _host(text: str, kind: Kind) -> tuple[str, int]:
-    # An address of IPv6 stands in brackets.
+    # URLs require brackets around IPv6 addresses.
     parts = urlsplit(f"//{text}")
     ensure(not parts.path and parts.username is None)
     ensure(parts.hostname is not None)

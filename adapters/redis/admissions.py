@@ -1,4 +1,4 @@
-"""Limits and token versions in Redis, one round trip per request; with Redis away the process counts for itself."""
+"""Rate limits and token versions in Redis, one round trip per request. Without Redis each process counts separately."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -13,19 +13,18 @@ from domain.errors import Error, SerializationConflict, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
 
 AGAIN_AFTER = 0.05
-"""Seconds before a new version that Redis did not take is offered to it again."""
+"""Seconds before a new version is sent again after Redis did not accept it."""
 
 
 class RedisAdmissions:
-    """Admissions that all processes share.
+    """Admissions shared by all processes.
 
-    Versions are believed only while a short lease lives on the server that answers, which is renewed after a look
-    into the database for changes that Redis does not know. A process that cannot tell Redis of a change answers once
-    every lease from before it has ended. With Redis away ``fallback`` counts the requests of this process. See
-    docs/decisions/0002.
+    Versions are valid only during a short lease on the answering server. Its renewal first checks the database for
+    changes unknown to Redis. A process that cannot report a change to Redis answers only after all earlier leases have
+    ended. If Redis is unavailable, ``fallback`` counts the requests of this process. See docs/decisions/0002.
 
-    With ``keeps_count`` the fallback counts at all times, and refuses what Redis lets through beyond a limit: a server
-    that took over from another may not know the last requests. See docs/decisions/0003.
+    With ``keeps_count``, the fallback always counts, and refuses requests that Redis admits beyond a limit: after a
+    failover, a server may not know the last requests. See docs/decisions/0003.
     """
 
     def __init__(
@@ -45,11 +44,11 @@ class RedisAdmissions:
         self._spread = SpreadAdmissions(lease.pipeline, lease.commands) if lease.commands.is_spread else None
 
     def kept(self) -> AbstractAsyncContextManager[None]:
-        """While it is entered, this process takes its turns at renewing the lease."""
+        """Renew the lease, in turn with other processes, while the context is open."""
         return self._lease.kept()
 
     async def renew(self) -> bool:
-        """Takes one such turn."""
+        """Run one turn of the renewal."""
         await self._lease.clear()
         return await self._lease.renew()
 
@@ -57,7 +56,8 @@ class RedisAdmissions:
         try:
             now, counted, values, is_dead = await self._admitted(hits, presented)
         except Away:
-            # The process knows no versions: None makes the caller ask the database.
+            # Without Redis the process does not know the versions. Return None for them, so that the caller asks the
+            # database.
             admission = await self._fallback.admit(hits, None)
             return Admission(admission.verdicts, None)
         if presented is None:
@@ -68,7 +68,7 @@ class RedisAdmissions:
         return Admission(verdicts, *_certain_versions(presented.issued, values), bool(is_dead))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
-        """Takes the counted hits back and counts the others, in one round trip."""
+        """Undo the counted hits and count the others, in one round trip."""
         try:
             now, numbers = await self._recounted(counted, instead)
         except Away:
@@ -78,7 +78,7 @@ class RedisAdmissions:
         return await self._bounded(instead, _verdicts(instead, numbers, now))
 
     async def _bounded(self, hits: Sequence[Hit], verdicts: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
-        """The verdicts, or those of this process' own count where that lets no more through."""
+        """Return Redis's verdicts, or those of this process if its own count exceeds a limit."""
         if not self._keeps_count or not all(verdict.allowed for verdict in verdicts):
             return verdicts
         own = (await self._fallback.admit(hits, None)).verdicts
@@ -109,17 +109,17 @@ class RedisAdmissions:
 
     @asynccontextmanager
     async def publishing(self, subjects: Sequence[str]) -> AsyncIterator[dict[str, int]]:
-        """Runs the body with Redis away too; leaving the block then waits until nobody can believe the old versions.
+        """Run the block even if Redis is unavailable; on exit, wait until no process can accept the old versions.
 
-        Only an error that says that nothing was changed takes the mark back. After any other, a commit that was
-        never confirmed among them, the mark stays until it ends by itself.
+        Only an error that proves that nothing changed removes the mark of the pending change. Otherwise, as after an
+        unconfirmed commit, the mark remains until it expires.
         """
         nonce, pending = self._commands.nonce(), tuple(dict.fromkeys(subjects))
         await self._begin(nonce, pending)
         versions: dict[str, int] = {}
         try:
             yield versions
-        except SerializationConflict:  # rolled back, and tried again under a mark of its own
+        except SerializationConflict:  # rolled back; the retry sets its own mark
             await self._publish(nonce, pending, {})
             raise
         except ServiceUnavailable:  # perhaps committed: the mark stays
@@ -143,10 +143,10 @@ class RedisAdmissions:
             return
 
     async def _publish_or_wait(self, nonce: str, subjects: Sequence[str], versions: Mapping[str, int]) -> None:
-        """Publishes in Redis, or waits for the end of each lease that was renewed without a sight of the change."""
+        """Publish in Redis, or wait until leases that missed the change have ended."""
         left = self._lease.times.until_known
         while not await self._publish(nonce, subjects, versions):
-            # Nothing was bumped, or no lease from before can live any more.
+            # Nothing was bumped, or all earlier leases have expired.
             if not versions or left <= 0:
                 return
             await self._pause(AGAIN_AFTER)
@@ -162,7 +162,8 @@ class RedisAdmissions:
 
 
 def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
-    # The same iterator four times: allowed, length, oldest and leaver of each hit in turn.
+    # zip reads the same iterator four times, so each tuple has four numbers of a hit: allowed, length, oldest and
+    # leaver.
     fours = zip(*[iter(counted)] * 4, strict=True)
     return tuple(
         verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now)
@@ -173,8 +174,8 @@ def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Ve
 def _certain_versions(
     issued: Mapping[str, int], values: Sequence[bytes | None]
 ) -> tuple[Mapping[str, int] | None, str | None]:
-    """The versions when all are certain; a ticket when some are unknown and none is pending."""
-    if not values:  # the subjects have the versions that the token names, or it names none
+    """Return the versions if all are certain; return a ticket if some are unknown and none is pending."""
+    if not values:  # the token's versions are current, or it has none
         return issued, None
     generation, epoch, *numbers = values
     if generation is None:

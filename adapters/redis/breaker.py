@@ -1,4 +1,4 @@
-"""Breaker: the pauses between attempts to reach a server that failed."""
+"""Circuit breaker: pauses between attempts to reach a failed server."""
 
 import time
 from collections.abc import Callable
@@ -8,9 +8,10 @@ LONGEST_PAUSE = 2.0
 
 
 class Breaker:
-    """A circuit breaker: closed while all goes well; each failure doubles the pause before an attempt, up to a bound.
+    """A circuit breaker: closed during normal operation; each failure doubles the pause before the next attempt, up to
+    a bound.
 
-    A server that answers an attempt is on trial: calls go through, and the outage ends with the first that works.
+    After a server answers an attempt, calls go through on trial. The outage ends with the first successful call.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -32,7 +33,7 @@ class Breaker:
         return self._seconds() >= self._until
 
     def failed(self) -> None:
-        # Doubling: a server that is restarted is found soon, one that is gone costs an attempt every two seconds.
+        # Double the pause: a restarted server is found soon, and an absent one costs one attempt every two seconds.
         self._pause = min(max(self._pause * 2, FIRST_PAUSE), LONGEST_PAUSE)
         self._until = self._seconds() + self._pause
         self._is_on_trial = False

@@ -1,4 +1,4 @@
-"""RedisCache: the cache that all processes share; a call is one command, in whatever round trip is next."""
+"""RedisCache: the cache shared by all processes; a call is one command in the next round trip."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from adapters.redis.shared_pipeline import Away, SharedPipeline
 from application.ports.shared_memory import TOMBSTONE
 
 VALUE = b"="
-"""The first byte of every kept value; a tombstone is empty."""
+"""First byte of each stored value; a tombstone is empty."""
 
-# In one step: between asking and setting another process may have dropped the key.
+# Atomic: another process may drop the key between reading and writing.
 PUT = """
 if redis.call('GET', KEYS[1]) ~= '' then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) end
 """
@@ -35,7 +35,7 @@ class RedisCache:
         await asyncio.gather(*calls)
 
     async def _call(self, *command: str | bytes | int) -> Any:
-        """Answer of the command, None while Redis is away or refuses it."""
+        """Call Redis; return None if Redis is unavailable or refuses the command."""
         try:
             return await self._pipeline.call(command, alone=True)
         except Away:
@@ -43,5 +43,5 @@ class RedisCache:
 
 
 def _milliseconds(time: timedelta) -> int:
-    """Milliseconds, at least one: Redis refuses to keep anything for no time at all."""
+    """Return at least one millisecond: Redis refuses an expiry of zero."""
     return max(1, time // timedelta(milliseconds=1))

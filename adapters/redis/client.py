@@ -1,4 +1,4 @@
-"""Clients of redis-py for a server, the master that sentinels name, or a cluster; connections pack by hiredis."""
+"""Redis-py clients for a server, a master behind sentinels, or a cluster; connections use hiredis to pack commands."""
 
 from typing import Any, cast
 
@@ -25,19 +25,19 @@ from redis.backoff import NoBackoff
 from adapters.redis.address import RedisAddress, read_address
 
 OPENED_WITHIN = 1.0
-"""Seconds for the attempt to reach a server that was away: a connection is opened, perhaps with TLS."""
+"""Time limit in seconds for a new connection after an outage, perhaps with TLS."""
 
 SENTINEL_WITHIN = 0.3
-"""Seconds for each sentinel: one that hangs leaves time to ask the next."""
+"""Seconds per sentinel, so that time remains to ask the next one."""
 
 AnyRedis = Redis | RedisCluster
 
 
 class _Packed:
-    # redis-py packs by hiredis on its synchronous connections alone; its own way takes four times as long, which was
-    # an eighth of the CPU of a request that asks no database.
+    # redis-py uses hiredis only on synchronous connections. The packer of redis-py needs four times as long: an eighth
+    # of the CPU time of a request without database access.
     def pack_command(self, *words: Any) -> list[bytes]:
-        if " " in words[0]:  # a name of two words, which stand apart in the protocol
+        if " " in words[0]:  # Redis expects a two-word command name as separate words
             words = (*words[0].split(), *words[1:])
         return [pack_command(words)]
 
@@ -61,15 +61,18 @@ _PACKED: dict[Any, type[Connection | UnixDomainSocketConnection]] = {
 
 
 class PackedMasterConnection(_Packed, SentinelManagedConnection):
-    """A connection to the master that the sentinels name."""
+    """A connection to the master behind sentinels."""
 
 
 class PackedMasterTlsConnection(_Packed, SentinelManagedSSLConnection):
-    """A connection over TLS to the master that the sentinels name."""
+    """A TLS connection to the master behind sentinels."""
 
 
 class Master(Redis):
-    """Client of the master that the sentinels name when a connection is opened; closed together with theirs."""
+    """Client of the master behind sentinels; closing the client also closes the connections to the sentinels.
+
+    Each new connection asks the sentinels for the master.
+    """
 
     sentinels: Sentinel
 
@@ -80,7 +83,7 @@ class Master(Redis):
 
 
 class Cluster(RedisCluster):
-    """Client of a cluster, which closes the connections of an attempt that failed half way as well."""
+    """Client of a cluster that also closes the connections of a failed attempt."""
 
     async def aclose(self) -> None:
         await super().aclose()
@@ -89,9 +92,9 @@ class Cluster(RedisCluster):
 
 
 def redis_client(url: str) -> AnyRedis:
-    """A client of one connection to each server, opened on first use, without retries.
+    """Return a client with one connection to each server, opened on first use, without retries.
 
-    The caller knows what an outage means. Raises ValueError for an address of no known form.
+    The caller handles outages. Raises ValueError for an unknown form of address.
     """
     address = read_address(url)
     if address.kind == "cluster":
@@ -100,7 +103,7 @@ def redis_client(url: str) -> AnyRedis:
 
 
 def node_client(address: RedisAddress, host: tuple[str, int]) -> Redis:
-    """A client of one sentinel, or of one node of a cluster."""
+    """Return a client of one sentinel or cluster node."""
     is_sentinel = address.kind == "sentinel"
     return Redis(
         host=host[0],
@@ -149,7 +152,7 @@ def _cluster(address: RedisAddress) -> RedisCluster:
         username=address.user,
         password=address.password,
         ssl=address.tls,
-        # A node that is away opens the breaker, and the slots are asked for anew when the client is opened again.
+        # If a node is unavailable, the breaker opens. The client that opens after the pause reads the slots again.
         **_common(),
     )
 
@@ -158,7 +161,7 @@ def _common() -> dict[str, Any]:
     return {
         "protocol": 2,
         "retry": Retry(NoBackoff(), 0),
-        # No timeout for each read: the round trip has one, and a timer for each answer costs more than the answer.
+        # The round trip has a timeout; a timer per answer costs more than the answer.
         "socket_timeout": None,
         "socket_connect_timeout": OPENED_WITHIN,
     }

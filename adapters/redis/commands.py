@@ -1,4 +1,4 @@
-"""Commands: the scripts as commands to a server, with their keys and arguments."""
+"""Scripts as commands to a server, with keys and arguments."""
 
 import itertools
 import secrets
@@ -15,16 +15,16 @@ EPOCH_SECONDS = 86_400
 
 
 class Commands:
-    """The scripts as commands to a server, with their keys and arguments.
+    """Scripts as commands to a server, with keys and arguments.
 
-    ``now`` gives the epoch in microseconds to tests that move time; without it Redis' own clock counts.
+    ``now`` gives the epoch in microseconds to tests that move time; by default Redis' own clock counts.
 
-    With ``spread``, for a cluster, the limits of each caller lie in a slot of their own, and no command names keys of
-    two slots: see spread_admissions.py.
+    With ``spread``, for a cluster, each caller's limits are in a separate slot, and no command has keys in two slots:
+    see spread_admissions.py.
     """
 
     def __init__(self, prefix: str = "tenantry", now: Callable[[], int] | None = None, *, spread: bool = False) -> None:
-        self._prefix = f"{{{prefix}}}:"  # a hash tag: a cluster keeps all keys of a script in one place
+        self._prefix = f"{{{prefix}}}:"  # a hash tag: a cluster stores a script's keys on one node
         self._name = prefix
         self.is_spread = spread
         self._copy = (f"{self._prefix}lease", f"{self._prefix}epoch")
@@ -32,7 +32,7 @@ class Commands:
         self._nonces = (f"{secrets.token_hex(8)}{number:08x}" for number in itertools.count())
 
     def nonce(self) -> str:
-        """A new name for a change or a generation, hexadecimal."""
+        """Return a new hexadecimal name for a change or a generation."""
         return next(self._nonces)
 
     def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Command:
@@ -61,7 +61,7 @@ class Commands:
         return _script(LOOK, self._copy[:1], self._at())
 
     def renew(self, ends: int, server: str) -> Command:
-        """Renews the lease on ``server``, by whose clock it ``ends``; any other server renews nothing."""
+        """Renew the lease on ``server`` until ``ends`` by its clock; do nothing on another server."""
         return _script(RENEW, self._copy, self._at(), ends, self.nonce(), EPOCH_SECONDS, server)
 
     def version_key(self, subject: str) -> str:
@@ -69,24 +69,23 @@ class Commands:
 
     def _logs(self, hits: Sequence[Hit]) -> list[str]:
         if self.is_spread:
-            # The tag ends at the first brace, so a caller with one in its name shares a slot with others, and no key.
+            # The hash tag ends at the first brace. A caller with a brace in its name may share a slot with others, but
+            # never a key.
             return [f"{{{self._name}:{hit.caller}}}:limit:{hit.limit.name}:{hit.caller}" for hit in hits]
         return [f"{self._prefix}limit:{hit.limit.name}:{hit.caller}" for hit in hits]
 
     def _with_copy(self, subjects: Iterable[str]) -> list[str]:
-        """The keys of the lease, the epoch, and the subjects."""
         return [*self._copy, *self._version_keys(subjects)]
 
     def _version_keys(self, subjects: Iterable[str]) -> list[str]:
         return [self.version_key(subject) for subject in subjects]
 
     def _at(self) -> str | int:
-        # The server's own clock, which all processes share, unless a test moves time.
+        # All processes share the server's clock, unless a test sets the time.
         return "" if self._now is None else self._now()
 
 
 def _limits(hits: Sequence[Hit]) -> list[int]:
-    """Count and window of each hit's limit, in microseconds."""
     return [number for hit in hits for number in (hit.limit.count, hit.limit.window // MICROSECOND)]
 
 

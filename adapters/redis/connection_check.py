@@ -1,4 +1,4 @@
-"""What servers refuse (a wrong password, a database, master or cluster that they do not have), and their facts."""
+"""Refusals by servers (wrong password; missing database, master or cluster), and server facts."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from adapters.redis.address import RedisAddress, read_address
 from adapters.redis.client import node_client, redis_client
 
 ANSWERS_WITHIN = 5.0
-"""Seconds; a server that accepts a connection and says nothing is away."""
+"""Seconds before a server that accepts a connection but does not answer counts as unavailable."""
 
 
 class RedisRefusal(Enum):
@@ -29,9 +29,9 @@ class RedisRefusal(Enum):
 
 
 class RedisRefuses(Exception):
-    """A server's refusal of its client, for a wrong password or for something that the server does not have.
+    """A Redis server refused this service, because of a wrong password or a missing feature.
 
-    ``reason`` is what the server says, or what it does not have.
+    ``reason`` is the server's message, or the missing feature.
     """
 
     def __init__(self, refusal: RedisRefusal, reason: str) -> None:
@@ -41,7 +41,7 @@ class RedisRefuses(Exception):
 
 
 async def ensure_accepted(url: str) -> None:
-    """Raises RedisRefuses; a server that is away, or refuses single commands, is none that refuses its clients."""
+    """Raise RedisRefuses if the server refuses its clients, not if it is unavailable or refuses single commands."""
     address = read_address(url)
     if address.kind == "server":
         await _ask(_of_one_server, _single(url), address)
@@ -49,7 +49,7 @@ async def ensure_accepted(url: str) -> None:
     for host in address.hosts:
         about = _of_sentinel if address.kind == "sentinel" else _of_node
         if await _ask(about, node_client(address, host), address):
-            break  # one of the group knows what the others know
+            break  # all servers of the group know the same
     if address.kind == "sentinel":
         await _ask(_of_one_server, _single(url), address)
 
@@ -66,7 +66,7 @@ async def _ask(about: Any, client: Redis, address: RedisAddress) -> bool:
         async with asyncio.timeout(ANSWERS_WITHIN):
             await about(client, address)
     except AuthenticationError as error:
-        # redis-py has one class for both, and takes the server's code from the text
+        # redis-py has one error class for a missing and for a wrong password, and removes the error code from the text.
         is_missing = str(error).startswith("Authentication required")
         kind = RedisRefusal.NO_PASSWORD if is_missing else RedisRefusal.WRONG_PASSWORD
         raise RedisRefuses(kind, str(error).rstrip(".")) from None
@@ -83,10 +83,10 @@ async def _ask(about: Any, client: Redis, address: RedisAddress) -> bool:
 
 async def _of_one_server(client: Redis, address: RedisAddress) -> None:
     await client.ping()
-    # A master that sentinels have just named may not know of it yet.
+    # Only check a single server: a master named by sentinels may not know its role yet.
     if address.kind == "server" and await _is_replica(client):
         raise RedisRefuses(RedisRefusal.REPLICA, "")
-    # A cluster of one node answers for every key, whatever the client knows of clusters.
+    # Accept a cluster of one node, because that node answers for every key.
     if await _is_in_cluster(client) and await _nodes_with_slots(client) > 1:
         raise RedisRefuses(RedisRefusal.IN_A_CLUSTER, "")
 
@@ -125,16 +125,17 @@ async def _of_sentinel(client: Redis, address: RedisAddress) -> None:
 
 
 class RedisFacts(Struct, frozen=True):
-    """Facts of a Redis server, or of one master of a cluster, that an operator should know.
+    """Facts of a Redis server, or of one master of a cluster, for operators.
 
-    ``eviction`` is the policy for full memory; of a cluster that of the first master that drops keys, or of any.
+    ``eviction`` is the policy for full memory. For a cluster, it is the policy of the first master with a policy that
+    drops keys, or else of any master.
     """
 
     eviction: str
 
 
 async def redis_facts(url: str) -> RedisFacts | None:
-    """Facts of the server, None for one that is away or does not answer INFO."""
+    """Return facts of the server; None if it is unavailable or does not answer INFO."""
     client = redis_client(url)
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):

@@ -1,4 +1,4 @@
-"""Deletes all that a service has in Redis: a copy of another state of its database."""
+"""Deletion of all keys of this service in Redis, because they describe another state of the database."""
 
 import redis.asyncio
 
@@ -8,10 +8,11 @@ AT_ONCE = 500
 
 
 async def forget_everything(url: str, prefix: str) -> bool:
-    """Deletes the keys of this service, not those of others on the same server; False where Redis did not answer."""
+    """Delete this service's keys, not those of others on the server; return False if Redis did not answer."""
     client = redis_client(url)
     try:
-        # token versions have a hash tag, limits too, with their caller in a cluster, and the cache has none
+        # Keys of token versions begin with a hash tag. So do limits, and in a cluster their tag includes the caller.
+        # Cache keys have no hash tag.
         for pattern in (f"{{{prefix}}}:*", f"{{{prefix}:*", f"{prefix}:*"):
             found = [key async for key in client.scan_iter(match=_literally(pattern), count=AT_ONCE)]
             for begin in range(0, len(found), AT_ONCE):
@@ -24,5 +25,5 @@ async def forget_everything(url: str, prefix: str) -> bool:
 
 
 def _literally(pattern: str) -> str:
-    """The pattern with its signs escaped, but for the star at its end."""
+    """Escape special characters except ``*``."""
     return "".join(f"\\{sign}" if sign in "?[]\\^" else sign for sign in pattern)

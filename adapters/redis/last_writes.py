@@ -1,4 +1,4 @@
-"""RedisLastWrites: the position of each session's last write, for all processes."""
+"""Position of each session's last write, in Redis for all processes."""
 
 from uuid import UUID
 
@@ -7,9 +7,9 @@ from adapters.redis.shared_pipeline import Away, SharedPipeline
 from application.ports.replicas import BEGINNING, Position
 
 KEPT = 60
-"""Seconds for which a write is remembered."""
+"""Seconds for which a write is stored."""
 ON_ALL_AFTER = 10
-"""Seconds after which every replica that is read from has a write: they are out of the rotation when 5 behind."""
+"""Seconds until a write is on every replica in use: replicas more than 5 seconds behind leave the rotation."""
 DIGITS = 8, 16
 """Hexadecimal digits of timeline and offset."""
 
@@ -17,9 +17,8 @@ DIGITS = 8, 16
 class RedisLastWrites:
     """Positions of the sessions' last writes, for all processes.
 
-    A server that lost its memory, or took over from another, does not know every write. For ``on_all_after`` seconds it
-    cannot tell for a session that it does not know; after that, such a session's write is on every replica that is read
-    from.
+    After a failover or a loss of memory, a Redis server does not know every write. So for ``on_all_after`` seconds it
+    gives no answer for unknown sessions. After that time, every replica in use has the writes of these sessions.
     """
 
     def __init__(self, pipeline: SharedPipeline, *, prefix: str = "tenantry", on_all_after: int = ON_ALL_AFTER) -> None:

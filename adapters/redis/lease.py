@@ -1,4 +1,4 @@
-"""Lease of the copy of token versions: only while it lives are the numbers in Redis believed."""
+"""Lease of the token versions' copy: the numbers in Redis are valid only during the lease."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 class Times(NamedTuple):
     """Times of a lease, in seconds.
 
-    ``due`` is how long a bumped version is left to whoever bumped it, before others take it over.
+    ``due`` is the time for a process to publish its new version, before others publish it.
     """
 
     lifetime: float = 2.0
@@ -28,7 +28,7 @@ class Times(NamedTuple):
 
     @property
     def until_known(self) -> float:
-        """The longest time, counted from a commit, that a lease lives whose renewal did not see the commit."""
+        """Longest lifetime of a lease after a commit that the renewal of the lease did not see."""
         return self.lifetime + self.due + self.slack
 
 
@@ -39,10 +39,9 @@ MOST_DUE = 500
 
 
 class Lease:
-    """Lease that the first process to come renews, after a look for bumped versions that were not published.
+    """Lease renewed by the first process that finds it due, after a check for unpublished versions.
 
-    A lease ends so long after the server's time *before* the database was read: however late the renewal
-    arrives, it cannot be stretched by it.
+    A lease's duration starts at the server's time *before* the database was read, so a late renewal cannot extend it.
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Lease:
         self._woken = asyncio.Event()
 
     def published(self, versions: Mapping[str, int]) -> None:
-        """Has the published versions marked in the background, many at once."""
+        """Mark the published versions in the background, many at once."""
         for subject, version in versions.items():
             self._published[subject] = max(version, self._published.get(subject, 0))
         self._woken.set()
@@ -72,25 +71,26 @@ class Lease:
             yield
 
     async def renew(self) -> bool:
-        """Whether the lease lives on; False while the server or the database is away, or more is due than fits."""
+        """Renew the lease; return False if the server or the database is unavailable, or too many versions are due."""
         try:
             now, ends, server = await self.pipeline.call(self.commands.look())
-            if ends - now > self.times.lifetime * 600_000:  # microseconds: others have renewed it just now
+            # in microseconds: another process has just renewed the lease
+            if ends - now > self.times.lifetime * 600_000:
                 return True
             due = await self._pending.due(self.times.due, MOST_DUE)
             if due:
                 await self.pipeline.call(self.commands.publish(self.commands.nonce(), tuple(due), due))
                 await self._pending.published(due)
-            if len(due) >= MOST_DUE:  # more may be due, and a lease would say that all is known
+            if len(due) >= MOST_DUE:  # more may be due: a lease would be premature
                 return False
-            # Counted from the time before the database was read: see the class.
+            # Count from before the database read: see the class.
             ends = now + int(self.times.lifetime * 1_000_000)
             return bool(await self.pipeline.call(self.commands.renew(ends, server.decode())))
         except (Away, ServiceUnavailable):
             return False
 
     async def clear(self) -> None:
-        """Marks what has been published; versions that cannot be marked are found due, and published again."""
+        """Mark versions as published in the database. Renewals publish unmarked versions again."""
         published, self._published = self._published, {}
         if published:
             with suppress(ServiceUnavailable):
@@ -105,7 +105,7 @@ class Lease:
                 await asyncio.sleep(self.times.turn)
 
     async def _turn(self) -> None:
-        """Clears at once what was published, and renews at its time."""
+        """Clear published versions at once; renew the lease when due."""
         loop = asyncio.get_running_loop()
         await self.renew()
         ends = loop.time() + self.times.turn

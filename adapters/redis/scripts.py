@@ -1,9 +1,11 @@
-"""Lua scripts that run inside Redis; they declare themselves writers, so that a replica, whose copy is older, refuses.
+"""Lua scripts that run inside Redis.
 
-A subject's value is ``<generation>:<number>``, or the mark of a pending change:
-``?<generation>:<highest number known>|<nonce> <nonce>…``. Only numbers of the generation that the lease names
-count; the lease is ``<generation> <microsecond of the epoch at which it ends> <run id of the server it was given on>``.
-A server that was restarted from a dump, or took over from another, has another run id: to it the lease is none.
+They declare themselves as writing, so that a replica with an older copy refuses them.
+
+A subject's value is ``<generation>:<number>``, or the mark of a pending change: ``?<generation>:<highest number
+known>|<nonce> <nonce>…``. Only numbers of the lease's generation count. The lease is ``<generation> <microsecond of the
+epoch at which it ends> <run id of the server it was given on>``. A server restarted from a dump, or promoted in a
+failover, has another run id, so the lease is invalid there.
 """
 
 import hashlib
@@ -12,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Script:
-    """A script and the SHA-1 that EVALSHA names it by."""
+    """A script and its SHA-1 for EVALSHA."""
 
     text: str
     sha: str = field(init=False)

@@ -1,7 +1,7 @@
-"""SharedPipeline: all commands that arrive while one round trip is under way go in the next.
+"""Pipeline shared by all requests: it sends all commands that arrive during one round trip in the next.
 
-It uses the client's public interface alone, so that it runs on ``Redis``, on the master that a ``Sentinel`` names, and
-on ``RedisCluster``, where redis-py splits the pipeline by node.
+It uses only the client's public interface, so it works with ``Redis``, with the master of a ``Sentinel``, and with
+``RedisCluster``, where redis-py splits the pipeline by node.
 """
 
 import asyncio
@@ -20,22 +20,23 @@ from adapters.redis.scripts import ALL, LOOK
 log = logging.getLogger(__name__)
 
 PATIENCE = 0.25
-"""Seconds that a round trip may take before the server counts as away."""
+"""Longest round trip in seconds before the server counts as unavailable."""
 LARGEST = 256
-"""Commands in one round trip, at most; more of them are better off with several."""
+"""Maximum number of commands in one round trip."""
 
 Command = tuple[str | bytes | int | float, ...]
-"""As it is sent, with each word an element: ``("SET", "key", b"value")``, ``("EVALSHA", sha, 1, "key")``."""
+"""A command, with each word an element: ``("SET", "key", b"value")``, ``("EVALSHA", sha, 1, "key")``."""
 
 LOOK_UP: Command = ("EVALSHA", LOOK.sha, 1, "{tenantry}:lease", "")
-"""Asks for a key that may not be there, to see whether the server answers; as a script it is refused where the others
-would be: by a replica, and without memory."""
+"""Query of a possibly missing key to test the server. As a script, it is refused where the other scripts would be: by a
+replica, and with full memory.
+"""
 
 _SCRIPTS = {script.sha: script.text for script in ALL}
 
 
 class Away(Exception):
-    """The server does not answer now, or refuses to."""
+    """The server is unavailable or refuses commands."""
 
 
 class _Call(NamedTuple):
@@ -47,8 +48,8 @@ class _Call(NamedTuple):
 class SharedPipeline:
     """Sends one round trip at a time, without retries.
 
-    Once the server has failed, calls raise Away at once; one of them after each pause makes the attempt to reach it
-    again, and does not wait for it.
+    After a server failure, calls raise Away at once. After each pause one call starts an attempt to reach the server,
+    without waiting for it.
     """
 
     def __init__(
@@ -59,9 +60,9 @@ class SharedPipeline:
         look_up: Command = LOOK_UP,
         patience: float = PATIENCE,
     ) -> None:
-        """``look_up`` names a key of the scripts: in a cluster, the node that holds those is to answer again.
+        """``look_up`` names a key of the scripts: in a cluster, the node of this key must answer.
 
-        ``patience`` is in seconds, for one round trip.
+        ``patience`` is in seconds per round trip.
         """
         self._client = client
         self._patience = patience
@@ -73,10 +74,10 @@ class SharedPipeline:
         self._trying: asyncio.Task[None] | None = None
 
     async def call(self, command: Command, *, alone: bool = False) -> Any:
-        """The server's answer. Raises Away.
+        """Return the server's answer. Raises Away.
 
-        What the server refuses to a script says that it is of no use now, a replica or one without memory; what it
-        refuses to a command that stands ``alone`` says nothing about the others.
+        A server that refuses a script is a replica or has lost its memory, so the pipeline stops using it. With the
+        flag set, a refusal affects only its own command.
         """
         if self._breaker.is_open:
             self._try_again()
@@ -134,9 +135,9 @@ class SharedPipeline:
             self._give(call, answer)
 
     async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        """The answers in order; what the server refuses stands among them as an exception."""
+        """Answers in order; an exception for each refused command."""
         answers = await self._exchange(commands)
-        # After a restart or SCRIPT FLUSH; sent again with their text, which is remembered from then on.
+        # After a restart or SCRIPT FLUSH, send the script's text again.
         forgotten = [at for at, answer in enumerate(answers) if isinstance(answer, NoScriptError)]
         if forgotten:
             again = await self._exchange([_with_text(commands[at]) for at in forgotten])
@@ -147,24 +148,24 @@ class SharedPipeline:
     async def _exchange(self, commands: Sequence[Command]) -> list[Any]:
         pipeline = self._client.pipeline(transaction=False)
         for command in commands:
-            # Not pipeline.evalsha(): a cluster's pipeline blocks the method, and sends the command.
+            # A cluster's pipeline blocks evalsha() but sends the command.
             pipeline.execute_command(*command)
         answers: list[Any] = await pipeline.execute(raise_on_error=False)
         return answers
 
     async def _fail(self, failure: Exception) -> None:
-        """Opens the breaker, and closes the connection: the next one may find another server at the address."""
+        """Open the breaker and close the connection: the address may lead to another server."""
         if not self._breaker.is_outage:
             log.warning("Redis is away (%s): this process counts for itself.", type(failure).__name__)
         self._breaker.failed()
         try:
             await self._client.aclose()
-        except Exception:  # it is of no use either way, and is opened anew
+        except Exception:  # the client is unusable and opened again
             log.debug("The connection to Redis could not be closed.", exc_info=True)
 
     def _end_outage(self) -> None:
         self._breaker.worked()
-        self._refused.clear()  # another server, or another configuration: what it refuses is news
+        self._refused.clear()  # the server or its configuration may have changed: log its refusals again
         log.warning("Redis answers again.")
 
     def _give(self, call: _Call, answer: Any) -> None:
@@ -177,13 +178,13 @@ class SharedPipeline:
             call.answer.set_result(answer)
 
     def _tell_refusal(self, name: str, error: ResponseError) -> None:
-        """A warning for the first refusal of each command; the others would be one for each request."""
+        """Warn only about the first refusal of each command."""
         if name not in self._refused:
             self._refused.add(name)
             log.warning("Redis refuses %s (%s): this is said once.", name, error)
 
     def _refuse(self, calls: Sequence[_Call]) -> None:
-        """Raises Away in these calls, and in all that wait behind them."""
+        """Raise Away in the given calls and in all waiting calls."""
         for call in (*calls, *self._waiting):
             if not call.answer.done():
                 call.answer.set_exception(Away())
@@ -191,5 +192,5 @@ class SharedPipeline:
 
 
 def _with_text(command: Command) -> Command:
-    """EVALSHA as the EVAL that teaches the server the script."""
+    """Convert EVALSHA to EVAL, which loads the script."""
     return ("EVAL", _SCRIPTS[str(command[1])], *command[2:])

@@ -1,4 +1,4 @@
-"""Admissions in a cluster: versions in one slot, the limits of each caller in another, asked in one round trip."""
+"""Admissions in a cluster: versions in one slot, each caller's limits in another, one round trip for both."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,9 +11,10 @@ from domain.limits import Hit
 
 
 class Counted(NamedTuple):
-    """The time of the server, and what became of hits that it counted.
+    """The server's time, and the results of counted hits.
 
-    ``numbers`` are four for each hit, as ADMIT answers them: allowed, length, oldest or 0, when one leaves or 0.
+    ``numbers`` are the four numbers that ADMIT returns for each hit: allowed, length, time of the oldest hit or 0, time
+    when one leaves or 0.
     """
 
     now: int
@@ -27,9 +28,9 @@ class Counted(NamedTuple):
 class SpreadAdmissions:
     """Admissions in a cluster: the work of the script ADMIT, in steps of one slot each.
 
-    The commands of a step leave together: nodes are asked at the same time, and commands for one node share a round
-    trip. Between two steps others may see a hit that is taken back an instant later. They may be refused for it; nobody
-    is let through beyond a limit.
+    The commands of a step are sent together: nodes work in parallel, and commands for one node share a round trip.
+    Between two steps, other requests may briefly see a hit before it is undone, and be refused for it. No request
+    passes beyond a limit.
     """
 
     def __init__(self, pipeline: SharedPipeline, commands: Commands) -> None:
@@ -39,23 +40,23 @@ class SpreadAdmissions:
     async def admit(
         self, hits: Sequence[Hit], presented: PresentedToken | None
     ) -> tuple[int, list[int], Sequence[Any], int]:
-        """The answer of ADMIT: now, the numbers of the hits, the values of the versions, 1 for a dead token.
+        """Return ADMIT's answer: now, the numbers of the hits, the values of the versions, 1 for a dead token.
 
         Raises Away.
         """
         if presented is None or not presented.issued:
             return (*await self._counted(hits), (), 0)
-        # Without the hits that would count instead: their keys lie in other slots.
+        # Do not send the alternative hits: their keys are in other slots.
         versions = self._pipeline.call(self._commands.admit((), PresentedToken(presented.issued, ())))
         counted, (_, _, values, dead) = await asyncio.gather(self._count(hits), versions)
         if dead:
-            # The hits were counted before the token was known to be dead: others count in their place.
+            # The token is dead, so count the alternative hits instead.
             await self._take_back(hits, counted)
             return (*await self._counted(presented.instead), values, dead)
         return (*await self._all_or_none(hits, counted), values, dead)
 
     async def recount(self, before: Sequence[Hit], instead: Sequence[Hit]) -> Counted:
-        """Takes back hits that were counted, and counts others. Raises Away."""
+        """Undo the counted hits, and count the hits ``instead``. Raises Away."""
         _, counted = await asyncio.gather(self._pop(before, _by_caller(before)), self._count(instead))
         return await self._all_or_none(instead, counted)
 
@@ -66,7 +67,7 @@ class SpreadAdmissions:
         return counted if counted.is_allowed else await self._take_back(hits, counted)
 
     async def _count(self, hits: Sequence[Hit]) -> Counted:
-        """Counts the hits of each caller, all of a caller's or none."""
+        """Count all hits of each caller, or none of that caller."""
         groups = list(_by_caller(hits))
         commands = [self._commands.admit([hits[place] for place in group], None) for group in groups]
         answers = await asyncio.gather(*map(self._pipeline.call, commands))
@@ -74,11 +75,11 @@ class SpreadAdmissions:
         for group, (_, counted, _, _) in zip(groups, answers, strict=True):
             for at, place in enumerate(group):
                 numbers[4 * place : 4 * place + 4] = counted[4 * at : 4 * at + 4]
-        # Nodes have clocks of their own; the latest makes nobody come back too early.
+        # Nodes have separate clocks: use the latest time, so that callers do not return too early.
         return Counted(max((answer[0] for answer in answers), default=0), numbers)
 
     async def _take_back(self, hits: Sequence[Hit], counted: Counted) -> Counted:
-        """Numbers after the callers that were counted are so no more; the others never were."""
+        """Undo the hits of callers with all hits counted; return the new numbers."""
         numbers = counted.numbers.copy()
         groups = [group for group in _by_caller(hits) if all(numbers[4 * place] for place in group)]
         await self._pop(hits, groups)
@@ -94,7 +95,6 @@ class SpreadAdmissions:
 
 
 def _by_caller(hits: Sequence[Hit]) -> Iterator[list[int]]:
-    """Places of the hits of each caller."""
     places: dict[str, list[int]] = {}
     for place, hit in enumerate(hits):
         places.setdefault(hit.caller, []).append(place)

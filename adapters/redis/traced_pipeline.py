@@ -1,4 +1,4 @@
-"""Shared pipeline with a span for each call, in the trace of the request that waits for it."""
+"""Shared pipeline with a span per call, in the trace of the waiting request."""
 
 from typing import Any
 
@@ -8,15 +8,16 @@ from adapters.redis.shared_pipeline import Command, SharedPipeline
 
 
 class TracedPipeline(SharedPipeline):
-    """A shared pipeline with a span for each call.
+    """Shared pipeline with a span per call.
 
-    Calls of several requests share a round trip: a span of the round trip would be in the trace of one request alone.
+    A span per round trip would be in the trace of only one request, because calls of several requests share a round
+    trip.
     """
 
     async def call(self, command: Command, *, alone: bool = False) -> Any:
         if not get_current_span().is_recording():
             return await super().call(command, alone=alone)
-        # keys and arguments name users and addresses: the command's name has to do
+        # Security: keys and arguments contain users and addresses, so use only the command's name.
         name = str(command[0])
         attributes = {"db.system": "redis", "db.operation": name}
         with get_tracer("tenantry").start_as_current_span(f"redis {name}", kind=SpanKind.CLIENT, attributes=attributes):

@@ -1,5 +1,5 @@
 """CSV, xlsx and Parquet files, read and written by child processes.
 
-Heavy libraries are imported when a file needs them, and never into the process that serves. This package imports
-nothing itself: every child process would begin with it.
+Heavy libraries are imported only for a file, never into the serving process. This package imports nothing itself,
+because every child process would import it too.
 """

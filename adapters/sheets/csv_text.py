@@ -20,7 +20,7 @@ from domain.errors import BadRequest, ValidationError
 LONGEST_LINE = 1024 * 1024
 _USUAL, _USUAL_MARKED = "utf-8", "utf-8-sig"
 _MARKS = (
-    # UTF-32 before UTF-16: its mark begins with that of UTF-16.
+    # Check UTF-32 first: its byte order mark begins with the mark of UTF-16.
     (codecs.BOM_UTF8, _USUAL_MARKED),
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -29,22 +29,22 @@ _MARKS = (
 )
 _DELIMITERS = ",;\t|"
 _SEPARATOR = re.compile(r'"?sep=([^\r\n])"?[\r\n]*', re.IGNORECASE)
-"""First line by which Excel is told the delimiter."""
+"""First line with the delimiter for Excel."""
 MOST_READ_AGAIN = 16 * 1024 * 1024
-"""Characters of broken rows that are read a second time: the lines of a quote that never ends."""
+"""Maximum characters of broken rows read again: the lines after an unclosed quote."""
 _MARK = "\ufeff"
 _ZERO = b"\0"
 _TEXT = re.compile(rb"[\t\f -~\x80-\xff]*")
 _OTHERS = re.compile(rb"%PDF-|\x89PNG|GIF8|(\xef\xbb\xbf)?\s*(\[\s*[\[{]|\{\s*\")")
-"""First bytes of PDF, images and JSON that could be text."""
+"""First bytes of PDF, images and JSON, which could be text."""
 _BAD_BYTES = "tenantry-bad-bytes"
 _BAD = "\udcff"
-"""Character for bytes that are no text: a half of a pair, which no text has."""
+"""Character for undecodable bytes: half of a surrogate pair, absent from valid text."""
 codecs.register_error(_BAD_BYTES, lambda error: (_BAD, error.end) if isinstance(error, UnicodeDecodeError) else ("", 0))
 
 
 def read_csv(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
-    """The table, blank lines left out. Raises BadRequest, ValidationError for an unknown encoding."""
+    """Read the table without blank lines. Raises BadRequest, ValidationError for an unknown encoding."""
     encoding = _encoding(file, options)
     is_usual = options.encoding is None and encoding in (_USUAL, _USUAL_MARKED)
     if is_usual:
@@ -77,7 +77,7 @@ def _rows(
         if isinstance(row, BadRow):
             yield number, row
             continue
-        # a row of delimiters alone is blank, as one of empty cells is in a workbook
+        # A row of only delimiters is blank.
         if not any(cell is not None for cell in row):
             continue
         width = width or len(row)
@@ -93,12 +93,12 @@ def _with_good_bytes(row: Cells, encoding: str) -> Cells | BadRow:
 
 
 def _records(source: "_Lines", delimiter: str) -> Iterator[Cells | BadRow]:
-    """Cells of each record. A record that is no CSV is its first line, and the next one is read as a new record."""
+    """Yield the cells of each record; invalid CSV ends a record after its first line."""
     read_again = 0
     while True:
         try:
             for cells in read_rows(source, delimiter):
-                # What was taken for a part of a broken record may begin within a quoted text.
+                # The rest of a broken record may begin within quotes.
                 yield BadRow(_REST) if source.is_rest_of_broken() else cells
                 source.taken.clear()
         except BrokenCsv as error:
@@ -116,7 +116,7 @@ _REST = "has the end of a quoted text that began in a row before"
 
 
 class _Lines:
-    """Lines of a file, some of which are read again; ``taken`` are those of the current record."""
+    """Lines of a file, some of them read again; ``taken`` are the lines of the current record."""
 
     def __init__(self, lines: Iterator[str]) -> None:
         self._lines = lines
@@ -138,7 +138,7 @@ class _Lines:
         self.taken.clear()
 
     def is_rest_of_broken(self) -> bool:
-        """Whether the record is one line of a broken record with a quote that has no partner."""
+        """Return whether the record is one line of a broken record with an unmatched quote."""
         return self.is_read_again and len(self.taken) == 1 and self.taken[0].count('"') % 2 == 1
 
 
@@ -148,16 +148,16 @@ def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
         is_first = True
         while line := text.readline(LONGEST_LINE):
             if is_first:
-                # A program may write the byte order mark although the text has one already.
+                # A program may write a second byte order mark.
                 line, is_first = line.lstrip(_MARK), False
             if len(line) == LONGEST_LINE:
                 raise BadRequest(f"A line is longer than {LONGEST_LINE} characters.")
             yield line
     except UnicodeError:
-        # Codecs such as idna refuse bytes in ways of their own, which no error handler is asked about.
+        # Codecs such as idna refuse bytes without calling the error handler.
         raise BadRequest(f"The file is no {encoding}: the option encoding names the right one.") from None
     finally:
-        # Detached, or the wrapper would close the caller's file; the caller may have closed it already.
+        # Detach: the wrapper would close the caller's file. The caller may have closed it already.
         with suppress(ValueError):
             text.detach()
 
@@ -173,16 +173,16 @@ def _encoding(file: BinaryIO, options: ImportOptions) -> str:
         "a".encode(name)  # some codecs, such as base64, do not encode text
     except (LookupError, UnicodeError, ValueError):
         raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
-    # utf-16-le with a mark is utf-16: the mark is no part of the first name
+    # utf-16-le with a byte order mark is utf-16: the mark does not belong to the first column name.
     if marked and name.startswith(marked.removesuffix("-sig")):
         return marked
-    # without a mark the codecs of these names take nothing: the order of the bytes is told by the first of them
+    # Without a byte order mark, the codecs utf-16 and utf-32 accept nothing. The first byte shows the byte order.
     return f"{name}-{'be' if start[:1] == _ZERO else 'le'}" if name in ("utf-16", "utf-32") else name
 
 
 def _unmarked(start: bytes) -> str:
-    """Encoding of a file without byte order mark, by its first four bytes."""
-    # A header begins with ASCII characters: in UTF-16 every second byte of theirs is zero.
+    """Encoding of a file without byte order mark."""
+    # A header begins with ASCII characters: in UTF-16 every second byte is zero.
     if len(start) == 4 and start[1] == 0 == start[3] and start[0]:
         return "utf-16-le"
     if len(start) == 4 and start[0] == 0 == start[2] and start[1]:
@@ -191,7 +191,7 @@ def _unmarked(start: bytes) -> str:
 
 
 def _ensure_text(file: BinaryIO) -> None:
-    """Raises BadRequest where the header has bytes that no text has: they would be told as names of columns."""
+    """Raise BadRequest for a binary header; otherwise errors would show binary data as column names."""
     file.seek(0)
     start = file.read(LONGEST_LINE)
     if _OTHERS.match(start):

@@ -11,7 +11,7 @@ from domain.entities.registry import read_entity
 
 
 def entity_of(model: EntityModel) -> Entity:
-    """Module, name and file under which another process finds the declaration of ``model``."""
+    """Return module, name and file for another process to find the declaration of ``model``."""
     struct = model.struct
     file = file_of(struct.__module__)
     return Entity(struct.__module__, struct.__qualname__, None if file is None else str(file))

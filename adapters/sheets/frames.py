@@ -1,6 +1,6 @@
 """Protocol between the service and a child process: frames of a letter, a length and a body.
 
-A stream that ends without the frame DONE was cut off.
+A stream without a final frame DONE was cut off.
 """
 
 import struct
@@ -20,14 +20,14 @@ HEAD = struct.Struct("<cI")
 LARGEST = 256 * 1024 * 1024
 
 LOADED, READY, ROWS, ERRORS, DONE, REFUSED = b"l", b"h", b"r", b"e", b"d", b"x"
-"""LOADED comes before a byte of the file is judged: without it the fault is the service's and not the file's."""
+"""Frame types. LOADED comes before the file is read: a failure before it is the service's, not the file's."""
 
 _REFUSALS = (BadRequest, ValidationError, Forbidden, PayloadTooLarge)
 _KINDS: dict[str, type[Error]] = {kind.code: kind for kind in _REFUSALS}
 
 
 class Entity(Struct, frozen=True):
-    """Import path of an entity's declaration; ``file`` is set for a module that is known by its path alone."""
+    """Import path of an entity's declaration; ``file`` is set for a module given by its path."""
 
     module: str
     name: str
@@ -35,7 +35,7 @@ class Entity(Struct, frozen=True):
 
 
 class ReadJob(Struct, frozen=True, kw_only=True):
-    """Order to read a file; ``may`` says which fields the caller may write; ``related`` columns are passed over."""
+    """Job to read a file; ``may`` says which fields the caller may write; ``related`` columns are ignored."""
 
     entity: Entity
     options: ImportOptions
@@ -44,9 +44,9 @@ class ReadJob(Struct, frozen=True, kw_only=True):
 
 
 class WriteJob(Struct, frozen=True, kw_only=True):
-    """Order to write a file; ``kinds`` has one for each column.
+    """Job to write a file; ``kinds`` has one kind per column.
 
-    ``digits`` has precision and scale of each decimal by the column's place; an xlsx needs none.
+    ``digits`` has precision and scale of each decimal by column position; xlsx files do not need it.
     """
 
     names: tuple[str, ...]
@@ -64,7 +64,7 @@ class WriteJob(Struct, frozen=True, kw_only=True):
 
 
 class SheetRefusal(Struct, frozen=True):
-    """Domain error as it crosses the process boundary."""
+    """Domain error sent over the process boundary."""
 
     code: str
     message: str
@@ -90,7 +90,7 @@ def send(stream: BinaryIO, letter: bytes, body: bytes = b"") -> None:
 
 
 def receive(stream: BinaryIO) -> tuple[bytes, bytes]:
-    """Reads a frame; raises EOFError when the other side has ended."""
+    """Read a frame. Raises EOFError when the other process has ended."""
     letter, length = HEAD.unpack(_exactly(stream, HEAD.size))
     return letter, _exactly(stream, length)
 

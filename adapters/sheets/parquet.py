@@ -1,4 +1,4 @@
-"""Cells of a Parquet file: its columns become the texts that a CSV would have, batch by batch."""
+"""Cells of a Parquet file: its columns become the texts of a CSV, batch by batch."""
 
 import os
 import signal
@@ -27,7 +27,7 @@ MOST_SECONDS = 30
 """Seconds for a batch of rows."""
 LARGEST_FOOTER = 8 * 1024 * 1024
 _MAGIC, _ENCRYPTED = b"PAR1", b"PARE"
-_LENGTH = 4  # bytes of the footer's length, which stands before the last magic
+_LENGTH = 4  # bytes of the footer's length, before the last magic
 
 Texts = Callable[[pl.Series], Sequence[str | None]]
 
@@ -36,9 +36,9 @@ _PLAIN = (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def read_parquet(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
-    """The table, the names of the columns as row 1. Raises BadRequest, ValidationError, PayloadTooLarge.
+    """Read the table with the column names as row 1. Raises BadRequest, ValidationError, PayloadTooLarge.
 
-    The first data row is row 2, as in the same rows written as CSV. Only a dry run reads samples.
+    The first data row is row 2, as in CSV. Only a dry run reads samples.
     """
     first: list[tuple[int, Cells]] = []
     return Table(_guarded_rows(file, model, options, first), first)
@@ -52,7 +52,8 @@ def _guarded_rows(
     file.seek(0)
     try:
         yield from _rows(_within_time(lambda: pl.scan_parquet(file, glob=False)), model, options, first)
-    # A panic of the library is no Exception; its messages tell about its source code and not about the file.
+    # Catch PanicException separately: it is not an Exception. Hide the library's messages: they describe its source
+    # code, not the file.
     except (PolarsError, PanicException, OSError) as error:
         raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
 
@@ -70,7 +71,7 @@ def _ensure_no_options(options: ImportOptions) -> None:
 
 
 def _ensure_whole(file: BinaryIO) -> None:
-    """Checks both ends of the file, before anything is allocated for what its footer states."""
+    """Check both ends of the file before memory is allocated for its footer."""
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     start = file.read(len(_MAGIC))
@@ -100,10 +101,10 @@ def _rows(
     if options.dry_run:
         first += [(1, [*names]), *enumerate(_within_time(lambda: _sample_rows(scan, schema)), start=2)]
     yield 1, [*names]
-    # The caller has judged the names by now: only columns that are known and not ignored are looked at and read.
+    # The caller has checked the names, so read only known columns and skip ignored ones.
     texts = _texts_of_columns(schema, fields_by_title(model, names, options.columns), options)
     empty: Cells = [None] * len(names)
-    # By place: of names the library takes some, such as ^.*$, for patterns.
+    # By position: the library treats some names, such as ^.*$, as patterns.
     taken = scan.select(pl.nth(*texts))
     number, inflated = 1, 0
     batches = iter(taken.collect_batches(chunk_size=AT_A_TIME, engine="streaming"))
@@ -121,7 +122,7 @@ def _rows(
 
 
 def _sample_rows(scan: pl.LazyFrame, schema: pl.Schema) -> list[Cells]:
-    """The first rows, with an empty cell where the type of a column has no text."""
+    """Return the first rows; columns of unsupported types are empty."""
     texts = {place: read for place, kind in enumerate(schema.dtypes()) if (read := _texts_of(kind, Kind.TEXTS))}
     columns: list[Sequence[str | None]] = [[]] * len(schema)
     if texts:
@@ -132,8 +133,9 @@ def _sample_rows(scan: pl.LazyFrame, schema: pl.Schema) -> list[Cells]:
 
 
 def _within_time(work: Callable[[], T]) -> T:
-    """Result of the work; the signal ends the process when it takes too long."""
-    # Where memory is refused to the library, its threads may wait for each other for ever, without using the CPU.
+    """Run the work; a signal ends the process at the time limit."""
+    # If memory runs out, the library's threads may wait for each other forever. They use no CPU time, so its limit does
+    # not end them.
     signal.alarm(MOST_SECONDS)
     try:
         return work()
@@ -144,7 +146,7 @@ def _within_time(work: Callable[[], T]) -> T:
 def _texts_of_columns(
     schema: pl.Schema, fields: Sequence[FieldModel | None], options: ImportOptions
 ) -> dict[int, Texts]:
-    """Converters by the columns' places. Raises ValidationError naming the columns whose types are not taken."""
+    """Converters by column position. Raises ValidationError for columns of unsupported types."""
     found: dict[int, Texts] = {}
     errors: list[FieldError] = []
     for place, ((name, kind), field) in enumerate(zip(schema.items(), fields, strict=True)):
@@ -161,7 +163,6 @@ def _texts_of_columns(
 
 
 def _texts_of(kind: pl.DataType, field: Kind) -> Texts | None:
-    """Converter from a column's type to the texts of a kind of field; None for types that are not taken."""
     if isinstance(kind, pl.List | pl.Array):
         return _lists if field in LISTS and isinstance(kind.inner, _PLAIN) else None
     if isinstance(kind, pl.Datetime):
@@ -186,7 +187,7 @@ def _plain(column: pl.Series) -> Sequence[str | None]:
 
 
 def _whole_numbers(column: pl.Series) -> Sequence[str | None]:
-    # Programs that know no null among whole numbers write 3 as 3.0.
+    # Programs without nulls in integers write 3 as 3.0.
     return [text and text.removesuffix(".0") for text in _plain_digits(column)]
 
 
@@ -196,18 +197,18 @@ def _plain_digits(column: pl.Series) -> Sequence[str | None]:
 
 
 def _moments(column: pl.Series) -> Sequence[str | None]:
-    """Texts in UTC, which a timestamp without time zone is taken for."""
+    """UTC texts; a timestamp without time zone counts as UTC."""
     texts = _in_utc(column).dt.to_string(_MOMENT).to_list()
     finer = column.dt.nanosecond() % 1_000
     if not (finer != 0).any():
         return texts
-    # Refused by the check of the row, and not rounded: no timestamp ends with "ns".
+    # The library would round finer values. In this format the text ends with "ns", so the row check refuses it.
     exact = _in_utc(column).dt.to_string(_FINER).to_list()
     return [f"{long}ns" if rest else text for text, long, rest in zip(texts, exact, finer, strict=True)]
 
 
 def _days(column: pl.Series) -> Sequence[str | None]:
-    """Dates of midnights; other times of day stay what they are, and are refused by the check of the row."""
+    """Return midnights as dates and other times as timestamps, so that the row check refuses these."""
     midnights = (_in_utc(column).dt.time().cast(pl.Int64) == 0).to_list()
     days = _in_utc(column).dt.to_string("%Y-%m-%d").to_list()
     return [
@@ -221,7 +222,6 @@ def _in_utc(column: pl.Series) -> pl.Series:
 
 
 def _uuids(column: pl.Series) -> Sequence[str | None]:
-    """UUIDs of sixteen bytes, as the logical type of Parquet has them."""
     return column.bin.encode("hex").str.replace("^(.{8})(.{4})(.{4})(.{4})(.{12})$", "$1-$2-$3-$4-$5").to_list()
 
 
@@ -230,8 +230,8 @@ def _lists(column: pl.Series) -> Sequence[str | None]:
 
 
 def _size(batch: pl.DataFrame) -> int:
-    """Bytes that the texts of a batch will take."""
-    # Counted before they are made: thousands of rows may share a single long text, which the file has once.
+    """Bytes of the batch's texts."""
+    # Count the bytes before creating the texts: thousands of rows may share one long text.
     return sum(_length(column) for column in batch)
 
 

@@ -1,6 +1,7 @@
-"""Worker that writes a Parquet file in row groups, of which a few are in memory at a time.
+"""Worker that writes a Parquet file in row groups, with a few in memory at a time.
 
-``python -m adapters.sheets.parquet_writer DESCRIPTOR FOLDER`` takes its job as a line on standard input, then the rows.
+``python -m adapters.sheets.parquet_writer DESCRIPTOR FOLDER`` reads its job as a line from standard input, then the
+rows.
 """
 
 import resource
@@ -17,11 +18,11 @@ from adapters.sheets.writing_process import run
 from domain.entities.kinds import Kind
 
 PIECE = 1024 * 1024
-"""Bytes of rows that become columns at once."""
+"""Bytes of rows converted to columns at once."""
 GROUP_BYTES = 16 * 1024 * 1024
 MOST_GROUP_ROWS, FEWEST_GROUP_ROWS = 10_000, 100
 MOST_MEMORY = 1024**3
-"""Data segment of the process: a last resort, against rows that are a thousand times longer than those before."""
+"""Data segment of the process: a last resort, for rows a thousand times longer than those before."""
 MOST_DIGITS = 38  # of a decimal in Parquet as polars writes it
 
 _MOMENT = "%Y-%m-%dT%H:%M:%S%.6fZ"
@@ -58,7 +59,7 @@ _KINDS: Mapping[Kind, tuple[pl.DataType, Callable[[pl.Expr], pl.Expr]]] = {
     Kind.UUIDS: (_TEXTS, _list),
     Kind.TEXTS: (_TEXTS, _list),
 }
-"""Type of each kind, and its value from the text of a cell. A UUID is text, since polars has no type for it."""
+"""Type of each kind, and the conversion of a cell's text to it. A UUID is text, since polars has no type for it."""
 
 
 def main() -> None:
@@ -67,7 +68,7 @@ def main() -> None:
 
 
 def write(job: WriteJob, pieces: Iterator[bytes], made: BinaryIO, folder: Path) -> None:
-    # On disk first: the number of rows in a group depends on the longest rows, which may be the last ones.
+    # Buffer the rows on disk: the longest rows determine the size of a row group, and may be the last.
     with (folder / "rows.csv").open("w+b") as rows:
         spooled = spool(pieces, rows)
         rows.seek(0)
@@ -78,7 +79,7 @@ def write(job: WriteJob, pieces: Iterator[bytes], made: BinaryIO, folder: Path) 
 
 
 class Spooled(Struct):
-    """Lengths of the pieces on disk, each of whole rows, and the bytes of a row in the piece with the longest ones."""
+    """Lengths of the pieces on disk, each of whole rows, and the maximum bytes per row over the pieces."""
 
     lengths: list[int] = []
     longest: float = 1.0
@@ -88,7 +89,7 @@ class Spooled(Struct):
 
 
 def spool(pieces: Iterator[bytes], rows: BinaryIO) -> Spooled:
-    """Writes the pieces to disk, cut anew at the ends of rows."""
+    """Write the pieces to disk, split at the ends of rows."""
     spooled = Spooled()
     for piece in whole_rows(pieces):
         rows.write(piece)
@@ -115,10 +116,10 @@ def whole_rows(pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _last_end(text: bytes) -> int:
-    """Place behind the last line feed outside of quotes, 0 where there is none; a row begins at the text's start."""
+    """Position after the last line feed outside quotes, or 0; ``text`` begins with a row."""
     parts = text.split(b'"')
     end = len(text)
-    # Parts at even places are outside of quotes; the way back over the parts ends at the first line feed.
+    # Parts with even numbers are outside quotes. Search backwards for the last line feed.
     for place in range(len(parts) - 1, -1, -1):
         begin = end - len(parts[place])
         if place % 2 == 0 and (found := parts[place].rfind(b"\n")) >= 0:
@@ -133,7 +134,6 @@ def _frame(job: WriteJob, rows: bytes) -> pl.DataFrame:
 
 
 def _decimal(job: WriteJob, place: int) -> pl.Decimal | None:
-    """The type of a decimal, None for one that Parquet cannot hold, and for other kinds."""
     precision, scale = job.digits.get(place, (MOST_DIGITS + 1, 0))
     return pl.Decimal(precision, scale) if precision <= MOST_DIGITS else None
 

@@ -1,4 +1,4 @@
-"""Sheets read and written by child processes, so that their work and memory do not burden the service."""
+"""Files read and written by child processes, so that the service does not need their CPU time and memory."""
 
 import asyncio
 import io
@@ -38,21 +38,21 @@ from domain.errors import BadRequest
 
 PIECE = 128 * 1024
 SMALL, FEW = 256 * 1024, 5_000
-"""Bytes and lines of a file that is read faster than a process starts, even when every line is wrong."""
+"""Bytes and lines of a file that is read faster than a process starts, even with an error in every line."""
 ENDS_WITHIN = 5.0
 SILENT = 120.0
-"""Seconds that a child process may take for a frame: several times what it needs for the largest part of a file."""
+"""Maximum seconds between two frames of a child process: several times the need of a file's largest piece."""
 BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
 _GIVES_BACK = "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,retain:false"
-"""Setting of jemalloc in polars: what is free goes back at once, where it would keep 60 MiB for the next moment."""
+"""Jemalloc setting in polars: return free memory at once instead of retaining 60 MiB."""
 _WRITERS: dict[BuiltForm, str] = {"xlsx": "writer", "parquet": "parquet_writer"}
 
 
 @dataclass(frozen=True)
 class ProcessSheets:
-    """Reads small files in a thread of the service, and everything else in a process."""
+    """Reads small files in a thread of the service, and processes all others in a child process."""
 
-    # A single file at a time: two threads would take the interpreter from the event loop for twice as long.
+    # One file at a time: two threads would block the event loop for twice as long.
     lane: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @asynccontextmanager
@@ -84,19 +84,19 @@ class ProcessSheets:
 
 
 def _is_small(upload: BinaryIO) -> bool:
-    """Whether the file is short text; archives and Parquet are never small, since they can inflate."""
+    """Return whether the file is short text; archives and Parquet can inflate."""
     upload.seek(0)
     start = upload.read(SMALL + 1)
     upload.seek(0)
     if len(start) > SMALL or start.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR")):
         return False
-    if start.endswith((b"PAR1", b"PARE")):  # a Parquet whose first bytes are damaged
+    if start.endswith((b"PAR1", b"PARE")):  # a Parquet file with damaged first bytes
         return False
     return max(start.count(b"\n"), start.count(b"\r")) <= FEW
 
 
 def shows_its_lines(encoding: str | None) -> bool:
-    """Whether the bytes of line feeds are the lines of the text: not in EBCDIC, nor where escapes spell them."""
+    """Return whether line-feed bytes separate the text's lines: not in EBCDIC or escape-based encodings."""
     if encoding is None:
         return True
     try:
@@ -152,7 +152,7 @@ class _ReadSheet:
         try:
             async with asyncio.timeout(SILENT):
                 letter, _ = await _received(self.process)
-        # The file was not looked at yet; standard error has the process's own traceback.
+        # The file is not yet read; standard error has the process's traceback.
         except (asyncio.IncompleteReadError, TimeoutError):
             place = entity.file or entity.module
             raise RuntimeError(f"The process that reads a file could not load {entity.name} of {place}.") from None
@@ -178,13 +178,13 @@ class _ReadSheet:
         try:
             async with asyncio.timeout(SILENT):
                 return await _received(self.process)
-        # The file killed its reader, by its limit of memory or CPU as a rule.
+        # The child process exceeded a limit, usually of memory or CPU time, because of the file.
         except (asyncio.IncompleteReadError, TimeoutError):
             raise BadRequest(BROKEN) from None
 
 
 async def _received(process: Process) -> tuple[bytes, bytes]:
-    """Next frame of the child process. Raises its refusal, and IncompleteReadError when it has ended."""
+    """Next frame. Raises the child's refusal, or IncompleteReadError at its end."""
     assert process.stdout is not None
     letter, length = HEAD.unpack(await process.stdout.readexactly(HEAD.size))
     body = await process.stdout.readexactly(length)
@@ -194,10 +194,10 @@ async def _received(process: Process) -> tuple[bytes, bytes]:
 
 
 async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) -> None:
-    """Sends job and rows, and waits until the file is complete. Raises the refusal of the child process."""
+    """Send job and rows, and await the file. Raises the child's refusal."""
     assert process.stdin is not None
     process.stdin.write(msgspec.json.encode(job) + b"\n")
-    # A child process that refuses stops reading: its refusal, read below, is the error, and not the broken pipe.
+    # A refusing child process stops reading. Report its refusal, read below, instead of the broken pipe.
     with suppress(BrokenPipeError, ConnectionResetError):
         async for piece in rows:
             process.stdin.write(HEAD.pack(ROWS, len(piece)))
@@ -214,15 +214,15 @@ async def _write(process: Process, job: WriteJob, rows: AsyncIterator[bytes]) ->
 
 async def _pieces(made: BinaryIO) -> AsyncIterator[bytes]:
     made.seek(0)
-    # Read without a thread: the file was written just now and is in the page cache.
+    # Read without a thread: the new file is in the page cache.
     while piece := made.read(PIECE):
         yield piece
 
 
 @contextmanager
 def _folder() -> Iterator[str]:
-    """Folder for the temporary files of a child process."""
-    # Removed here and by the child process: whichever of them outlives the other does it.
+    """Temporary folder of a child process."""
+    # The service and the child process both remove the folder, because either may end first.
     made = tempfile.mkdtemp(prefix="tenantry-sheet-")
     try:
         yield made
@@ -232,7 +232,7 @@ def _folder() -> Iterator[str]:
 
 @asynccontextmanager
 async def _child(module: str, descriptor: int, *more: str) -> AsyncIterator[Process]:
-    """Runs a child process with the open file as its own; it ends with the block, or when this process ends."""
+    """Run a child process that inherits the open file and ends with the block or this process."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -261,7 +261,7 @@ async def _gone(process: Process) -> None:
 
 
 def _environment() -> dict[str, str]:
-    # Without the settings, which hold secrets: a child process parses files of strangers.
+    # Security: omit the settings, which contain secrets. The child process parses untrusted files.
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH") if name in os.environ}
-    # A thread per core would have its own buffers, and take the cores from the requests.
+    # More threads would need buffers and use the requests' cores.
     return {**kept, "POLARS_MAX_THREADS": "1", "_RJEM_MALLOC_CONF": _GIVES_BACK}

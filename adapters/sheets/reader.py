@@ -1,6 +1,6 @@
-"""Worker that reads an uploaded file: cells, the same validation as for a JSON body, rows for the database.
+"""Worker that reads an uploaded file, validates its rows like a JSON body, and returns them for the database.
 
-``python -m adapters.sheets.reader DESCRIPTOR`` takes its job as a line on standard input.
+``python -m adapters.sheets.reader DESCRIPTOR`` reads its job as a line from standard input.
 """
 
 import os
@@ -38,16 +38,17 @@ from domain.entities.sheets import MOST_ERRORS, FileHeader, RowError, ensure_row
 from domain.errors import BadRequest, Error, ValidationError
 
 AT_A_TIME = 500
-NICENESS = 5  # requests come first
+NICENESS = 5  # requests have priority
 MOST_SPACE = 2 * 1024**3
-"""Address space of the process: a last resort, for a file that passes every other limit."""
+"""Address space of the process: a last resort, for files within all other limits."""
 MOST_MEMORY = 192 * 1024**2
 """Data segment of the process."""
 MOST_PARQUET_MEMORY = 200 * 1024**2
-"""The same for a Parquet file, whose pages state their size themselves: one of 50 MiB in a single group of rows takes
-185 MiB, polars included."""
+"""Data segment for a Parquet file with pages that state their own size: 50 MiB in a single row group need 185 MiB,
+including polars.
+"""
 MOST_SECONDS = 120
-"""CPU time of the process: several times what the largest file takes when each of its rows is wrong."""
+"""CPU seconds of the process: several times the need of the largest file with an error in each row."""
 MOST_LOOKED_AT = 1024 * 1024
 """Characters of the rows that a dry run looks at before it reads the others."""
 OTHER_ENCODING = "windows-1252"
@@ -63,12 +64,13 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
     with open(os.dup(int(sys.argv[1])), "rb") as file:  # noqa: PTH123  # a descriptor has no path
         is_parquet = _is_parquet(file)
-    # The data are limited and not the address space, of which a library may reserve much and use little.
+    # Limit the data, not the address space: a library may reserve much and use little.
     memory = MOST_PARQUET_MEMORY if is_parquet else MOST_MEMORY
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     job = msgspec.json.decode(sys.stdin.buffer.readline(), type=ReadJob)
     out = sys.stdout.buffer
-    # An entity's file that cannot be loaded ends the process here, before the uploaded file could be blamed.
+    # If the file with the entity's declaration has an error, the process ends here, so that the service does not blame
+    # the uploaded file.
     model = model_of(job.entity)
     with open(int(sys.argv[1]), "rb") as file, suppress(BrokenPipeError):  # noqa: PTH123  # a descriptor has no path
         send(out, LOADED)
@@ -81,11 +83,11 @@ def main() -> None:
 
 
 def _is_parquet(file: BinaryIO) -> bool:
-    """Whether the file begins or ends as Parquet does and is no text: a column of a CSV may be called PARENT."""
+    """Return whether the file looks like Parquet and is not text, such as a column PARENT."""
     file.seek(0)
     start = file.read(_TOLD_BY)
     file.seek(-min(_TOLD_BY, file.seek(0, os.SEEK_END)), os.SEEK_END)
-    # the length of the footer, and what the file began with, again
+    # The length of the footer, and the magic bytes again.
     length, end = (tail := file.read())[:-4], tail[-4:]
     file.seek(0)
     begins, ends = start.startswith(_PARQUET), end in _PARQUET
@@ -94,9 +96,9 @@ def _is_parquet(file: BinaryIO) -> bool:
 
 
 def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> None:
-    """Writes the frames READY, ROWS…, ERRORS and DONE; raises Error for a file that cannot be read at all.
+    """Write the frames READY, ROWS…, ERRORS and DONE. Raises Error for an unreadable file.
 
-    For a dry run READY has the header as its body, and the errors of the header become an error of its row.
+    For a dry run, the body of READY is the header, and an error in the header becomes an error of the header's row.
     """
     table = _table(file, model, job.options)
     number, names = _header(table, job.options)
@@ -107,7 +109,7 @@ def read(file: BinaryIO, model: EntityModel, job: ReadJob, out: BinaryIO) -> Non
         fields = read_header(model, names, job.options.columns, job.may, job.related)
         ensure_key(model, fields, job.options)
         if job.options.dry_run:
-            # A Parquet file refuses the types of its columns with its first row.
+            # Read the first rows before READY: a Parquet file reports wrong column types with its first row.
             first = _beginning(table.rows)
     except ValidationError as error:
         if not job.options.dry_run:
@@ -207,18 +209,18 @@ def _send_end(out: BinaryIO, failed: int, errors: Sequence[RowError]) -> None:
 
 
 def _table(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
-    # Told by the content: the name is the caller's.
+    # Detect the format by content: the caller chooses the name.
     start = file.read(8)
     if start.startswith(_OLD):
         raise BadRequest("The file is encrypted, or of a format before xlsx: save it as xlsx, without a password.")
     if start.startswith(_ZIP):
-        from adapters.sheets.xlsx.rows import read_xlsx  # the service itself never reads one
+        from adapters.sheets.xlsx.rows import read_xlsx  # import late: the serving process never reads xlsx
 
         return read_xlsx(file, model, options)
     if options.time_zone is not None:
         raise ValidationError.on("options.timeZone", "is for xlsx; a time in this file names its zone itself")
     if _is_parquet(file):
-        from adapters.sheets.parquet import read_parquet  # takes a third of a second
+        from adapters.sheets.parquet import read_parquet  # the import needs a third of a second
 
         return read_parquet(file, model, options)
     if options.sheet is not None:

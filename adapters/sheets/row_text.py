@@ -1,4 +1,4 @@
-"""Rows of a file: their cells are validated like a JSON body and written as text for COPY."""
+"""Rows of a file, validated like a JSON body and written as text for COPY."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -27,10 +27,10 @@ NO_TEXT = "contains a character that no text can hold"
 
 
 class RowText:
-    """Validates rows and writes them as lines of CSV for the database.
+    """Validates rows and writes them as CSV lines for the database.
 
-    ``fields`` are those of the file's columns, None where the server sets the field itself; ``version`` is the place of
-    the column with the rows' versions, which an upsert compares; ``nameless`` are places of columns without a name.
+    ``fields`` are those of the file's columns, None where the server sets the field itself; ``version`` is the position
+    of the column with the rows' versions, compared by an upsert; ``nameless`` are positions of columns without a name.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RowText:
         version: int | None = None,
         nameless: Sequence[int] = (),
     ) -> None:
-        # Sorted once by what a cell needs, since every row goes through these lists.
+        # Group the columns by kind once, because every row uses these lists.
         taken = [(place, field) for place, field in enumerate(fields) if field is not None]
         self._model = model
         self._width = len(fields)
@@ -84,7 +84,7 @@ class RowText:
 
     def _body(self, cells: Cells) -> dict[str, object]:
         body: dict[str, object] = {wire: cells[place] for place, wire in self._taken}
-        text = "".join(filter(None, cells))  # the whole row is checked at once: few rows need a look at each cell
+        text = "".join(filter(None, cells))  # few rows need a check of each cell
         if "\0" in text or not (text.isascii() or _is_unicode(text)):
             _ensure_storable(body)
         if "'" in text:
@@ -93,7 +93,7 @@ class RowText:
         self._read_cells(cells, body)
         _ensure_storable_items(text, body)
         if None in cells:
-            # An empty cell of a field that takes no null is a field that was not sent: its default applies.
+            # An empty cell of a non-nullable field counts as not sent, so the default applies.
             for place, wire in self._filled:
                 if cells[place] is None:
                     del body[wire]
@@ -111,7 +111,7 @@ class RowText:
             raise ValidationError(fields=wrong)
 
     def _trimmed_cells(self, text: str, cells: Cells) -> dict[str, object]:
-        """Values other than texts without the blanks around them, where the row has any."""
+        """Non-text values without surrounding blanks."""
         if " " not in text and "\t" not in text:
             return {}
         return {wire: cell.strip() for place, wire in self._trimmed if (cell := cells[place])}
@@ -121,17 +121,16 @@ class RowText:
         return RowError.on(number, told) if told else RowError(number, REFUSED_BY_GUARDED_FIELD)
 
     def _told(self, error: ValidationError) -> list[FieldError]:
-        """Errors of the row, without the fields that the caller may not see or write."""
+        """Errors of fields that the caller may see and write."""
         return [wrong for wrong in error.fields if not wrong.is_about(self._concealed)]
 
     def _without_closed(self, body: dict[str, object]) -> dict[str, object]:
-        """Takes the fields that the caller may not write out of the body, and returns them."""
         return {wire: body.pop(wire) for wire in self._closed if wire in body}
 
     def _kept(self, closed: dict[str, object]) -> dict[str, object]:
-        """Values, by Python name, that are no write where they are equal to the stored ones.
+        """Return values by Python name that the row may have only if they equal the stored values.
 
-        Raises Forbidden for those that the declaration does not allow, and no row of a file can therefore have.
+        Raises Forbidden for values that no row can have.
         """
         try:
             return read_changes(self._model, closed) if closed else {}
@@ -143,9 +142,9 @@ class RowText:
         return f"{number},{uuid7()},{self._written(self._new(body, kept, explains))}\n"
 
     def _upserted(self, number: int, body: dict[str, object], version: str, explains: bool) -> str:
-        """Line for a row that is updated or created; the database will find out which.
+        """Return the line for a row that the database updates or creates.
 
-        It must be valid as a change. Its error as a new row goes with it as JSON, in case there is no row yet.
+        The row must be valid as a change. If it is invalid as a new row, the line contains that error as JSON.
         """
         closed = self._without_closed(body)
         changes = read_changes(self._model, body, explains=explains)
@@ -160,7 +159,7 @@ class RowText:
         return f"{own},{self._written(values)}\n"
 
     def _new(self, body: dict[str, object], kept: dict[str, object], explains: bool) -> dict[str, object]:
-        """Values of a new row; those of ``kept`` have to be what it gets without them."""
+        """Return the values of a new row. Raises Forbidden if a closed field differs from its default."""
         fields = self._model.by_name
         if required := [name for name in kept if fields[name].required]:
             raise _forbidden(fields[name].wire for name in required)
@@ -183,7 +182,7 @@ def _version(cell: str | None) -> str:
     if cell is None:
         return ""
     number = read_integer(cell)
-    # a whole number of 32 bits, as it is stored
+    # A 32-bit integer, as stored.
     if not (isinstance(number, int) and 1 <= number <= _LARGEST_VERSION):
         raise ValidationError(fields=[FieldError("version", f"must be a whole number from 1 to {_LARGEST_VERSION}")])
     return str(number)
@@ -196,7 +195,7 @@ def _ensure_storable(cells: Mapping[str, object]) -> None:
 
 
 def _ensure_storable_items(text: str, body: Mapping[str, object]) -> None:
-    """An escape of JSON in the row's ``text`` spells a NUL; halves of characters are no JSON to msgspec."""
+    """Raise ValidationError for list items with a NUL; msgspec refuses lone surrogates."""
     if "\\u0000" not in text:
         return
     lists = ((wire, cell) for wire, cell in body.items() if isinstance(cell, list))
@@ -222,7 +221,7 @@ def _list(value: object) -> str:
 
 
 def _uuid(value: Any) -> str:
-    return f"{value.int:032x}"  # str() would insert hyphens, which takes as long as the digits
+    return f"{value.int:032x}"  # str() would insert hyphens and double the time
 
 
 _WRITERS: dict[Kind, Callable[[Any], str]] = {
@@ -239,4 +238,4 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
 }
-"""Writers of values that are not null, as the database reads them."""
+"""Writers of non-null values in the database's input format."""

@@ -1,4 +1,4 @@
-"""Table in a file: its rows as the reader of each format hands them over."""
+"""Table in a file: its rows, as each format's reader returns them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

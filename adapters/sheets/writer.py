@@ -1,6 +1,6 @@
-"""Worker that writes an xlsx: cells come in pieces, and a single row is in memory at a time.
+"""Worker that writes an xlsx: cells arrive in pieces, and only one row is in memory.
 
-``python -m adapters.sheets.writer DESCRIPTOR FOLDER`` takes its job as a line on standard input, then the rows.
+``python -m adapters.sheets.writer DESCRIPTOR FOLDER`` reads its job as a line from standard input, then the rows.
 """
 
 import codecs
@@ -21,8 +21,8 @@ from domain.entities.kinds import NUMBERS, Kind
 from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 from domain.errors import BadRequest
 
-MOST_DIGITS = 15  # decimal digits that a double keeps
-# Without the last three a text that begins with `=` would become a formula: users' data must never be code.
+MOST_DIGITS = 15  # decimal digits that a double preserves
+# Security: without the last three, a text beginning with `=` would become a formula.
 _OPTIONS = {
     "constant_memory": True,
     "strings_to_formulas": False,
@@ -34,7 +34,7 @@ Put = Callable[[int, int, str], object]
 
 
 class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
-    """Worksheet whose cells have neither formats nor rich text, written with fewer checks than the library's own."""
+    """Worksheet for cells without formats and rich text, written with fewer checks than by the library."""
 
     def _write_cell(self, row: int, column: int, cell: Any) -> None:
         kind = type(cell).__name__
@@ -48,19 +48,19 @@ class Sheet(Worksheet):  # type: ignore[misc]  # no types are published
     def _inline(self, text: str) -> str:
         if _PLAIN.fullmatch(text):
             return f"<t>{text}</t>"
-        # the library passes over an escape that begins with the end of another: _x0041_x0042_
+        # The library misses an escape overlapping another one: _x0041_x0042_
         literal = _LOOKS_ESCAPED.sub("_x005F_", text)
         escaped = _NO_XML.sub(lambda found: f"_x{ord(found[0]):04X}_", literal)
         return f'<t xml:space="preserve">{self._escape_data(escaped)}</t>'
 
 
 _PLAIN = re.compile(r"[!-%'-;=?-^`-~]([ -%'-;=?-^`-~]*[!-%'-;=?-^`-~])?")
-"""ASCII text that needs no escaping in XML, and neither begins nor ends with a blank."""
+"""ASCII text without XML escapes that neither begins nor ends with a blank."""
 
 
 _LOOKS_ESCAPED = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]")
-"""Characters that XML cannot hold, and the return, which its readers make a line feed of."""
+"""Characters forbidden in XML, and the carriage return, which XML readers convert to a line feed."""
 
 
 @cache
@@ -93,7 +93,6 @@ def write(job: WriteJob, lines: Iterator[str], made: BinaryIO, folder: Path) -> 
 
 
 def _abandon(sheet: Any) -> None:
-    """Closes the temporary file of an incomplete sheet."""
     # Otherwise the library's exit handler would write the incomplete sheet.
     sheet.row_data_fh.close()
 
@@ -103,7 +102,7 @@ def _put(sheet: Any, kind: Kind) -> Put:
         return lambda row, column, cell: sheet.write_boolean(row, column, cell == "true")
 
     def text(row: int, column: int, cell: str) -> Any:
-        # The public method checks each text for what is checked here already.
+        # The public method would repeat these checks.
         return sheet._write_string(row, column, _fitting(row, cell))  # noqa: SLF001  # as said
 
     if kind not in NUMBERS:
@@ -118,7 +117,7 @@ def _put(sheet: Any, kind: Kind) -> Put:
 
 
 def is_exact(cell: str) -> bool:
-    """Whether a number keeps every digit when a spreadsheet reads and shows it."""
+    """Return whether a spreadsheet reads and shows every digit of the number."""
     if "e" in cell or len(cell) > MOST_DIGITS + 2:
         return False
     whole, _, fraction = cell.lstrip("-").partition(".")
@@ -126,8 +125,8 @@ def is_exact(cell: str) -> bool:
 
 
 def _fitting(row: int, cell: str) -> str:
-    """Text of a cell; raises BadRequest for one that no cell can hold."""
-    # Spreadsheets count UTF-16 code units. The first condition spares most cells the encoding.
+    """Raises BadRequest for a text that no cell can hold."""
+    # Spreadsheets count UTF-16 code units. The first condition avoids encoding most cells.
     if 2 * len(cell) > LONGEST_XLSX_TEXT and len(cell.encode("utf-16-le")) > 2 * LONGEST_XLSX_TEXT:
         raise BadRequest(f"Row {row + 1} has a text of over {LONGEST_XLSX_TEXT} characters, which no cell holds.")
     if "\ufffe" in cell or "\uffff" in cell:

@@ -1,4 +1,6 @@
-"""Frame of the child processes that write a file: job and rows from standard input, the file to an open descriptor."""
+"""Main loop of the child processes that write a file: it reads the job and the rows from standard input, and writes the
+file to an open descriptor.
+"""
 
 import os
 import shutil
@@ -13,14 +15,14 @@ import msgspec
 from adapters.sheets.frames import DONE, REFUSED, WriteJob, receive, refusal_of, send
 from domain.errors import Error
 
-NICENESS = 5  # requests come first
+NICENESS = 5  # requests have priority
 
 Write = Callable[[WriteJob, Iterator[bytes], BinaryIO, Path], None]
-"""Writer of a format: the rows come in pieces that end anywhere; the folder is for temporary files."""
+"""Writer of a format: the pieces may end within a row; the folder is for temporary files."""
 
 
 def run(write: Write) -> None:
-    """Runs ``python -m MODULE DESCRIPTOR FOLDER``, whose job is a line on standard input, before the rows."""
+    """Run ``python -m MODULE DESCRIPTOR FOLDER``; the first line of standard input is the job, before the rows."""
     os.nice(NICENESS)
     out, folder = sys.stdout.buffer, Path(sys.argv[2])
     with (
@@ -35,11 +37,11 @@ def run(write: Write) -> None:
         else:
             made.flush()
             send(out, DONE)
-    shutil.rmtree(folder, ignore_errors=True)  # the service does this too, if it still runs
+    shutil.rmtree(folder, ignore_errors=True)  # the service does this too, if still running
 
 
 def _pieces(stream: BinaryIO) -> Iterator[bytes]:
-    """Pieces of the rows; raises EOFError when the service has ended before it sent all."""
+    """Pieces of the rows. Raises EOFError if the service ended early."""
     while True:
         letter, body = receive(stream)
         if letter == DONE:

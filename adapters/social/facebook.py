@@ -1,4 +1,4 @@
-"""Facebook: access tokens that ``debug_token`` confirms for our application. Addresses count as unverified."""
+"""Facebook: access tokens confirmed for our application by ``debug_token``. Addresses count as unverified."""
 
 import hashlib
 import hmac
@@ -36,7 +36,8 @@ class Facebook:
 
     async def identify(self, token: str) -> SocialIdentity | None:
         debugged = await self._debugged(token)
-        # A token of another application would let that application's owner log in as its users.
+        # Security: accept only tokens of our application. The owner of another application could log in with the tokens
+        # of its users.
         if debugged is None or not debugged.is_valid or str(debugged.app_id) != self._client_id:
             return None
         me = await self._me(token)
@@ -50,7 +51,7 @@ class Facebook:
         return answer.data if answer else None
 
     async def _me(self, token: str) -> _Me | None:
-        # Applications can demand this proof, so that a stolen token is useless without the application's secret.
+        # Security: with this proof, a stolen token is useless without the application's secret.
         proof = hmac.new(self._secret.encode(), token.encode(), hashlib.sha256).hexdigest()
         parameters = {"fields": "id,name,email", "access_token": token, "appsecret_proof": proof}
         return await self._provider.ask(Question(url=f"{self._base}/me", parameters=parameters), _Me)

@@ -1,4 +1,4 @@
-"""GitHub: access tokens of our OAuth application, and the primary address of their user."""
+"""GitHub: access tokens of our OAuth application, and their user's primary address."""
 
 from urllib.parse import quote
 
@@ -42,10 +42,11 @@ class GitHub:
         user = await self._provider.ask(Question(url=f"{self._base}/user", bearer=token), _User)
         if user is None:
             return None
-        # The most that a page holds; with the usual thirty the primary address may be on a later one.
+        # Request the largest page: a page has thirty addresses by default, and the primary address may be on a later
+        # page.
         listed = Question(url=f"{self._base}/user/emails", parameters={"per_page": "100"}, bearer=token)
         addresses = await self._provider.ask(listed, list[_Address])
-        # The profile's own address may be any text: the primary one of this list says whether it is verified.
+        # The address in the profile may be any text. Only this list says whether the primary address is verified.
         primary = next((address for address in addresses or () if address.primary), None)
         return SocialIdentity(
             provider="github",

@@ -1,4 +1,4 @@
-"""Google: access tokens that ``tokeninfo`` confirms were issued to our application."""
+"""Google: access tokens confirmed for our application by ``tokeninfo``."""
 
 from msgspec import Struct
 
@@ -40,7 +40,7 @@ class Google:
         profile = await self._provider.ask(Question(url=self._profile, bearer=token), _UserInfo)
         if profile is not None and profile.sub != info.sub:
             return None
-        # Address and verification are taken from the same answer, so that neither vouches for the other's address.
+        # Security: address and verification must come from the same answer.
         source = info if info.email or profile is None else profile
         return SocialIdentity(
             provider="google",
@@ -51,6 +51,6 @@ class Google:
         )
 
     def _is_ours(self, info: _TokenInfo) -> bool:
-        """Whether audience and authorised party are our client; at least one of them must be given."""
+        """Return whether the given audience and authorised party are our client; one is required."""
         named = {client for client in (info.aud, info.azp) if client is not None}
         return named == {self._client_id}

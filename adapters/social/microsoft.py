@@ -14,11 +14,11 @@ from application.ports.identity.accounts import SocialIdentity
 
 HOST = "https://login.microsoftonline.com"
 LEEWAY = 60
-"""Seconds that Microsoft's clock and ours may differ."""
+"""Tolerated difference from Microsoft's clock, in seconds."""
 
 KEPT = timedelta(hours=1)
 LOOKED_AGAIN_AFTER = timedelta(minutes=1)
-"""Shortest time between two requests for the keys. An unknown key id may be new, or made up to cause requests."""
+"""Minimum time between two requests for the keys. An unknown key id may be new, or invented to cause requests."""
 
 _REGISTRY = jws.JWSRegistry(algorithms=["RS256"])
 _UNREADABLE = (
@@ -31,7 +31,7 @@ _UNREADABLE = (
     RecursionError,
     msgspec.MsgspecError,
 )
-"""What joserfc raises for texts of strangers: it reads the members of a header before it checks their types."""
+"""Exceptions of joserfc for untrusted text: it reads header members before it checks their types."""
 
 
 class _Key(Struct, frozen=True):
@@ -47,7 +47,7 @@ class _Keys(Struct, frozen=True):
 
 
 class _IdToken(Struct, frozen=True):
-    """Claims of an id token. ``xms_edov``: the directory has proved that it owns the domain of the address."""
+    """Claims of an id token. ``xms_edov``: the directory proved that it owns the address's domain."""
 
     iss: str
     aud: str
@@ -80,16 +80,16 @@ class Microsoft:
             provider="microsoft",
             subject=f"{claims.tid}.{claims.oid}",  # `oid` is unique within its directory only
             email=claims.email,
-            # Without the proof any directory's administrator can give a user any address.
+            # Security: without the proof any directory's administrator can assign any address.
             email_verified=claims.xms_edov in (True, "1", "true", "True"),
             name=claims.name,
         )
 
     def _is_ours(self, claims: _IdToken, key: _Key) -> bool:
-        """Whether the token is for our client, in time, and of an issuer that the key may sign for."""
+        """Return whether the token's client, time and issuer are valid."""
         now = self._now().timestamp()
         issuers = {f"{host}/{claims.tid}/v2.0" for host in (self._base, HOST)}
-        # `{tenantid}` in a key's issuer stands for any directory.
+        # `{tenantid}` in a key's issuer matches any directory.
         of_key = claims.iss if key.issuer is None else key.issuer.replace("{tenantid}", claims.tid)
         in_time = claims.nbf - LEEWAY <= now < claims.exp + LEEWAY
         return claims.aud == self._client_id and claims.iss in issuers and claims.iss == of_key and in_time
@@ -102,7 +102,7 @@ class Microsoft:
         kid = header.get("kid")
         if not isinstance(kid, str) or header.get("alg") != "RS256":
             return None
-        # without its sign: a clock that was set back must not keep the keys of before for as long
+        # Ignore the sign: a clock set back must not extend the use of old keys.
         age = abs(self._now() - self._asked_at) if self._asked_at else KEPT
         if age >= KEPT or (kid not in self._keys and age >= LOOKED_AGAIN_AFTER):
             await self._ask_for_keys()

@@ -1,4 +1,4 @@
-"""HTTP client for social providers: no redirects, a size limit, and answers decoded into a struct."""
+"""HTTP client for social providers: no redirects, a size limit, and answers decoded into structs."""
 
 import logging
 from collections.abc import Mapping
@@ -22,21 +22,23 @@ LONGEST_TOKEN = 8 * 1024
 REGISTRATION_ERRORS = frozenset(
     {"invalid_client", "unauthorized_client", "redirect_uri_mismatch", "incorrect_client_credentials"}
 )
-"""RFC 6749, 5.2, and GitHub's own. Wrong codes and tokens, which every visitor can send, have other names."""
+"""Error codes of a wrong registration: RFC 6749, 5.2, and GitHub's own. Wrong codes and tokens, which any visitor can
+send, have other codes.
+"""
 
 FACEBOOK_REGISTRATION_CODES = frozenset({101, 191})
-"""Of ``error.code``: an unknown application, another redirect address."""
+"""Values of ``error.code``: an unknown application, another redirect address."""
 
 FACEBOOK_SAYS_WRONG = "Error validating client secret."
-"""Facebook's code of it is that of unknown errors too, so that the message is looked at."""
+"""Facebook's message for a wrong secret; its error code also means unknown errors."""
 
 T = TypeVar("T")
 
-logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs URLs, and some of them hold tokens
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # httpx2 logs URLs, some with tokens
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """Request to a provider: a POST where it has a ``body`` or a ``form``, with bearer or basic authorisation."""
+    """Request to a provider: a POST if it has a ``body`` or a ``form``, with bearer or basic authorisation."""
 
     url: str
     parameters: Mapping[str, str] = {}
@@ -48,43 +50,46 @@ class Question(Struct, frozen=True, kw_only=True):
 
 @cache
 def _trusted() -> "SSLContext":
-    """Certificate authorities that this process trusts: to read their file takes 60 ms, so that clients share them."""
+    """Trusted certificate authorities.
+
+    Reading their file needs 60 ms, so clients share them.
+    """
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 class ProviderClient:
-    """Sends requests to all providers over a shared pool of connections."""
+    """Sends requests to all providers over a shared connection pool."""
 
     @cached_property
     def _client(self) -> "httpx2.AsyncClient":
-        # Imported with the first login by a provider: most services turn none on.
+        # Import late: most services enable no provider.
         import httpx2
 
-        # `identity`: a compressed answer could inflate past the limit. No timeout here: the caller limits the login.
+        # `identity`: a compressed answer could exceed the limit. The caller sets the timeout.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "tenantry"}
         return httpx2.AsyncClient(headers=headers, follow_redirects=False, timeout=None, verify=_trusted())
 
     async def ask(self, question: Question, kind: type[T]) -> T | None:
-        """Answer decoded as ``kind``; None when the provider refuses (4xx).
+        """Send the request and decode the response as ``kind``; return None if the provider refuses (4xx).
 
-        Raises ServiceUnavailable for an outage, a time limit or an answer of another shape.
+        Raises ServiceUnavailable for an outage, a timeout or a response of another shape.
         """
         import httpx2
 
         try:
             status, body = await self._answer(question)
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
-            # `from None`, and the class alone: the error's text holds the URL, and some URLs hold tokens.
+            # Security: `from None` and only the class, because the error's text may contain a URL with tokens.
             raise away(f"cannot be reached: {type(error).__name__}") from None
         if (wrong := _registration_error(question, status, body)) is not None:
-            # Whoever logs in sees a refused login: the operator alone can mend it.
+            # Log the error for the operator, because only the operator can correct the registration.
             sentence = (
                 "The social provider at %s refuses this service (%s): check client id, secret and redirect address."
             )
             logging.getLogger(__name__).warning(sentence, urlsplit(question.url).netloc, wrong)
-        if 400 <= status < 500 and status not in (408, 429):  # a timeout or a rate limit says nothing of the token
+        if 400 <= status < 500 and status not in (408, 429):  # a timeout or rate limit says nothing about the token
             return None
         if status != 200:
             raise away(f"answers {status}")
@@ -118,7 +123,7 @@ class ProviderClient:
 
 
 class _Refusal(Struct, frozen=True):
-    """Body of a provider's refusal: the error is a text, or an object where Facebook refuses."""
+    """Body of a provider's refusal: the error is a text, but an object from Facebook."""
 
     error: "str | _FacebookError" = ""
 
@@ -129,9 +134,9 @@ class _FacebookError(Struct, frozen=True):
 
 
 def _registration_error(question: Question, status: int, body: bytes) -> str | None:
-    """Fault of the service's registration by the provider's answer, None where there is none.
+    """Return the error in the service's registration, else None.
 
-    GitHub refuses a code with status 200, and a wrong id or secret of basic authorisation with 401.
+    GitHub refuses a login code with status 200, and a wrong client id or secret with 401.
     """
     if status == 401 and question.basic is not None:
         return "401"
@@ -148,11 +153,11 @@ def _registration_error(question: Question, status: int, body: bytes) -> str | N
 
 
 def away(why: str) -> ServiceUnavailable:
-    """Logs ``why`` and makes the error for the caller, who only learns to try again."""
+    """Log ``why`` and return the caller's error, which only says to try again."""
     logging.getLogger(__name__).warning("A social provider %s.", why)
     return ServiceUnavailable("The provider cannot answer this now: try again shortly.")
 
 
 def fits_a_header(token: str) -> bool:
-    """Whether the token can be sent in a header; no provider issues one that cannot."""
+    """Return whether the token fits in a header, as every provider's token does."""
     return 0 < len(token) <= LONGEST_TOKEN and token.isascii() and token.isprintable() and " " not in token

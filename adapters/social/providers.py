@@ -1,4 +1,4 @@
-"""Social providers that are turned on, each asked within three seconds."""
+"""Enabled social providers, each with a limit of three seconds."""
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
@@ -16,11 +16,11 @@ from adapters.social.redirects import CodeExchange, endpoints_of, has_nonce
 from application.ports.identity.accounts import Authorization, ProviderCode, SocialIdentity
 
 SECONDS = 3.0
-"""Time limit for everything that a login asks of its provider."""
+"""Time limit for all of a login's requests to its provider."""
 
 
 class ProviderSettings(Struct, frozen=True, kw_only=True):
-    """Our registration with a provider; ``base_url`` takes the place of the provider's own hosts."""
+    """Our registration with a provider; ``base_url`` replaces the provider's own hosts."""
 
     client_id: str
     client_secret: str
@@ -87,7 +87,7 @@ class HttpSocialProviders:
             return identity
         id_token = tokens.id_token or ""
         if provider == "microsoft":
-            # Its signature was verified just now, with all of its claims but this one.
+            # The provider client has verified all other claims with the signature, so only the nonce is left.
             return identity if has_nonce(id_token, code.nonce) else None
         subject = redirect.subject_of(id_token, code.nonce, self._now().timestamp())
         return identity if subject == identity.subject else None

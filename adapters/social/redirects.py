@@ -1,4 +1,4 @@
-"""Logins by redirect: where browsers are sent, and what the code that they bring back is exchanged for."""
+"""Logins by redirect: the addresses for browsers, and the exchange of the returned code."""
 
 import hmac
 from base64 import urlsafe_b64decode
@@ -11,13 +11,13 @@ from adapters.social.provider_client import ProviderClient, Question
 from application.ports.identity.accounts import Authorization, ProviderCode
 
 LEEWAY = 60
-"""Seconds that a provider's clock and ours may differ."""
+"""Tolerated difference from a provider's clock, in seconds."""
 
 
 class Endpoints(Struct, frozen=True, kw_only=True):
-    """The addresses of a social provider for logins by redirect, and the form of its answers.
+    """Addresses of a social provider for logins by redirect, and the format of its responses.
 
-    ``issuers`` are those of the provider's id tokens; empty where the provider has none.
+    ``issuers`` are the accepted issuers of id tokens; empty for a provider without id tokens.
     """
 
     authorization: str
@@ -28,7 +28,7 @@ class Endpoints(Struct, frozen=True, kw_only=True):
 
 
 def endpoints_of(provider: str, base: str | None) -> Endpoints:
-    """``base`` takes the place of the provider's own hosts, with the same paths."""
+    """Return the endpoints; ``base`` replaces the provider's hosts, with the same paths."""
     match provider:
         case "google":
             return Endpoints(
@@ -47,7 +47,7 @@ def endpoints_of(provider: str, base: str | None) -> Endpoints:
                 has_id_token=True,
             )
         case "github":
-            # The base of an enterprise host is its API, below a path; its pages stand at the root.
+            # An enterprise host serves its API below a path and its pages at the root.
             host = "https://github.com" if base is None else "://".join(urlsplit(base)[:2])
             return Endpoints(
                 authorization=f"{host}/login/oauth/authorize",
@@ -65,7 +65,7 @@ def endpoints_of(provider: str, base: str | None) -> Endpoints:
 
 
 class Exchanged(Struct, frozen=True):
-    """Tokens for a code; GitHub answers 200 with an error, and so with neither."""
+    """Tokens for a code; GitHub returns errors with status 200, and then without tokens."""
 
     access_token: str | None = None
     id_token: str | None = None
@@ -80,7 +80,7 @@ class _Claims(Struct, frozen=True):
 
 
 class CodeExchange(Struct, frozen=True):
-    """Our registration with one provider, for logins by redirect."""
+    """Exchanges codes with one provider, using the service's registration."""
 
     client: ProviderClient
     endpoints: Endpoints
@@ -113,9 +113,10 @@ class CodeExchange(Struct, frozen=True):
         return await self.client.ask(Question(url=self.endpoints.token, form=form), Exchanged)
 
     def subject_of(self, id_token: str, nonce: str, now: float) -> str | None:
-        """The subject of an id token that came from the token endpoint itself; None for a wrong one.
+        """Return the subject of an id token from the token endpoint; None for an invalid token.
 
-        OpenID Connect Core, 3.1.3.7: there TLS says who made it. Audience, issuer, time and nonce are checked here.
+        TLS to that endpoint proves the issuer (OpenID Connect Core, 3.1.3.7). This method checks audience, issuer, time
+        and nonce.
         """
         claims = _claims(id_token)
         if claims is None or not has_nonce(id_token, nonce):
@@ -125,7 +126,7 @@ class CodeExchange(Struct, frozen=True):
 
 
 def has_nonce(id_token: str, nonce: str) -> bool:
-    """Whether the id token was made for the browser that the nonce was sent with."""
+    """Return whether the id token was issued for the nonce's browser."""
     claims = _claims(id_token)
     return claims is not None and hmac.compare_digest(claims.nonce.encode(), nonce.encode())
 

@@ -1,1 +1,1 @@
-"""Use cases of entities: rows of any entity, one at a time, in batches and in files."""
+"""Use cases of entities: single rows, batches and files."""

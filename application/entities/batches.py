@@ -1,4 +1,4 @@
-"""Batches: several rows of an entity written together, all or none; errors name the item, as ``items[3].price``."""
+"""Batches: several rows of an entity, written all or none; errors name the item, as ``items[3].price``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,13 +28,13 @@ class Batches:
             return await self.writing.change(write, model, changes)
 
     async def delete(self, write: Write, model: EntityModel, ids: Sequence[UUID]) -> WriteOutcome[list[UUID]]:
-        """Deletes the rows and returns each id once, in the order given."""
+        """Delete the rows; return each id once, in the given order."""
         return await self.writing.remove(write, model, ids, None)
 
 
 @contextmanager
 def _errors_by_item(count: int) -> Iterator[None]:
-    # RowWriter names fields of a single row without an index; in a batch of one item they need it too.
+    # Errors in a batch of one item need an index, but RowWriter omits it for a single row.
     try:
         yield
     except Error as error:

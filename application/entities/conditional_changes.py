@@ -1,4 +1,4 @@
-"""Changes of rows that depend on what is stored: on one of several versions, or on values that must be equal."""
+"""Row changes with conditions on stored data: one of several versions, or equal values."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -10,10 +10,10 @@ from domain.errors import FieldError, Forbidden, PreconditionFailed
 
 
 class ConditionalChange(Change, frozen=True, kw_only=True):
-    """Change whose conditions are judged on the locked row.
+    """Change with conditions, checked on the locked row.
 
-    ``kept`` are values of fields that the caller may read and not write: sent back as they were read, they are no
-    write. ``versions`` are the versions of which one must be stored, None for any.
+    Unchanged values that the client may read but not write do not count as a write. ``versions`` are the accepted
+    stored versions, None for any.
     """
 
     kept: Values
@@ -21,7 +21,7 @@ class ConditionalChange(Change, frozen=True, kw_only=True):
 
 
 def change_of(row_id: UUID, values: Values, versions: Versions, kept: Values) -> Change:
-    """The plainest change that says this: a single version is compared by the statement that writes."""
+    """Return the simplest equivalent change: the write statement itself compares a single version."""
     if not kept and not isinstance(versions, frozenset):
         return Change(row_id, values, versions)
     several = frozenset({versions}) if isinstance(versions, int) else versions
@@ -33,10 +33,10 @@ def is_conditional(changes: Sequence[Change]) -> bool:
 
 
 def settled(model: EntityModel, changes: Sequence[Change], stored: Mapping[UUID, Current]) -> list[Change]:
-    """The changes without their conditions, which hold for the rows that are ``stored`` and locked.
+    """Check the conditions on the locked ``stored`` rows; return the changes without them.
 
-    Raises PreconditionFailed for another version, before Forbidden for a value that differs: it was right for the
-    version that the caller has read. A row that is absent is left to the write, which says so.
+    Raises PreconditionFailed for another version, before Forbidden for a different value: the value may be right in the
+    version that the caller read. The write itself reports absent rows.
     """
     stale: list[FieldError] = []
     refused: list[FieldError] = []

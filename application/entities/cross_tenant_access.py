@@ -1,4 +1,4 @@
-"""Access of super-admins to rows of other tenants, each recorded in the audit trail."""
+"""Access of super-admins to rows of other tenants, each access recorded in the audit trail."""
 
 from dataclasses import dataclass
 
@@ -15,12 +15,12 @@ class CrossTenantAccess:
     clock: Clock
 
     async def open(self, caller: Caller, scope: Scope, operation: str, client: Client) -> None:
-        """Records the access. Raises Forbidden, and NotFound for an unknown tenant."""
+        """Record the access. Raises Forbidden, and NotFound for an unknown tenant."""
         if not caller.is_super_admin:
             raise Forbidden
         tenant_id = scope.id if isinstance(scope, OneTenant) else None
         line = event(f"tenant-scope.{operation}", caller.user_id, tenant_id, client, self.clock.now())
-        # Security: the line is committed before any row is read, so that no access goes unrecorded.
+        # Security: commit the audit entry before reading any row.
         async with self.database.transaction(EveryTenant()) as tx:
             if tenant_id is not None and await tx.tenants.by_id(tenant_id) is None:
                 raise NotFound

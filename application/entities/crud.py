@@ -16,7 +16,7 @@ from domain.scope import Scope
 
 @dataclass(frozen=True)
 class Crud:
-    """Rows of any entity. The caller's permission has been checked before; tenant and rules are checked here."""
+    """Rows of any entity. The permission was checked before; tenant and rules are checked here."""
 
     reads: RowReads[RecordTransaction]
     writing: RowWriter
@@ -36,7 +36,7 @@ class Crud:
         return await self.reads.read(scope, lambda read: read.records.page(model, query))
 
     async def update(self, write: Write, model: EntityModel, change: Change) -> Stored:
-        """Changes the given values only; the versions of ``If-Match`` stand in the change."""
+        """Change only the given values; the change contains the versions of ``If-Match``."""
         (stored,) = await self.writing.change(write, model, [change])
         return stored
 
@@ -44,7 +44,7 @@ class Crud:
         try:
             await self.writing.remove(write, model, [row_id], version)
         except NotFound:
-            # RowWriter names the missing ids of a batch; a single row needs no field.
+            # The error for a single row names no field, unlike the error for a batch.
             raise NotFound from None
         except Conflict as error:
             raise _of_single_row(error) from None
@@ -53,7 +53,7 @@ class Crud:
         return await self.writing.restore(write, model, row_id, version)
 
     async def purge(self, write: Write, model: EntityModel, row_id: UUID, version: Versions) -> None:
-        """Deletes the row for good; a row that is marked deleted is found too."""
+        """Delete the row, even if soft-deleted, permanently."""
         try:
             await self.writing.purge(write, model, row_id, version)
         except Conflict as error:

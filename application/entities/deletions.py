@@ -1,4 +1,4 @@
-"""Rows that refer to deleted ones: rules that are asked when a reference is cleared, and errors of a refusal."""
+"""Rows that refer to deleted ones: checks of their rules when a reference is cleared, and errors of a refusal."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _BY_ID = (SortKey(Path((), "id"), descending=False),)
 _AT_ONCE = 1_000
 
 ClearedRows = list[tuple[EntityModel, dict[UUID, Current]]]
-"""Rows before a deletion, by the entity whose rule is to be asked."""
+"""Rows before a deletion clears their references, by entity."""
 
 
 class _WithId(Struct):
@@ -27,16 +27,16 @@ class _WithId(Struct):
 
 @dataclass(frozen=True)
 class ClearedReferences:
-    """Finds rows that a deletion will change, in its transaction; rows of other tenants are not among them."""
+    """Finds rows that a deletion will change, in its transaction; rows of other tenants are excluded."""
 
     records: Records
     registry: Registry
 
     async def find(self, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
-        """Living rows with a rule that the deletion of these rows changes, directly or through cascades."""
+        """Return live rows with a rule affected by the deletion of these rows, directly or through cascades."""
         if not self.registry.deletion_asks_a_rule(model):
             return []
-        # Locked first: a row that comes to refer to them waits, and then finds them gone.
+        # Lock the rows first: a concurrent write of a new reference then waits, and finds them deleted.
         await self.records.current(model, ids)
         found: ClearedRows = []
         waiting, seen = [(model, list(ids))], {(model.plural, row_id) for row_id in ids}
@@ -65,7 +65,7 @@ class ClearedReferences:
 
 
 def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
-    """Raises NotFound naming each missing id as ``ids[2]``."""
+    """Raise NotFound naming each missing id as ``ids[2]``."""
     missing = set(ids).difference(found)
     if missing:
         absent = [n for n, row_id in enumerate(ids) if row_id in missing]
@@ -73,9 +73,9 @@ def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
 
 
 def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:
-    """Conflict that names every id that is still referred to, and by what: such as ``ids[2]`` with "products (3)".
+    """Return a Conflict that names every id still referenced, and by what: ``ids[2]`` with "products (3)".
 
-    Entities that the caller may not read, and fields that do not exist for the caller, are not told of.
+    Omits entities that the caller may not read, and fields hidden from the caller.
     """
     hidden = registry.hidden_from(caller.rights)
     fields = []
@@ -88,14 +88,14 @@ def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: S
 
 
 def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
-    """Fields that a rule of ``model`` refuses to have cleared, named by the entity: such as ``volumes.genreId``.
+    """Return the fields that a rule of ``model`` refuses to clear, with the entity: ``volumes.genreId``.
 
-    Nothing is told of an entity that the caller may not read, nor of a field that does not exist for the caller.
+    Omits entities that the caller may not read, and fields hidden from the caller.
     """
     if not allows(caller.permissions, model.permission("read")):
         return []
     hidden = registry.hidden_from(caller.rights)
-    # The guards of the handler know the fields of the deleted rows alone: these are of another entity.
+    # The handler's guards know only the deleted rows' fields; these belong to another entity.
     unseen = {model.by_name[name].wire for plural, name in hidden if plural == model.plural}
     seen = [wrong for wrong in error.fields if not wrong.is_about(unseen)]
     return [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in seen]
@@ -107,7 +107,7 @@ def _sentence(referrers: Collection[Referrer]) -> str:
 
 
 def _counts(referrers: Collection[Referrer]) -> Iterator[str]:
-    """``"products (3)"`` by plural; a row that refers with two fields counts once."""
+    """``"products (3)"``; a row with two references counts once."""
     for plural in sorted({each.plural for each in referrers}):
         number = sum(each.count for each in referrers if each.plural == plural)
         yield f"{plural} ({number if number <= MOST_COUNTED else f'more than {MOST_COUNTED}'})"

@@ -1,4 +1,4 @@
-"""Entities as they are described to a client: what the caller may read and do, with rules of every field."""
+"""Descriptions of entities for a client: the caller's rights, and the rules of every field."""
 
 from typing import Annotated
 
@@ -9,20 +9,20 @@ from domain.entities.markers import OnDelete, WidgetName
 
 
 class EntityRights(Struct, kw_only=True):
-    """Whether the caller may do this to rows of the entity; ``export`` follows from ``read``."""
+    """The caller's rights on rows of the entity; ``export`` follows from ``read``."""
 
     create: bool
     read: bool
     update: bool
     delete: bool
     purge: bool
-    # ``import`` is a word of Python
+    # ``import`` is a Python keyword
     import_: bool = msgspec.field(name="import")
     export: bool
 
 
 class EntityFeatures(Struct, rename="camel", kw_only=True):
-    """Parts of the API that the entity has; ``search`` names the fields that the parameter of that name looks at."""
+    """API features of the entity; ``search`` names the searched fields."""
 
     soft_delete: bool
     history: bool
@@ -32,14 +32,14 @@ class EntityFeatures(Struct, rename="camel", kw_only=True):
 
 
 class EntityLimits(Struct, rename="camel", kw_only=True):
-    """Most rows of a page, and of a batch."""
+    """Maximum rows of a page and of a batch."""
 
     page_size: int
     batch: int
 
 
 class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """Rules that a value of a body is checked against, in the words of JSON Schema."""
+    """Rules for a value of a body, in JSON Schema terms."""
 
     precision: int | UnsetType = UNSET
     scale: int | UnsetType = UNSET
@@ -58,9 +58,9 @@ DefaultValue = Annotated[object, Meta(description="The default as JSON; null too
 
 
 class FieldDescription(Struct, rename="camel", kw_only=True):
-    """A field; the last four are there where it refers to rows of another entity.
+    """A field; the last four attributes are set if the field references another entity.
 
-    ``indexed``: an index begins with it. ``target_display`` is null where the caller may not read the target.
+    ``indexed``: an index begins with the field. ``target_display`` is null if the caller may not read the target.
     """
 
     name: str
@@ -83,7 +83,7 @@ class FieldDescription(Struct, rename="camel", kw_only=True):
 
 
 class RelationDescription(Struct, kw_only=True):
-    """A relation to an entity that the caller may read; ``by`` is the field that refers, of the target for ``many``."""
+    """A relation to an entity that the caller may read; ``by`` is the referring field, on the target for ``many``."""
 
     name: str
     target: str
@@ -92,7 +92,7 @@ class RelationDescription(Struct, kw_only=True):
 
 
 class EntityDescription(Struct, kw_only=True):
-    """An entity; ``display`` is the field that names a row, null where none can; ``sort`` is the default order."""
+    """An entity; the field ``display`` names a row, null without such a field; ``sort`` is the default order."""
 
     plural: str
     name: str
@@ -109,7 +109,7 @@ class EntityDescription(Struct, kw_only=True):
 
 
 class EntityList(Struct, kw_only=True):
-    """Entities that the caller may read, and names of the areas of administration that the caller may use."""
+    """Entities that the caller may read, and the caller's areas of administration."""
 
     entities: list[EntityDescription]
     areas: list[str]

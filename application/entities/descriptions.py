@@ -1,4 +1,4 @@
-"""Descriptions of the entities that a caller may read, for clients that know none of them beforehand."""
+"""Descriptions of the entities that a caller may read, for generic clients."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ class Descriptions:
     areas: Sequence[AdministrationArea]
 
     def all(self, rights: Rights) -> EntityList:
-        """What a caller with these rights may read, with what they may do there."""
+        """Return all entities that a caller with these rights may read, with the permitted operations."""
         hidden = self.registry.hidden_from(rights)
         readable = [model for model in self.registry if rights.may(model.permission("read"))]
         describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
@@ -87,7 +87,7 @@ class _Describer:
         )
 
     def _sort(self, model: EntityModel) -> str:
-        """The default order as the parameter ``sort`` spells it, without the id at its end: ``createdAt:desc``."""
+        """Default order as in ``sort``, without the id: ``createdAt:desc``."""
         first = default_sort(model, self.hidden)[0]
         return f"{model.by_name[first.path.field].wire}:{'desc' if first.descending else 'asc'}"
 
@@ -112,7 +112,7 @@ class _Describer:
     def _reference(self, model: EntityModel, field: FieldModel, described: FieldDescription) -> FieldDescription:
         relation = next(name for name, found in model.relations.items() if not found.is_many and found.by == field.name)
         target = self.registry[model.relations[relation].target]
-        # the name of a row of the target is for those alone who may read the target
+        # Security: only callers with read access to the target may see a row's name.
         display = display_of(target, self._visible(target)) if target.plural in self.readable else None
         described.target, described.relation = target.plural, relation
         described.target_display = display.wire if display else None
@@ -136,7 +136,6 @@ class _Describer:
         ]
 
     def _unique(self, model: EntityModel, visible: Iterable[FieldModel]) -> list[list[str]]:
-        """Unique values whose fields are all visible."""
         wires = {field.name: field.wire for field in visible}
         return [
             [wires[name] for name in unique.fields] for unique in model.unique if wires.keys() >= set(unique.fields)
@@ -144,7 +143,7 @@ class _Describer:
 
 
 def _rights(model: EntityModel, rights: Rights) -> EntityRights:
-    # rows that all tenants share are written by super-admins only, whatever the permissions say
+    # Only super-admins may write shared rows, regardless of permissions.
     can_write = model.declaration.writable and (model.tenant_owned or rights.is_super_admin)
     create, update, delete, purge = (
         can_write and rights.may(model.permission(action)) for action in ("create", "update", "delete", "purge")
@@ -166,12 +165,11 @@ def _may_send(field: FieldModel, rights: Rights) -> bool:
 
 
 def _kind(field: FieldModel) -> str:
-    """The kind on the wire: ``reference`` for an id of a row, else the field's own: ``bigInteger``."""
+    """JSON kind of the field: ``reference``, else its own, such as ``bigInteger``."""
     if field.reference is not None:
         return "reference"
     return re.sub(" (.)", lambda found: found[1].upper(), field.kind.value)
 
 
 def _plain(value: object) -> object:
-    """A default as JSON has it: a choice is its text."""
     return value.value if isinstance(value, Enum) else value

@@ -1,4 +1,4 @@
-"""Fields of an entity that ``guarded(…)`` closes to some callers: left out of what they send, get and are told."""
+"""Fields closed to some callers by ``guarded(…)``: omitted from their input, responses and errors."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -36,7 +36,7 @@ class GuardedFields:
     registry: Registry
 
     def access(self, caller: Caller) -> FieldAccess:
-        """Fields that the caller may not send, or that do not exist for them, and relations by such fields."""
+        """Return the fields that the caller may not read or may not send, and the relations by such fields."""
         may = field_access(self.model, caller.permissions) if self._has_guards else EVERY_FIELD
         if not self._has_guarded_relations:
             return may
@@ -45,11 +45,11 @@ class GuardedFields:
         return msgspec.structs.replace(may, unseen=frozenset(unseen))
 
     def read_new(self, caller: Caller, body: Body) -> Values:
-        """Values of a new row. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""
+        """Read a new row's values. Raises Forbidden for closed fields, ValidationError for invalid or unknown ones."""
         return read_new_from(self.model, body, self.access(caller))
 
     def read_changes(self, caller: Caller, row_id: str, body: Body) -> SentChanges:
-        """Changes of a row. Raises Forbidden and ValidationError as ``read_new`` does, and for another row's id."""
+        """Read a row's changes. Raises Forbidden and ValidationError as ``read_new`` does, and for another row's id."""
         given = body.get("id")
         if given is None or (isinstance(given, str) and given.lower() == row_id.lower()):
             return read_changes_from(self.model, body, self.access(caller))
@@ -61,17 +61,19 @@ class GuardedFields:
         raise ValidationError(fields=mistakes)
 
     def read_new_items(self, caller: Caller, body: Body) -> list[Values]:
-        """Values of the new rows of a batch. Raises Forbidden, and ValidationError with the fields of every item."""
+        """Read the values of a batch of new rows. Raises Forbidden, and ValidationError with the
+        errors of all items.
+        """
         access = self.access(caller)
         return read_items(body, lambda item: read_new_from(self.model, item, access))
 
     def read_changed_items(self, caller: Caller, body: Body) -> list[Item]:
-        """Changes of the rows of a batch. Raises Forbidden, and ValidationError with the fields of every item."""
+        """Read the changes of a batch of rows. Raises Forbidden, and ValidationError with the fields of every item."""
         access = self.access(caller)
         return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 
     def readable(self, caller: Caller, body: Raw) -> bytes:
-        """JSON of a row that was written, without the fields that its writer may not read."""
+        """Return a written row's JSON without fields that the writer may not read."""
         hidden = self.hidden_from(caller)
         if not hidden:
             return bytes(body)
@@ -83,9 +85,9 @@ class GuardedFields:
 
     @contextmanager
     def concealing(self, caller: Caller, sent: Body = NOTHING_SENT) -> Iterator[None]:
-        """Takes fields that do not exist for the caller out of errors, but for those that they have sent themselves.
+        """Remove fields hidden from the caller from errors, except fields that the caller sent.
 
-        ``sent`` is the body of one row or of a batch. An item of a batch is named in any case.
+        ``sent`` is the body of one row or of a batch. Errors for a batch always name the item.
         """
         try:
             yield
@@ -96,7 +98,7 @@ class GuardedFields:
             raise type(error)(fields=fields) from None
 
     def hidden_from(self, caller: Caller) -> frozenset[str]:
-        """Names, as answers spell them, of the fields that do not exist for the caller."""
+        """Return the JSON names of fields hidden from the caller."""
         if not self.model.hides_fields:
             return NOTHING
         hidden = self.registry.hidden_from(caller.rights)
@@ -104,7 +106,7 @@ class GuardedFields:
 
     @cached_property
     def are_shown_alike(self) -> bool:
-        """Whether every caller who may read a row is shown the same fields."""
+        """Whether every caller with read access to a row sees the same fields."""
         return not self.model.hides_fields
 
     @cached_property
@@ -124,7 +126,7 @@ def _told(error: Error, hidden: frozenset[str], sent: Body) -> tuple[FieldError,
         if not wrong.is_about(hidden):
             told.append(wrong)
         elif not wrong.is_about(hidden - _names(sent, wrong.place)):
-            # a rule speaks of the row as a whole: of what was stored, too
+            # Replace the message of a rule, because the rule reads the whole row, including hidden stored values.
             told.append(FieldError(wrong.field, error.sentence) if isinstance(error, UnprocessableEntity) else wrong)
         elif wrong.item is not None:
             concealed[wrong.item] = None
@@ -133,7 +135,6 @@ def _told(error: Error, hidden: frozenset[str], sent: Body) -> tuple[FieldError,
 
 
 def _names(sent: Body, place: int | None) -> AbstractSet[str]:
-    """Names of the fields that were sent, of the item at this place of a batch."""
     if place is None:
         return sent.keys()
     items = sent.get("items")

@@ -17,7 +17,7 @@ class Histories:
     reads: RowReads[HistoryTransaction]
 
     async def page(self, scope: Scope, model: EntityModel, row_id: UUID, query: Query) -> tuple[list[Entry], int]:
-        """The page of the history and the number of entries. Raises NotFound for a row that the caller cannot read."""
+        """Return a page of the history and the number of entries. Raises NotFound for an unreadable row."""
 
         async def page_of_row(read: HistoryTransaction) -> tuple[Sequence[Entry], int] | None:
             if await read.records.get(model, row_id, query.view) is None:
@@ -28,7 +28,7 @@ class Histories:
         if found is None:
             raise NotFound
         entries, total = found
-        # Security: changes of hidden fields are left out.
+        # Security: omit changes of hidden fields.
         known = {field.wire for field in model.declared if (model.plural, field.name) not in query.view.hidden}
         return [_visible(entry, known) for entry in entries], total
 

@@ -1,4 +1,4 @@
-"""Rows of one entity for code of a project's own, read and written as by the entity's generated handlers."""
+"""Rows of one entity for a project's own code, with the same reads and writes as the generated handlers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ E = TypeVar("E", bound=Struct)
 
 
 class RowsRequest(Protocol):
-    """The request that rows are read and written for."""
+    """The request for which rows are read and written."""
 
     @property
     def caller(self) -> Caller: ...
@@ -44,21 +44,21 @@ class RowsRequest(Protocol):
     def tenant_scope(self) -> Scope: ...
 
     def wanted_versions(self) -> Versions:
-        """Versions of which the request wants to find one stored; None where any will do."""
+        """Return the versions accepted by the request; None for any."""
         ...
 
     async def next_write(self) -> Write:
-        """Caller, tenant and idempotency key of the next write; each write of a request has a key of its own."""
+        """Return caller, tenant and idempotency key of the next write; each write of a request has a separate key."""
         ...
 
 
 @dataclass(frozen=True)
 class StoredRow(Generic[E]):
-    """Row as it is stored: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` the service's.
+    """Stored row: ``row.value.price`` is a declared field, ``row.id`` and ``row.version`` are the service's.
 
     Rows of an entity with ``writable=False`` have no versions: ``version`` is 0. ``value`` has every field, ``body`` is
-    the JSON that the caller may see. ``is_replayed`` is True where nothing was written, because the request came before
-    under its ``Idempotency-Key``.
+    the JSON that the caller may see. ``is_replayed``: nothing was written, because of an earlier request with this
+    ``Idempotency-Key``.
     """
 
     id: UUID
@@ -70,7 +70,7 @@ class StoredRow(Generic[E]):
 
 @dataclass(frozen=True)
 class RowsPage(Generic[E]):
-    """Page of rows; ``total`` counts those of all pages. ``shown`` is the page that the caller may see."""
+    """Page of rows; ``total`` counts all pages. ``shown`` is the page that the caller may see."""
 
     items: tuple[StoredRow[E], ...]
     total: int | None
@@ -81,7 +81,7 @@ class RowsPage(Generic[E]):
 
 @dataclass(frozen=True)
 class EntityAccess:
-    """Entity with all that its Rows need."""
+    """Entity with the dependencies of its ``Rows``."""
 
     model: EntityModel
     crud: Crud
@@ -91,11 +91,11 @@ class EntityAccess:
 
 @dataclass(frozen=True)
 class Rows(Generic[E]):
-    """Rows of one entity that the request's caller may reach: those of their tenant, and those that all tenants share.
+    """Rows of one entity that the caller can access: the tenant's rows, and shared rows.
 
-    Values are given by Python name: ``await products.update(id, {"status": Status.RETIRED})``. Constraints, rules,
-    histories, versions, isolation and ``Idempotency-Key`` hold as for the generated handlers. Permissions do not: the
-    policy of the handler has been judged before, and a field with a permission of its own can be read and written.
+    Values use Python names: ``await products.update(id, {"status": Status.RETIRED})``. Constraints, rules, histories,
+    versions, isolation and ``Idempotency-Key`` apply as in the generated handlers. Permissions do not apply: the
+    handler has checked its policy before, and the code may read and write a field with a separate permission.
     """
 
     access: EntityAccess
@@ -103,26 +103,26 @@ class Rows(Generic[E]):
 
     @property
     def model(self) -> EntityModel:
-        """The declaration as it was understood, which ``tx.records`` of TenantDatabase takes."""
+        """Return the parsed declaration, for use with ``tx.records`` of TenantDatabase."""
         return self.access.model
 
     @property
     def if_match(self) -> Versions:
-        """Version that the header ``If-Match`` names, for ``update``, ``delete`` and ``restore``.
+        """Return the version in ``If-Match``, for ``update``, ``delete`` and ``restore``.
 
-        None where any will do, a frozenset where the header names several.
+        None accepts any version, a frozenset accepts several.
         """
         return self.request.wanted_versions()
 
     async def get(self, row_id: UUID) -> StoredRow[E]:
-        """Raises NotFound for ids of nothing, of deleted rows and of other tenants' rows."""
+        """Return the row. Raises NotFound for unknown ids, deleted rows and other tenants' rows."""
         stored = await self.access.crud.get(self.request.tenant_scope, self.access.model, row_id, WHOLE)
         return self._row(stored)
 
     async def page(
         self, *conditions: Condition, sort: Sequence[str] = (), page: int = 1, page_size: int = 20
     ) -> RowsPage[E]:
-        """``await products.page(where("stock", Operator.LT, 5), sort=["-price"])``; names are Python names."""
+        """Return a page: ``await products.page(where("stock", Operator.LT, 5), sort=["-price"])``."""
         query = Query(where=conditions, sort=self._sort(sort), page=page, page_size=page_size)
         found = await self.access.crud.page(self.request.tenant_scope, self.access.model, query)
         rows = tuple(self._row(_stored(body)) for body in msgspec.json.decode(found.items, type=list[Raw]))
@@ -139,9 +139,9 @@ class Rows(Generic[E]):
         return self._row(written.answer, is_replayed=written.is_replayed)
 
     async def update(self, row_id: UUID, values: Mapping[str, object], *, version: Versions = None) -> StoredRow[E]:
-        """Values left out stay. Raises PreconditionFailed where ``version`` is given and another is stored.
+        """Update a row; omitted values remain. Raises PreconditionFailed if the stored version is not ``version``.
 
-        A repeated request under one ``Idempotency-Key`` is not recognised here, as with PUT: it updates once more.
+        As with PUT, the service does not recognise a repeated request by its ``Idempotency-Key``: it updates again.
         """
         write = await self._write()
         with self.access.fields.concealing(write.caller):
@@ -158,7 +158,7 @@ class Rows(Generic[E]):
         return self._row(written.answer, is_replayed=written.is_replayed)
 
     async def create_many(self, values: Iterable[E | Mapping[str, object]]) -> list[StoredRow[E]]:
-        """Creates all of the rows or none, in the order given; an error names the field as ``items[3].sku``."""
+        """Create all rows or none, in the given order; errors name fields as ``items[3].sku``."""
         write = await self._write()
         with self.access.fields.concealing(write.caller):
             new = read_items({"items": [self._given(row) for row in values]}, self._read_new)
@@ -166,7 +166,7 @@ class Rows(Generic[E]):
         return [self._row(stored, is_replayed=written.is_replayed) for stored in written.answer]
 
     async def update_many(self, values: Mapping[UUID, Mapping[str, object]]) -> list[StoredRow[E]]:
-        """Changes all of the rows or none: ``await products.update_many({id: {"stock": 3}, …})``."""
+        """Change all rows or none: ``await products.update_many({id: {"stock": 3}, …})``."""
         write = await self._write()
         with self.access.fields.concealing(write.caller):
             items = [{"id": str(row_id), **self._wire(row)} for row_id, row in values.items()]
@@ -176,7 +176,7 @@ class Rows(Generic[E]):
         return [self._row(stored) for stored in written]
 
     async def delete_many(self, ids: Sequence[UUID]) -> None:
-        """Deletes all of the rows or none; an error names those that are missing as ``ids[2]``."""
+        """Delete all rows or none; errors name missing rows as ``ids[2]``."""
         await self.access.batches.delete(await self._write(), self.access.model, ids)
 
     def _row(self, stored: Stored, *, is_replayed: bool = False) -> StoredRow[E]:
@@ -194,7 +194,7 @@ class Rows(Generic[E]):
         return self._wire(msgspec.structs.asdict(values) if isinstance(values, Struct) else values)
 
     def _wire(self, values: Mapping[str, object]) -> dict[str, object]:
-        """Values as a client would send them, so that the same constraints are checked in the same words."""
+        """Values as a client would send them, for the same checks and messages."""
         model = self.access.model
         if unknown := values.keys() - set(model.names):
             raise TypeError(f"{model.plural} declare no field {', '.join(sorted(unknown))}.")
@@ -214,8 +214,8 @@ class Rows(Generic[E]):
 
 
 def may_be_written(model: EntityModel) -> bool:
-    """Whether code of a project may write the rows, as it may those that its routes only read."""
-    # the audit trail is written by the service alone
+    """Return whether a project's code may write the rows, even with read-only routes."""
+    # Projects must not write the built-in entities: only the service writes the audit trail.
     return model.declaration.writable or model.struct not in BUILTIN_ENTITIES
 
 

@@ -1,4 +1,4 @@
-"""Transactions of a project's own code: rows of several entities, written together or not at all."""
+"""Transactions of a project's own code: rows of several entities, written all or none."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -23,9 +23,9 @@ Found = TypeVar("Found")
 
 
 class RowsTransaction:
-    """A transaction in the caller's tenant: ``rows`` are an entity's, with its rules; ``records`` are any, without.
+    """A transaction in the caller's tenant: ``rows`` applies an entity's rules, ``records`` does not.
 
-    ``locks`` False where nothing is written.
+    ``locks`` is False for reads only.
     """
 
     def __init__(
@@ -36,26 +36,26 @@ class RowsTransaction:
 
     @property
     def tx(self) -> WriteTransaction:
-        # Security: the connection is another request's by now, perhaps one of another tenant.
+        # Security: do not use the connection after the end, because it may already serve another tenant.
         if self._tx is None:
             raise RuntimeError("The transaction has ended: its rows are read and written inside its block alone.")
         return self._tx
 
     def end(self) -> None:
-        """For whoever opened it: what was taken from it works no more."""
+        """Release the transaction; only its opener may call it. Objects obtained from it then raise an error."""
         self._tx = None
 
     @property
     def records(self) -> Records:
-        _ = self.tx  # raises at once where it has ended
+        _ = self.tx  # raises if the transaction has ended
         return cast(Records, _LentRecords(self))
 
     def rows(self, kind: type[E]) -> Rows[E]:
-        """Rows of an entity, read and written in this transaction: ``await tx.rows(Product).create(…)``.
+        """Return an entity's rows in this transaction: ``await tx.rows(Product).create(…)``.
 
-        ``get`` locks the row until the transaction ends, so that what is computed from it is stored before others read
-        it to do the same. A write that is refused leaves the transaction as it was: whoever catches the error may go
-        on. Raises TypeError for a struct that declares no entity of the service.
+        ``get`` locks the row until the transaction ends, so that the code can compute a value from the row and store it
+        before others read the row. A refused write changes nothing: code may catch the error and continue. Raises
+        TypeError for a struct that is not an entity.
         """
         entity = next((entity for entity in self._entities if entity.model.struct is kind), None)
         if entity is None:
@@ -65,7 +65,7 @@ class RowsTransaction:
 
 @dataclass(frozen=True)
 class _LentRecords:
-    """Records whose methods end with the transaction."""
+    """Records usable until the transaction ends."""
 
     whole: RowsTransaction
 
@@ -75,7 +75,7 @@ class _LentRecords:
 
 @dataclass(frozen=True)
 class _OpenTransaction:
-    """The database as use cases find it inside a transaction: each of their own is a part of it, with its scope."""
+    """Database for use cases inside a transaction: their transactions belong to it and its scope."""
 
     whole: RowsTransaction
 
@@ -84,7 +84,7 @@ class _OpenTransaction:
         async with self.whole.tx.savepoint():
             yield self.whole.tx
 
-    # one statement may be refused by a rule that is asked behind it, as several may
+    # A rule may refuse a single statement afterwards, too.
     autocommit = transaction
 
     @asynccontextmanager
@@ -99,16 +99,16 @@ class _OpenTransaction:
 
 @dataclass(frozen=True)
 class _LockingCrud(Crud):
-    """The use cases of a single row, where a row that is read may be written by and by."""
+    """Use cases for single rows in a transaction that writes rows after it reads them."""
 
     async def get(self, scope: Scope, model: EntityModel, row_id: UUID, view: View) -> Stored:
-        # As rules do. The read behind it sees what whoever had the lock has written.
+        # Lock the row first, so that the read sees writes of the transaction that held the lock before.
         await self.reads.read(scope, lambda tx: tx.records.current(model, [row_id], shares=True))
         return await super().get(scope, model, row_id, view)
 
 
 def _joined(entity: EntityAccess, opened: _OpenTransaction, *, locks: bool) -> EntityAccess:
-    """The entity's use cases, whose reads and writes take part in the transaction."""
+    """The entity's use cases inside the transaction."""
     outside, ids = entity.crud.writing, entity.crud.ids
     writing = RowWriter(opened, outside.registry, outside.clock)
     crud = _LockingCrud if locks and may_be_written(entity.model) else Crud

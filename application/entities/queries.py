@@ -1,4 +1,4 @@
-"""Queries of an entity: parsed for their caller, who must be allowed to read all that they reach."""
+"""Queries of an entity, parsed with a check that the caller may read all their fields."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from domain.entities.query.query import Parameters, Query, View, entities_read
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
 from domain.scope import Caller
 
-# the same few queries are asked for all day
+# Clients repeat few queries.
 QueryReader = Callable[[EntityModel, Registry, Hidden, Parameters], Query]
 REMEMBERED = 2_048
 LONGEST_REMEMBERED = 500
@@ -24,7 +24,7 @@ class EntityQueries:
         return self._read(_query, caller, parameters)
 
     def view(self, caller: Caller, parameters: Sequence[tuple[str, str]]) -> View:
-        if not parameters:  # what nearly every read asks for
+        if not parameters:  # most reads have no parameters
             return View(hidden=self._hidden_from(caller))
         view = read_view(self.model, self.registry, self._hidden_from(caller), parameters)
         self._ensure_may_see(caller, view, view)
@@ -50,7 +50,7 @@ class EntityQueries:
         return self.registry.hidden_from(caller.rights) if self._has_guards else NOTHING_HIDDEN
 
     def _ensure_may_see(self, caller: Caller, asked: Query | View, view: View) -> None:
-        """Related rows need read on their own entity; deleted ones need what deleting them needs."""
+        """Raise Forbidden unless the caller may read related entities, and delete if deleted rows are included."""
         for plural in entities_read(self.model, self.registry, asked):
             caller.ensure_may(self.registry[plural].permission("read"))
         if view.include_deleted:
@@ -58,7 +58,7 @@ class EntityQueries:
 
 
 def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """Remembers short queries, and never mistakes."""
+    """Cache short valid queries."""
     pairs = tuple(parameters)
     if sum(len(name) + len(text) for name, text in pairs) > LONGEST_REMEMBERED:
         return read_query(model, registry, hidden, pairs)

@@ -1,4 +1,4 @@
-"""Writes of rows: any number of them, all or none."""
+"""Writes of any number of rows, all or none."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ from domain.errors import (
 from domain.scope import Caller, OneTenant
 
 MOST_ASKED = 1_000
-"""Most rows that a rule reads with ``OtherRows.all``."""
+"""Maximum rows for a rule's ``OtherRows.all``."""
 _RESTORED_AT_ONCE = 1_000
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
 
@@ -44,7 +44,7 @@ S = TypeVar("S")
 
 
 class IdempotencyKey(Struct, frozen=True):
-    """The client's Idempotency-Key: requests with the same key are one request, and ``fingerprint`` its content."""
+    """Idempotency-Key: requests with the same key are one request; ``fingerprint`` identifies its content."""
 
     key: str
     fingerprint: str
@@ -63,14 +63,14 @@ class Write(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class WriteOutcome(Generic[R]):
-    """Result of a write; with ``is_replayed`` it is the response to the first request, and nothing was written now."""
+    """Result of a write; ``is_replayed`` marks the response to an earlier request, and nothing was written now."""
 
     answer: R
     is_replayed: bool = False
 
 
 class RuleInput(Struct, frozen=True):
-    """Values of a row for its rule: the new ones, and those they replace (None at creation)."""
+    """Values of a row for its rule: the new ones, and the previous ones (None at creation)."""
 
     values: Values
     before: Values | None
@@ -79,10 +79,10 @@ class RuleInput(Struct, frozen=True):
 def stores_rows(
     method: Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]]:
-    """Makes a method check that the caller may write rows of the entity, and repeats it after conflicts.
+    """Make a method check the caller's write permission, and retry it after conflicts.
 
-    Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin, and Conflict when concurrent
-    transactions win every time.
+    Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin, and Conflict after too many
+    conflicts.
     """
     repeated = retry_on_conflict(method)
 
@@ -100,16 +100,16 @@ def stores_rows(
 
 @dataclass(frozen=True)
 class RowWriter:
-    """Writes rows: all that are given, or none. The caller's permission has been checked before.
+    """Writer of rows: all given rows, or none. The permission was checked before.
 
     | Write | Way |
     |---|---|
-    | Add rows whose rule holds | one statement |
-    | Change one row whose rule holds, of the wanted version | one read if there is a rule, one statement |
+    | Add rows that satisfy their rule | one statement |
+    | Change one row that satisfies its rule, at the wanted version | one read if there is a rule, one statement |
     | Change rows without a rule | one statement |
     | Change several rows with a rule | one transaction |
     | Add or change with an idempotency key, a rule on other rows, or conditions | one transaction |
-    | Add or change where a rule refuses or a version differs | one transaction, which finds the error to report |
+    | Add or change where a rule refuses or a version differs | one transaction, to find the error to report |
     | Remove, restore or purge | one transaction |
 
     The statement that writes rows also writes their history.
@@ -128,7 +128,7 @@ class RowWriter:
             if (replayed := await replayed_response(tx, write, list[Stored], self.clock.now())) is not None:
                 return replayed
             stored = await tx.records.add(model, rows, write.act(self.clock.now()))
-            # Rules come last: a conflict is reported before a rule, as in the specification's order of checks.
+            # Rules come last in the specification's order of checks.
             await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
             return await store_response(tx, write, stored, self.clock.now())
 
@@ -145,11 +145,12 @@ class RowWriter:
         before: dict[UUID, Current] = {}
         async with self.database.transaction(write.scope) as tx:
             if has_rule or has_conditions:
-                # Rows are locked before rule and conditions see them: both judge what is stored.
+                # Lock the rows first, because the rule and the conditions check stored values.
                 before = await tx.records.current(model, [change.id for change in changes], is_bounded=True)
                 changes = settled(model, changes, before)
             stored = await tx.records.change(model, changes, write.act(self.clock.now()))
-            # A row that was absent has been restored since: nothing has judged its version, conditions and rule.
+            # Retry: a row that was absent before has been restored since, so its version, conditions and rule are
+            # unchecked.
             if (has_rule or has_conditions) and any(change.id not in before for change in changes):
                 raise SerializationConflict
             if has_rule:
@@ -159,8 +160,8 @@ class RowWriter:
         return stored
 
     async def _change_in_one_statement(self, write: Write, model: EntityModel, change: Change) -> Stored | None:
-        # Optimistic: the statement holds the row to the version that the rule was checked on. None where anything is in
-        # the way: the transaction then finds the error, in the specification's order of checks.
+        # Optimistic: the statement compares the version that the rule checked. Return None if this fails for any
+        # reason; the transaction then finds the error in the specification's order of checks.
         async with self.database.autocommit(write.scope) as tx:
             if model.rules_look_at(change.values):
                 seen = (await tx.records.current(model, [change.id], locked=False)).get(change.id)
@@ -179,7 +180,7 @@ class RowWriter:
     async def remove(
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
-        """Deletes all of the rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
+        """Delete all rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await replayed_response(tx, write, list[UUID], self.clock.now())) is not None:
                 return replayed
@@ -190,7 +191,7 @@ class RowWriter:
                 ensure_found(ids, error.found)
                 raise restricted(write.caller, self.registry, ids, error) from None
             await self._ensure_cleared(tx, write.caller, cleared)
-            # The exception rolls the deletion of the others back.
+            # If a row is missing, the exception rolls back the deletion of the others.
             ensure_found(ids, removed)
             return await store_response(tx, write, removed, self.clock.now())
 
@@ -216,7 +217,7 @@ class RowWriter:
             await self._ensure_cleared(tx, write.caller, cleared)
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
-        # A tenant's rule may not stop the writes of others; who writes rows of all tenants may let anybody wait.
+        # A tenant's rule must not block other tenants' writes. Writers of shared rows may block all.
         others = TransactionRows(tx.records, self.registry, shares=model.tenant_owned)
         broken: list[FieldError] = []
         for number, row in enumerate(inputs):
@@ -232,7 +233,7 @@ class RowWriter:
 
     async def _ensure_cleared(self, tx: WriteTransaction, caller: Caller, cleared: ClearedRows) -> None:
         for model, before in cleared:
-            # Read again: a row may have been deleted too, and then its rule has nothing to say.
+            # Read again: the row may be deleted, and then needs no rule.
             after = await tx.records.current(model, list(before))
             inputs = [RuleInput(row.values, before[row_id].values) for row_id, row in after.items()]
             await self._ensure_rules_of_others(tx, caller, model, inputs)
@@ -240,7 +241,7 @@ class RowWriter:
     async def _ensure_restored(
         self, tx: WriteTransaction, caller: Caller, model: EntityModel, restored: Restored
     ) -> None:
-        """Rules on the rows that came back; their values are those before, and what is around them may have changed."""
+        """Check the rules of restored rows again, because other rows may have changed."""
         if model.has_rule:
             rows = await tx.records.current(model, [restored.id])
             await self._ensure_rules(tx, model, [RuleInput(row.values, row.values) for row in rows.values()])
@@ -254,7 +255,7 @@ class RowWriter:
     async def _ensure_rules_of_others(
         self, tx: WriteTransaction, caller: Caller, model: EntityModel, inputs: Sequence[RuleInput]
     ) -> None:
-        """Rules on rows that the caller did not name, which an error tells as far as the caller may read them."""
+        """Check the rules of rows that the caller did not name; errors show only fields that the caller may read."""
         try:
             await self._ensure_rules(tx, model, inputs)
         except UnprocessableEntity as error:
@@ -263,9 +264,9 @@ class RowWriter:
 
 @dataclass(frozen=True)
 class TransactionRows:
-    """Rows as an entity's rule reads them, in the transaction of the write.
+    """Rows that an entity's rule reads, in the transaction of the write.
 
-    ``shares`` locks rows of all tenants without stopping other tenants.
+    With ``shares``, locks on rows of all tenants do not block other tenants.
     """
 
     records: Records
@@ -278,8 +279,8 @@ class TransactionRows:
         return [error async for error in row.check_stored(before, self)]
 
     async def broken_by_stored(self, model: EntityModel, row_id: UUID, before: Values | None) -> list[FieldError]:
-        """Errors of a row that has been written, by its rule on other rows; ``before`` are the values it replaced."""
-        # Read again: the database may hold another value than a file, such as a moment without its last digits.
+        """Return a written row's errors by its rule on other rows; ``before`` has the replaced values."""
+        # Read again: the database may round a value, such as a timestamp.
         (row,) = (await self.records.current(model, [row_id])).values()
         return await self.broken_rules(model, RuleInput(row.values, before))
 
@@ -305,28 +306,28 @@ class TransactionRows:
 
 
 def _is_one_statement(write: Write, model: EntityModel) -> bool:
-    # One statement writes any number of rows or none, and costs two round trips fewer than a transaction.
+    # Without an idempotency key and rules on other rows, a single statement is enough, and saves two round trips.
     return write.idempotency_key is None and not model.asks_other_rows
 
 
 async def replayed_response(tx: WriteTransaction, write: Write, kind: type[R], now: datetime) -> WriteOutcome[R] | None:
-    """The response to the first request with the idempotency key; None where this is the first, or there is no key.
+    """Return the response to the first request with the idempotency key, or None.
 
-    Raises UnprocessableEntity when the first was another request.
+    Raises UnprocessableEntity if the first request was different.
     """
     if write.idempotency_key is None:
         return None
     stored = await tx.answers.claim(_claim(write, write.idempotency_key), now)
     if stored is None:
         return None
-    # Another request under the same key is a mistake of the client, not a repetition.
+    # Reject another request under the same key.
     if stored.fingerprint != write.idempotency_key.fingerprint:
         raise UnprocessableEntity("Another request was made under this Idempotency-Key.")
     return WriteOutcome(msgspec.json.decode(stored.answer, type=kind), is_replayed=True)
 
 
 async def store_response(tx: WriteTransaction, write: Write, answer: R, now: datetime) -> WriteOutcome[R]:
-    """Stores the response under the idempotency key, if there is one, and returns it."""
+    """Store the response under the idempotency key, if any, and return it."""
     if write.idempotency_key is not None:
         await tx.answers.keep(_claim(write, write.idempotency_key), msgspec.json.encode(answer), now)
     return WriteOutcome(answer)

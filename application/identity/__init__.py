@@ -1,4 +1,4 @@
 """Use cases of identity for account holders; ``login/`` starts sessions, ``administration/`` is for administrators.
 
-No HTTP and no SQL.
+HTTP and SQL do not belong here.
 """

@@ -1,1 +1,1 @@
-"""Use cases of operation: first start, signing keys, mail delivery, housekeeping, and what operators watch."""
+"""Use cases of operation: first start, signing keys, mail delivery, housekeeping and monitoring."""

@@ -1,4 +1,4 @@
-"""First start: makes the tenant ``system``, the shipped roles and a super-admin."""
+"""First start: creates the tenant ``system``, the built-in roles and a super-admin."""
 
 import secrets
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class FirstStart:
     ids: Ids
 
     async def prepare(self, email: str, password: str | None) -> str | None:
-        """Makes what is missing; returns the super-admin's password when one was generated, else None.
+        """Create missing data; return the super-admin's password if generated, else None.
 
-        The super-admin is made only while there is none; of processes that start together, one makes it.
+        A super-admin is created only if none exists, by one of concurrently starting processes.
         """
         async with self.database.transaction(EveryTenant()) as tx:
             has_admin = bool(await tx.roles.lock_super_admins())
@@ -37,35 +37,36 @@ class FirstStart:
         admin = await self._new_admin(email, chosen)
         try:
             async with self.database.transaction(EveryTenant()) as tx:
-                # another process may have made one while this one made the hash
+                # Another process may have created a super-admin while this one hashed the password.
                 if await tx.roles.lock_super_admins():
                     return None
                 await self._add_admin(tx, admin)
         except Conflict:
-            # The address has an account, which stays as it is.
+            # The address already has an account, so do not create a super-admin.
             return None
         return None if password else chosen
 
     async def ensure_system(self) -> None:
-        """Makes the tenant ``system`` and the shipped roles where a database was migrated and never served.
+        """Create the tenant ``system`` and the built-in roles in a migrated database without them.
 
-        Reads first: nearly always they are there, and then nothing is locked.
+        Reads first, without locks, because they nearly always exist.
         """
         async with self.database.read_only(EveryTenant()) as read:
             if await read.tenants.by_id(SYSTEM_TENANT_ID) is not None and not await self._missing_roles(read):
                 return
         async with self.database.transaction(EveryTenant()) as tx:
-            await tx.roles.lock_super_admins()  # the lock of all that makes them
+            await tx.roles.lock_super_admins()  # all code that creates the tenant and roles acquires this lock
             await self._ensure_system(tx)
 
     async def create_admin(self, email: str, password: str) -> UUID:
-        """Makes a super-admin.
+        """Create a super-admin.
 
-        Raises Conflict when the address has an account, ValidationError for a bad address or password.
+        Raises Conflict if the address has an account, ValidationError for an invalid address or password.
         """
         admin = await self._new_admin(email, password)
         async with self.database.transaction(EveryTenant()) as tx:
-            # the lock of all that makes the system's tenant and roles: replicas may start on an empty database now
+            # All creators of the system's tenant and roles use this lock: replicas may start on an empty database
+            # concurrently.
             await tx.roles.lock_super_admins()
             await self._ensure_system(tx)
             await self._add_admin(tx, admin)
@@ -107,6 +108,5 @@ class FirstStart:
             await tx.roles.add(Role(id=role_id, tenant_id=None, name=name, permissions=permissions))
 
     async def _missing_roles(self, tx: Transaction) -> list[str]:
-        """Names of the shipped roles that the database has not."""
         stored = {listed.role.id for listed in await tx.roles.visible(SYSTEM_TENANT_ID)}
         return [name for name in SHIPPED_ROLES if shipped_role_id(name) not in stored]

@@ -1,4 +1,4 @@
-"""Housekeeping: removes data past its retention, so that no table grows for ever, and tends the tables."""
+"""Housekeeping: removes expired data and maintains the tables."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,9 +13,9 @@ from domain.parts.composition import RETENTION
 from domain.retention import DatedRecords, RetentionRule
 from domain.scope import EveryTenant
 
-# Few enough that no other statement waits long for their locks.
+# Small enough to avoid long locks.
 AT_ONCE = 500
-"""Most rows of one statement."""
+"""Maximum rows per statement."""
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,26 @@ class Housekeeping:
     clock: Clock
     lifetimes: Lifetimes
     kept: Mapping[DatedRecords, timedelta] = field(default_factory=dict)
-    """How long records are kept; those that are not named, for ever."""
+    """Retention times of records; records without one are permanent."""
 
     async def now(self) -> datetime:
-        """Time of a cleaning: the earlier of this machine's clock and the database's.
+        """Return the time for a housekeeping run: the earlier of this machine's clock and the database's.
 
-        The clock of one machine among many may be years ahead, and what it deletes is gone for all of them.
+        The clock of a machine may be years ahead, and its deletions would affect all tenants.
         """
         return await self.upkeep.earlier(self.clock.now())
 
     async def sweep(
         self, now: datetime, among: Collection[RetentionRule] = RETENTION
     ) -> Mapping[RetentionRule, int] | None:
-        """Removes some rows of each rule ``among`` these, and returns how many; None while another process is at it.
+        """Remove some rows of each rule in ``among``; return the number of rows by rule, or None while another process
+        removes rows.
 
-        ``now`` is the same for all sweeps of a cleaning, which would not end where rows fall due all the time.
+        ``now`` is the same for all calls of a housekeeping run, so that the run ends.
         """
         swept: dict[RetentionRule, int] = {}
         for rule in among:
-            # One transaction per rule, so that locks are held for one statement only.
+            # One transaction per rule, so that locks last for one statement.
             async with self.database.transaction(EveryTenant()) as tx:
                 if not await tx.retention.claim():
                     return None
@@ -53,11 +54,11 @@ class Housekeeping:
         return swept
 
     async def forget(self, what: DatedRecords, now: datetime) -> int | None:
-        """Deletes some records past their retention and returns how many; None where the login may not delete any."""
+        """Delete some records past their retention; return their number, or None if the database role may not."""
         if what not in self.kept:
             return 0
         return await self.upkeep.forget(what, now - self.kept[what], AT_ONCE)
 
     async def tend(self) -> Sequence[str]:
-        """Clears dead rows and renews statistics where the database is late, and returns the tables' names."""
+        """Vacuum tables and renew statistics if autovacuum is late; return the tables' names."""
         return await self.upkeep.tend()

@@ -1,4 +1,4 @@
-"""Delivery of the mails in the outbox: each is rendered and sent until a mail server has accepted it."""
+"""Delivery of the outbox's mails: each is rendered and sent until a mail server accepts it."""
 
 import asyncio
 import logging
@@ -30,9 +30,9 @@ from domain.scope import EveryTenant
 from domain.words.languages import chosen_language
 
 AT_ONCE = 10
-# Longer than sending takes: a mail whose sender died is taken by another process afterwards.
+# Longer than a sender needs: if the sender crashes, another process claims the mail after this time.
 HELD = timedelta(minutes=2)
-"""Time for which a mail that was taken is not taken again."""
+"""Lifetime of the claim on a mail."""
 
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 GIVEN_UP_AFTER = timedelta(days=3)
@@ -54,7 +54,7 @@ LINKS: dict[MailKind, Link] = {
 
 
 class Pages(Struct, frozen=True):
-    """Web pages that links lead to."""
+    """Web pages for links."""
 
     confirm: str
     reset: str
@@ -62,7 +62,7 @@ class Pages(Struct, frozen=True):
 
 
 class DeliveryTransaction(AccountTransaction, InvitationTransaction, TenantTransaction, Protocol):
-    """Parts of the database that the content of mails comes from."""
+    """Transaction to read the content of mails."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class OutboxRelay:
     pages: Pages
 
     async def deliver(self) -> int:
-        """Sends some of the mails that are due; returns how many were taken."""
+        """Send some of the due mails; return the number of claimed mails."""
         async with self.database.autocommit(EveryTenant()) as tx:
             taken = await tx.outbox.take(AT_ONCE, self.clock.now(), HELD)
         await asyncio.gather(*(self._deliver(due) for due in taken))
@@ -88,10 +88,10 @@ class OutboxRelay:
                 await self.mailer.send(self.renderer.write(content))
         except Undeliverable as refusal:
             await self._give_up(due, refusal)
-        # The mail stays taken; it is due again after HELD.
+        # The mail stays claimed and is due again after HELD.
         except ServiceUnavailable:
             log.warning("The database does not answer: a mail that was taken waits.")
-        # One broken mail must not keep the others from being sent.
+        # One broken mail must not block the others.
         except Exception as error:  # noqa: BLE001  # whatever it raises
             await self._try_again(due, error)
         else:
@@ -128,10 +128,10 @@ class OutboxRelay:
         mail = due.mail
         async with self.database.transaction(EveryTenant()) as tx:
             state = await tx.users.state_by_email(mail.recipient)
-            # No account has the address any more, or the link has become useless: nothing is sent.
+            # Send nothing: the address has no account any more, or the link is useless.
             if state is None or not is_wanted(mail, state.user):
                 return None
-            # The same mail always gets the same secret: a mail that is sent twice carries one working link.
+            # The same mail always gets the same secret, so a mail sent twice contains one working link.
             user, secret, now = state.user, self.secrets.code(mail.id), self.clock.now()
             token = OneTimeToken(
                 user_id=user.id,
@@ -142,7 +142,7 @@ class OutboxRelay:
                 issued_at=now,
                 expires_at=now + link.lifetime,
             )
-            # The link or a newer one was used, or another mail went to the address a moment ago.
+            # Send nothing: the user has used this link or a newer one, or another mail to the address was just sent.
             if not await tx.one_time_tokens.issue(token):
                 return None
         return MailContent(
@@ -162,7 +162,7 @@ class OutboxRelay:
         secret, now = self.secrets.code(mail.id), self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(secret))
-        # It has ended, or got a newer link.
+        # Send nothing: the invitation has ended, or it has a newer link.
         if offer is None or not offer.is_living(now):
             return None
         return MailContent(
@@ -187,7 +187,7 @@ class OutboxRelay:
             change = await read.email_changes.by_hash(token_hash(secret), self.clock.now())
             state = await read.users.state(change.user_id) if change else None
             holder = await read.users.state_by_email(change.email_key) if change else None
-        # It has ended, or another address was asked for since.
+        # Send nothing: the request has ended, or the user has requested another address since.
         if change is None or state is None or not state.user.is_active:
             return None
         return MailContent(
@@ -200,13 +200,13 @@ class OutboxRelay:
             link=self._url("confirm", change.email, secret),
             code=secret,
             lifetime=change.expires_at - mail.at,
-            # Told to the address's owner alone, who would open a link that cannot work.
+            # Security: report the existing account only to the owner of the address; the link cannot work for it.
             has_account=holder is not None and holder.user.id != change.user_id,
             language=await self._language(mail, state.memberships),
         )
 
     async def _language(self, mail: Mail, memberships: Sequence[Membership]) -> str:
-        """Language of the reader's tenant, the default one before others; the browser's for who is in none."""
+        """Language of the reader's tenant, the default one first; without a tenant, the browser's."""
         open_ones = sorted(
             (held for held in memberships if held.tenant_is_active),
             key=lambda held: (not held.is_default, held.joined_at),
@@ -221,7 +221,7 @@ class OutboxRelay:
         return chosen_language(tenant.settings.language if tenant else None, mail.language)
 
     def _url(self, purpose: Purpose, email: str, secret: str) -> str:
-        # Security: browsers do not send what follows the ``#``, so no server log and no Referer contains the token.
+        # Security: browsers do not send text after the ``#``, so server logs and Referer do not contain the token.
         page = self.pages.confirm if purpose == "confirm" else self.pages.reset
         return f"{page}#{urlencode({'email': email, 'token': secret})}"
 
@@ -240,16 +240,16 @@ class OutboxRelay:
     async def _give_up(self, due: Due, why: Exception) -> None:
         log.error("Mail %s (%s) is given up: %s", due.mail.id, due.mail.kind, why)
         async with self.database.autocommit(EveryTenant()) as tx:
-            # PostgreSQL cannot store NUL, which a server's answer may contain.
+            # Remove NUL, because a mail server's response may contain it and PostgreSQL cannot store it.
             await tx.outbox.give_up(due.mail.id, self.clock.now(), str(why).replace("\0", "")[:LONGEST_REASON])
 
 
 def is_wanted(mail: Mail, user: User) -> bool:
-    """Whether the mail still makes sense: no links for a disabled account, no confirmation of a confirmed address."""
+    """Return whether the mail is still useful: a disabled account and a confirmed address need no link."""
     return user.is_active and not (mail.kind == "confirmation" and user.email_confirmed)
 
 
 def pause(tries: int) -> timedelta:
-    """Time to wait after ``tries`` failures: 10 s, then three times as long each time, at most an hour."""
+    """Return the delay after ``tries`` failures: 10 s, then three times the previous delay, at most an hour."""
     factor: int = 3 ** min(tries - 1, 10)
     return min(LONGEST_PAUSE, FIRST_PAUSE * factor)

@@ -1,4 +1,4 @@
-"""Figures of an operator's metrics: the load of a process, and the state of what all processes share."""
+"""Figures for operators' metrics: the load of a process, and the state shared by all processes."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
 
 PATIENCE = timedelta(seconds=2)
-"""Time in which the database answers, or counts as away: whoever collects metrics does not wait for long."""
+"""Maximum wait for the database before it counts as unavailable, because a metrics collector does not wait long."""
 
 
 @dataclass(frozen=True)
 class Monitoring:
-    """Reads what processes keep in any case: no request is slower for it."""
+    """Reader of values already stored by the processes, without slowing down requests."""
 
     database: WholeDatabase
     admissions: Admissions
@@ -58,5 +58,5 @@ class Monitoring:
     def _age(self, mails: MailBacklog | None) -> timedelta | None:
         if mails is None:
             return None
-        # The clock of this machine may be behind that of the process that wrote the mail.
+        # This machine's clock may be behind the writer's.
         return max(timedelta(), self.clock.now() - mails.oldest) if mails.oldest else timedelta()

@@ -1,4 +1,4 @@
-"""The service's keys: made at the first start, reloaded by every process, rotated on command."""
+"""The service's keys: created at the first start, reloaded by every process, rotated on command."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +12,7 @@ from application.ports.runtime import Clock
 from domain.identity.signing_keys import NOTICE, PURPOSES, SIGNS, SigningKey
 from domain.scope import EveryTenant
 
-# Much shorter than NOTICE, so that every process knows a new key before it is used.
+# Much shorter than NOTICE, so that every process knows a new key before its use.
 RELOADED_EVERY = timedelta(seconds=15)
 """Time between two reloads."""
 
@@ -21,7 +21,7 @@ AT_ONCE = 500
 
 
 class Resealed(NamedTuple):
-    """Numbers of what was sealed anew: the service's keys, and secrets of authenticator apps."""
+    """Numbers of resealed service keys and secrets of authenticator apps."""
 
     keys: int
     secrets: int
@@ -34,7 +34,7 @@ class KeyRotation:
     clock: Clock
 
     async def ensure(self) -> None:
-        """Makes the first key of each purpose that has none; processes that start together agree on one."""
+        """Create the first key for each purpose that has no key; concurrently starting processes agree on one."""
         async with self.database.autocommit(EveryTenant()) as tx:
             existing = {key.purpose for key in await tx.keys.all()}
             for purpose in PURPOSES:
@@ -43,28 +43,28 @@ class KeyRotation:
         await self.reload()
 
     async def reload(self) -> None:
-        """Gives the keyring all stored keys."""
+        """Load all stored keys into the keyring."""
         async with self.database.read_only(EveryTenant()) as read:
             self.keyring.use(await read.keys.all())
 
     async def rotate(self) -> SigningKey:
-        """Adds a new key for each purpose, used after NOTICE, and returns the one that signs.
+        """Add a new key for each purpose and use it after NOTICE; return the current signing key.
 
-        Old keys are accepted until everything made with them has expired.
+        The service accepts an old key until everything made with it has expired.
         """
         active_from = self.clock.now() + NOTICE
         new_keys = {purpose: self.keyring.make_key(purpose, active_from) for purpose in PURPOSES}
         async with self.database.transaction(EveryTenant()) as tx:
             for key in new_keys.values():
                 await tx.keys.add(key)
-        # This process need not wait for its next reload.
+        # Load the new keys at once, without waiting for the next reload of this process.
         await self.reload()
         return new_keys[SIGNS]
 
     async def reseal(self, secrets: FactorSecrets) -> Resealed:
-        """Seals every stored key and secret with the current secret key; the other one can go then.
+        """Seal every stored key and secret with the current secret key; the operator can then remove the other one.
 
-        What no secret key opens is left as it is: it is lost already. May be repeated.
+        Keys that no secret key opens are lost, and remain unchanged. You may repeat the call.
         """
         async with self.database.transaction(EveryTenant()) as tx:
             keys = await tx.keys.all()
@@ -76,7 +76,7 @@ class KeyRotation:
                 opened = secrets.open(secret.user_id, secret.sealed)
                 if opened is not None:
                     async with self.database.autocommit(EveryTenant()) as tx:
-                        # False for one that was used meanwhile, which sealed it anew itself
+                        # The result is False for a secret used concurrently, because that use has resealed it.
                         done += await tx.stored_secrets.reseal(secret, secrets.seal(secret.user_id, opened))
             last = stored[-1].id
         return Resealed(len(keys), done)

@@ -1,4 +1,4 @@
-"""The state of the service as super-admins see it: settings without secrets, mails given up, keys, readiness."""
+"""State of the service for super-admins: settings without secrets, undeliverable mails, keys, readiness."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from domain.identity.signing_keys import SigningKey, signing_key
 from domain.scope import EveryTenant
 
 SHOWN_MAILS = 20
-"""Most mails of a report; the latest come first."""
+"""Maximum number of mails in a report, the latest first."""
 
 MailDelivery = Literal["smtp", "files"]
 
 
 class SettingItem(Struct, rename="camel", kw_only=True, frozen=True):
-    """A setting as an environment variable has it; ``value`` is None for a secret, and for one without a value."""
+    """A setting as an environment variable; ``value`` is None for secrets and unset settings."""
 
     name: str
     value: str | None
@@ -30,7 +30,7 @@ class SettingItem(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 class GivenUpMail(Struct, rename="camel", kw_only=True):
-    """A mail that could not be sent, and the last reason."""
+    """A mail that could not be sent, with the last reason."""
 
     id: UUID
     kind: str
@@ -41,7 +41,7 @@ class GivenUpMail(Struct, rename="camel", kw_only=True):
 
 
 class KeyItem(Struct, rename="camel", kw_only=True):
-    """A key of the service; ``is_used`` for the one of its algorithm that new tokens or passwords are made with."""
+    """A key of the service; ``is_used`` marks the key that its algorithm uses for new tokens or passwords."""
 
     id: str
     algorithm: str
@@ -50,8 +50,8 @@ class KeyItem(Struct, rename="camel", kw_only=True):
 
 
 class MailState(Struct, rename="camel", kw_only=True):
-    """State of the delivery of mails: ``delivery`` is ``files`` where no SMTP server is configured; ``given_up`` are
-    the latest mails that were given up.
+    """State of mail delivery: ``delivery`` is ``files`` without a configured SMTP server; ``given_up`` are the latest
+    undeliverable mails.
     """
 
     delivery: MailDelivery
@@ -59,7 +59,7 @@ class MailState(Struct, rename="camel", kw_only=True):
 
 
 class SystemReport(Struct, kw_only=True):
-    """State of the service, for super-admins; ``database`` and ``redis`` tell whether these answer this process."""
+    """State of the service for super-admins; ``database`` and ``redis`` report whether this process reaches them."""
 
     version: str
     database: bool
@@ -80,7 +80,7 @@ class SystemReports:
 
     async def report(self) -> SystemReport:
         now = self.clock.now()
-        # mails and keys belong to no tenant
+        # Mails and keys belong to no tenant.
         async with self.database.read_only(EveryTenant()) as read:
             given_up, keys = await read.outbox.given_up(SHOWN_MAILS), await read.keys.all()
         mails = [
@@ -105,7 +105,6 @@ class SystemReports:
 
 
 def _listed(keys: Sequence[SigningKey], now: datetime) -> list[KeyItem]:
-    """Keys by algorithm, the newest first."""
     by_purpose = {purpose: [key for key in keys if key.purpose == purpose] for purpose in {key.purpose for key in keys}}
     used = {signing_key(own, now).kid for own in by_purpose.values()}
     ordered = sorted(keys, key=lambda key: (key.purpose, -key.active_from.timestamp(), key.kid))

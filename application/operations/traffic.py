@@ -1,4 +1,4 @@
-"""Requests, errors and times of the last hours, as a service counts them itself."""
+"""Requests, errors and times of recent hours, counted by the service itself."""
 
 import math
 from array import array
@@ -14,13 +14,13 @@ from msgspec import Struct
 from application.ports.access_log import AccessLine
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-"""Bounds of the times by which requests are counted."""
+"""Upper bounds of the buckets of request times."""
 EVERY = 60.0
-"""Seconds between two readings of the counters, where requests come."""
+"""Minimum seconds between two readings of the counters."""
 READINGS = 6 * 60 + 1
-"""Readings that are kept: six hours of them."""
+"""Number of stored readings: six hours."""
 ASKING = ("health.", "metrics", "system.")
-"""Beginnings of the operations that ask how the service is, which count for nothing here."""
+"""Prefixes of monitoring operations, which the counts exclude."""
 
 REQUESTS, ERRORS, REFUSED, BUCKETS = range(4)
 SLOTS = BUCKETS + len(SECONDS) + 1
@@ -43,9 +43,10 @@ class TrafficReport(Struct, kw_only=True):
 
 
 class Totals(Struct, frozen=True):
-    """Numbers of requests since the start: all, failed, refused by a limit, and by the time that they took.
+    """Numbers of requests since the start: all, failed, refused by a limit, and by duration.
 
-    ``buckets`` count those within each of SECONDS that no smaller bound holds, and at last those beyond.
+    A bucket in ``buckets`` counts the requests above the previous bound in SECONDS and up to its own; the last counts
+    all slower requests.
     """
 
     requests: int
@@ -55,9 +56,9 @@ class Totals(Struct, frozen=True):
 
 
 class TrafficCounters:
-    """Counters of this process, and those of all that count together: ``every`` gives theirs, this one's among them.
+    """Counters of this process, and with ``every`` of all processes that count together, including this one.
 
-    The counters of ``/metrics`` would do, but reading them takes 13 ms, and 42 ms from the files of workers.
+    Reading the counters of ``/metrics`` instead costs 13 ms, and 42 ms from the files of workers.
     """
 
     def __init__(
@@ -83,15 +84,17 @@ class TrafficCounters:
 
 
 def no_counts() -> MutableSequence[int]:
-    """Numbers of a process that has counted nothing yet."""
+    """Return the numbers of a process without requests."""
     return array("q", [0] * SLOTS)
 
 
 @dataclass
 class Traffic:
-    """Readings of the counters, taken as requests come: a task of its own would read them of an idle service, too.
+    """Readings of the counters.
 
-    ``now`` gives seconds since 1970.
+    Requests trigger them, because a separate task would also read the counters of an idle service.
+
+    ``now`` returns seconds since 1970.
     """
 
     now: Callable[[], float]
@@ -108,7 +111,7 @@ class Traffic:
             self.counters.count(line)
 
     def report(self) -> TrafficReport:
-        """Points between two readings, the last of which is taken now."""
+        """Return a point for each pair of consecutive readings; the last reading is made now."""
         readings = [*self.readings, (self.now(), self.counters.totals())]
         points = [_point(before, after) for before, after in pairwise(readings)]
         return TrafficReport(points=[point for point in points if point.requests])
@@ -116,7 +119,7 @@ class Traffic:
 
 def _point(before: tuple[float, Totals], after: tuple[float, Totals]) -> TrafficPoint:
     (began, old), (ended, new) = before, after
-    # counters of a worker that was restarted begin at nothing
+    # The counters of a restarted worker begin at zero, so avoid negative differences.
     buckets = [max(0, now - then) for then, now in zip(old.buckets, new.buckets, strict=True)]
     return TrafficPoint(
         at=datetime.fromtimestamp(ended, UTC),
@@ -130,9 +133,10 @@ def _point(before: tuple[float, Totals], after: tuple[float, Totals]) -> Traffic
 
 
 def _quantile(buckets: Sequence[int], share: float) -> float | None:
-    """Milliseconds that ``share`` of the requests took at most, between the bounds of its bucket; None without any.
+    """Maximum milliseconds of ``share`` of the requests, interpolated within a bucket; None without requests.
 
-    ``buckets`` are numbers of requests up to each of SECONDS, and beyond the last, whose lower bound stands for it.
+    ``buckets`` have the upper bounds SECONDS. The last bucket has no upper bound, so the result there is its lower
+    bound.
     """
     total = sum(buckets)
     if not total:

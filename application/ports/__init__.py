@@ -1,1 +1,1 @@
-"""Ports: the Protocols that use cases need, each method with its contract in its docstring."""
+"""Ports: the Protocols required by use cases, with each method's contract in its docstring."""

@@ -1,4 +1,4 @@
-"""Line of the access log that each response writes, for whoever logs or counts them."""
+"""Access log entry of a response, for loggers and counters."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -7,9 +7,9 @@ from msgspec import Struct
 
 
 class AccessLine(Struct, frozen=True):
-    """An answered request, as the access log tells it.
+    """An answered request as an access log entry.
 
-    ``took`` is in seconds, up to the answer's last byte; ``refusal`` is the error code of an answer that is an error.
+    ``took`` is in seconds, up to the answer's last byte; ``refusal`` is an error answer's code.
     """
 
     method: str
@@ -25,12 +25,12 @@ class AccessLine(Struct, frozen=True):
 
     @property
     def is_probe(self) -> bool:
-        """True for a health check that succeeded: an orchestrator sends one every few seconds."""
+        """True for a successful health check: an orchestrator sends one every few seconds."""
         return self.operation.startswith("health.") and self.status < 400
 
     @property
     def fields(self) -> dict[str, object]:
-        """Fields of the log line, by their names there; a path is escaped where it would not print."""
+        """Fields of the log entry, by their names there; unprintable characters of a path are escaped."""
         return {
             "method": self.method,
             "path": self.path if self.path.isprintable() else ascii(self.path),

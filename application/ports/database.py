@@ -1,4 +1,4 @@
-"""The database as a use case sees it, with the two records that any transaction may add: audit events and mails."""
+"""The database for use cases, with audit events and mails, which any transaction may add."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,55 +12,55 @@ from msgspec import Struct
 from domain.scope import AuditEvent, Scope
 
 Transaction_co = TypeVar("Transaction_co", covariant=True)
-"""The parts of the database that a use case needs; each module of ports names its own."""
+"""Transaction of a use case; each module of ports defines its own."""
 Found = TypeVar("Found")
 
 ASKED_BY: ContextVar[UUID | None] = ContextVar("asked_by", default=None)
-"""Tenant of the caller whose request is carried out, or the caller without one; None for strangers and the service.
+"""Tenant of the caller, or the caller if they have no tenant; None for anonymous callers and the service.
 
-Work on all tenants, such as administration, takes connections of this tenant's share.
+Work on all tenants, such as administration, uses the connections of this tenant's share.
 """
 
 
 class Database(Protocol[Transaction_co]):
-    """The system of record. Raises ServiceUnavailable while it is away, and recovers by itself."""
+    """The primary database. Raises ServiceUnavailable during an outage, and reconnects automatically."""
 
-    # A transaction holds locks and a connection: waiting for anything else inside could stop the whole service.
+    # A transaction holds locks and a connection, so waiting inside could stop the service.
     def transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
-        """A transaction: leaving the block commits, an exception rolls back. Nothing else may be awaited inside."""
+        """Open a transaction: the block's end commits, an exception rolls back. Await nothing else in the block."""
         ...
 
     def read_only(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
-        """A connection for reads, where each statement sees its own snapshot. A write raises InternalError."""
+        """Open a connection for reads; each statement has its own snapshot. A write raises InternalError."""
         ...
 
     def autocommit(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
-        """A connection where each statement commits by itself, for a single write without a transaction."""
+        """Open a connection with automatic commit, for a single write without a transaction."""
         ...
 
 
 class RowReads(Protocol[Transaction_co]):
-    """Reads of rows: by a replica that has all that the reader wrote, else by the system of record.
+    """Reads of rows, from a replica that has all writes of the reader, otherwise from the primary.
 
-    Only what a GET asks for may be read here: a replica can be seconds behind what others wrote.
+    Only GET requests may use it, because a replica can lack the last seconds of other callers' writes.
     """
 
     async def read(self, scope: Scope, question: Callable[[Transaction_co], Awaitable[Found]]) -> Found:
-        """Answer to the question, which may be asked twice: of a replica that fails or finds None, then again."""
+        """Return the result of a read; repeat the read on the primary if a replica fails or returns None."""
         ...
 
     def read_transaction(self, scope: Scope) -> AbstractAsyncContextManager[Transaction_co]:
-        """A transaction for reads that take long, such as an export; each statement sees its own snapshot."""
+        """Open a transaction for long reads, such as an export; each statement has its own snapshot."""
         ...
 
 
 class AuditTrail(Protocol):
-    """Lines that are added and never changed."""
+    """Append-only entries."""
 
     async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
 
     async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent) -> None:
-        """Adds a line of its own to the trail of each of the tenants, which may be thousands."""
+        """Add a separate entry to the trail of each tenant, possibly thousands."""
         ...
 
 
@@ -91,27 +91,28 @@ MailKind = Literal[
 ]
 
 AWAITED: frozenset[MailKind] = frozenset({"confirmation", "reset", "email-change"})
-"""Mails that somebody waits for at this moment: they go before notices and invitations, however many those are."""
+"""Kinds of mail that a user is waiting for: the service sends them before all notices and invitations."""
 
 
 class AuditedTransaction(Protocol):
-    """The part of the database that holds the audit trail."""
+    """Transaction that can add entries to the audit trail."""
 
     @property
     def audit(self) -> AuditTrail: ...
 
 
 class Mail(Struct, frozen=True, kw_only=True):
-    """A mail to send; its content is made when it is sent. ``id`` is new, ``address`` is the client's.
+    """A mail to send; the service creates its content when it sends the mail.
 
-    ``about`` is the name of what a notice is about, such as a tenant. For ``key-expires`` ``address`` has the first
-    characters of the key and the time of its end. ``language`` is that of the reader's browser where it is known, else
-    ``""``: the language of the reader's tenant comes before it.
+    ``id`` is new, ``address`` is the client's.
 
-    The first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account with it at
-    the time of sending, or to nobody. An ``invitation`` and an ``email-change`` have a link too, and go to their
-    address as long as they live.
-    The others are notices to a stored address.
+    ``about`` names a notice's subject, such as a tenant. For ``key-expires``, ``address`` has the first characters of
+    the key and its end time. ``language`` is that of the reader's browser, or ``""`` if unknown: the language of the
+    reader's tenant has priority.
+
+    Mails of the first three kinds carry a link: their ``recipient`` is an ``email_key``, and they go to the account
+    that has it at the time of sending, if any. An ``invitation`` and an ``email-change`` also carry a link, and go to
+    their address while the invitation or change is live. The others are notices to a stored address.
     """
 
     id: UUID
@@ -125,9 +126,9 @@ class Mail(Struct, frozen=True, kw_only=True):
 
 
 class Due(Struct, frozen=True, kw_only=True):
-    """A mail to send now. ``number`` grows in the order of the outbox, ``tries`` includes this one.
+    """A mail to send now. ``number`` grows in the order of the outbox, ``tries`` includes the current try.
 
-    ``since`` is the first try: when it was added, or when an operator asked for another try.
+    ``since`` is the start of the tries: the time when the mail was added, or when an operator requested another try.
     """
 
     mail: Mail
@@ -137,7 +138,7 @@ class Due(Struct, frozen=True, kw_only=True):
 
 
 class GivenUp(Struct, frozen=True, kw_only=True):
-    """A mail that could not be sent, and the last reason."""
+    """A mail that could not be sent, with the last reason."""
 
     mail: Mail
     tries: int
@@ -146,39 +147,39 @@ class GivenUp(Struct, frozen=True, kw_only=True):
 
 
 class Outbox(Protocol):
-    """Mails that are not delivered yet; a mail stays until ``done``, so a crash while sending loses none."""
+    """Undelivered mails. The outbox stores a mail until ``done``, so a crash while sending loses no mail."""
 
     async def add(self, mail: Mail) -> None:
-        """Stores the mail: it is sent if, and only if, the transaction commits. One statement for any recipient."""
+        """Store the mail; the service sends it only if the transaction commits. One statement for any recipient."""
         ...
 
     async def take(self, most: int, now: datetime, held: timedelta) -> Sequence[Due]:
-        """Takes the mails that are due, ``AWAITED`` before others, each the longest first.
+        """Claim due mails, first the kinds ``AWAITED``, and in each group the longest due first.
 
-        Each goes to one caller, and is due again after ``held``.
+        Each mail goes to one caller, and is due again after ``held``.
         """
         ...
 
     async def done(self, mail_id: UUID) -> None:
-        """Removes the mail."""
+        """Remove the mail."""
         ...
 
     async def put_off(self, mail_id: UUID, until: datetime) -> None:
-        """Makes the mail due again at ``until``."""
+        """Make the mail due again at ``until``."""
         ...
 
     async def give_up(self, mail_id: UUID, at: datetime, why: str) -> None:
-        """Keeps the mail for inspection; it is not due any more."""
+        """Store the mail for inspection, and do not try to send it again."""
         ...
 
     async def given_up(self, most: int) -> Sequence[GivenUp]:
-        """Mails that were given up, the latest first."""
+        """Return undeliverable mails, latest first."""
         ...
 
     async def try_again(self, mail_id: UUID, now: datetime) -> bool:
-        """Makes a mail that was given up due again, as if it were new; False when there is none."""
+        """Make an undeliverable mail due again, as if it were new; return False if the mail does not exist."""
         ...
 
     async def drop(self, mail_id: UUID) -> bool:
-        """Deletes a mail that was given up; False when there is none."""
+        """Delete an undeliverable mail; return False if the mail does not exist."""
         ...

@@ -1,4 +1,4 @@
-"""Load of a process: what its adapters know of themselves at any moment, for the operator's metrics."""
+"""Load of a process for operators' metrics; the process's adapters can report it at any moment."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class PoolLoad(Struct, frozen=True, kw_only=True):
-    """Connections of a process to the database, and the requests that wait for one."""
+    """Database connections of a process, and requests waiting for one."""
 
     in_use: int = 0
     idle: int = 0
@@ -15,7 +15,7 @@ class PoolLoad(Struct, frozen=True, kw_only=True):
 
 
 class HashLoad(Struct, frozen=True, kw_only=True):
-    """Password hashes that are computed, those that wait, and all that were refused since the start."""
+    """Password hashes in computation, waiting, and refused since the start."""
 
     running: int = 0
     waiting: int = 0
@@ -24,8 +24,9 @@ class HashLoad(Struct, frozen=True, kw_only=True):
 
 
 class ReplicaLoad(Struct, frozen=True, kw_only=True):
-    """Read replicas that the process reads from now. ``left_out`` are those that it would like to and may not;
-    ``lag`` is of the one that is furthest behind, in seconds."""
+    """Read replicas that the process uses. ``left_out`` counts replicas that are unavailable or too far behind; ``lag``
+    is the largest lag, in seconds.
+    """
 
     in_rotation: int = 0
     left_out: int = 0
@@ -33,7 +34,7 @@ class ReplicaLoad(Struct, frozen=True, kw_only=True):
 
 
 class Loads(Struct, frozen=True):
-    """Functions that tell the load of the adapters."""
+    """Functions that report the load of the adapters."""
 
     pool: Callable[[], PoolLoad]
     hashes: Callable[[], HashLoad]

@@ -34,7 +34,7 @@ class MailContent(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """A rendered mail; the id becomes its Message-ID, so that a repeated mail is recognised."""
+    """A rendered mail; its id becomes the Message-ID, so that a mail server can recognise a repeated mail."""
 
     id: UUID
     to: str
@@ -45,20 +45,20 @@ class Message(Struct, frozen=True, kw_only=True):
 
 class MailRenderer(Protocol):
     def write(self, letter: MailContent) -> Message:
-        """Renders the mail; values chosen by users are text in it, never markup, template or header."""
+        """Render the mail; values chosen by users are always text, never markup, template or header."""
         ...
 
 
 class Undeliverable(Exception):
-    """The server refuses this message for this address for good."""
+    """The server permanently refuses this message for this address."""
 
 
 class MailServerUnavailable(Exception):
-    """The server cannot take any message now."""
+    """The server cannot accept messages now."""
 
 
 class MailBacklog(Struct, frozen=True, kw_only=True):
-    """Mails of the outbox: those that wait, since when the oldest of them does, and those that were given up."""
+    """Mails of the outbox: how many wait, the time of the oldest, and how many are undeliverable."""
 
     waiting: int
     oldest: datetime | None
@@ -66,15 +66,15 @@ class MailBacklog(Struct, frozen=True, kw_only=True):
 
 
 class OutboxState(Protocol):
-    """The outbox as an operator watches it."""
+    """State of the outbox for operators."""
 
     async def backlog(self) -> MailBacklog:
-        """Numbers of mails; one that an operator made due again waits since then."""
+        """Return the numbers of mails; a mail that an operator requested again counts as waiting since that request."""
         ...
 
 
 class WatchedTransaction(Protocol):
-    """Parts of the database that the operator's metrics are read from."""
+    """Transaction for operators' metrics."""
 
     @property
     def outbox_state(self) -> OutboxState: ...
@@ -82,12 +82,12 @@ class WatchedTransaction(Protocol):
 
 class Mailer(Protocol):
     async def send(self, message: Message) -> None:
-        """Returns once the server has accepted the message. Raises Undeliverable or MailServerUnavailable."""
+        """Wait until the server has accepted the message. Raises Undeliverable or MailServerUnavailable."""
         ...
 
 
 class ReceivedMail(Struct, frozen=True, kw_only=True):
-    """A mail that was delivered as a file; ``at`` is the time of its delivery."""
+    """A mail delivered as a file; ``at`` is the delivery time."""
 
     id: UUID
     to: str
@@ -98,10 +98,10 @@ class ReceivedMail(Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Protocol):
-    """Mails that were delivered as files, where a service has no mail server."""
+    """Mails that a service without a mail server delivers as files."""
 
     async def newest(self, most: int) -> list[ReceivedMail]:
-        """At most ``most`` mails, the newest first."""
+        """Return at most ``most`` mails, newest first."""
         ...
 
     async def find(self, mail_id: UUID) -> ReceivedMail | None: ...

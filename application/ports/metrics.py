@@ -1,4 +1,4 @@
-"""Metrics of the service: answers that a process counts, its load, and the state of what all processes share."""
+"""Metrics of the service: answers of a process, its load, and the shared state."""
 
 from datetime import timedelta
 from typing import Protocol
@@ -11,7 +11,7 @@ from application.ports.mail_delivery import MailBacklog
 
 
 class ProcessLoad(Struct, frozen=True, kw_only=True):
-    """Load of this process now, and what it has counted since its start."""
+    """Current load of this process, and counts since its start."""
 
     pool: PoolLoad
     hashes: HashLoad
@@ -21,27 +21,27 @@ class ProcessLoad(Struct, frozen=True, kw_only=True):
 
 
 class SharedState(Struct, frozen=True, kw_only=True):
-    """State of what all processes share; None is not known, because the database is away."""
+    """State that all processes share; a value is None if it is unknown, because the database is unavailable."""
 
     database: bool
     redis: bool
     migrations_pending: bool | None
     mails: MailBacklog | None
     oldest_mail: timedelta | None
-    """Age of the oldest mail that waits; zero without any."""
+    """Age of the oldest waiting mail; zero without any."""
 
 
 class Metrics(Protocol):
     """Counts and measures of one process."""
 
     def see(self, line: AccessLine) -> None:
-        """Counts an answer, and the time that it took."""
+        """Count an answer and its duration."""
         ...
 
     def see_load(self, load: ProcessLoad) -> None:
-        """Measures the load of this process; a later one replaces it."""
+        """Record the load of this process; replaces the previous load."""
         ...
 
     def text(self, state: SharedState) -> bytes:
-        """Metrics of all processes of this machine, in the text format of Prometheus."""
+        """Return the metrics of all processes of this machine, in the text format of Prometheus."""
         ...

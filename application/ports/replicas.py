@@ -1,4 +1,4 @@
-"""Read replicas: positions in the write-ahead log, and the position of each session's last write."""
+"""Read replicas: positions in the write-ahead log, and of each session's last write."""
 
 from contextvars import ContextVar
 from typing import Protocol
@@ -23,11 +23,11 @@ class Position(Struct, frozen=True, order=True):
 BEGINNING = Position(0, 0)
 """Position before every write."""
 NOWHERE_YET = Position(2**32 - 1, 2**64 - 1)
-"""Position after every write, which no replica reaches: for a write whose own position is not known."""
+"""Position after every write, for a write with an unknown position. No replica reaches it."""
 
 
 class Wanted(Struct, frozen=True):
-    """Freshness that a read asks of a replica: to have replayed ``position``. A session keeps to one replica."""
+    """Freshness required of a replica: it must have replayed ``position``. A session stays with one replica."""
 
     session_id: UUID
     position: Position
@@ -37,29 +37,30 @@ class Wanted(Struct, frozen=True):
 
 
 WANTED: ContextVar[Wanted | None] = ContextVar("wanted", default=None)
-"""Set while a request is carried out whose reads may be answered by a replica; None is for the database itself."""
+"""Set during a request if a replica may serve its reads; None requires the primary."""
 
 
 class LastWrites(Protocol):
     """The position of each session's last write, shared by all processes; no method raises."""
 
     async def of(self, session_id: UUID) -> Position | None:
-        """BEGINNING without a write in the last minute; None while the shared memory cannot tell for certain."""
+        """Return the position: BEGINNING if no write in the last minute, None if the shared memory is unreliable."""
         ...
 
     async def note(self, session_id: UUID, position: Position) -> bool:
-        """Keeps the position, unless it knows a later one; False when it could not be kept."""
+        """Store the position, unless a later one is stored; return False on failure."""
         ...
 
 
 class WriteAheadLog(Protocol):
-    """The log of the primary, and how far its replicas have come."""
+    """Write-ahead log of the primary, and the positions of its replicas."""
 
     async def position(self) -> Position:
-        """Position at or behind the commit of every write that ended before the call. Raises ServiceUnavailable."""
+        """Return a position not before any commit that ended before the call. Raises ServiceUnavailable."""
         ...
 
     async def replayed(self, position: Position) -> None:
-        """Returns once no process reads from a replica without the position: at the latest when such a replica has
-        left the rotation of every process."""
+        """Wait until every replica in use has replayed the position, or until every process has stopped reading from
+        the replicas that have not.
+        """
         ...

@@ -7,19 +7,19 @@ from domain.retention import RetentionRule
 
 
 class Retention(Protocol):
-    """Removal of data by age; both methods are called in one transaction with the scope of every tenant."""
+    """Removal of expired data. The caller MUST call both methods in one transaction with the scope of every tenant."""
 
     async def claim(self) -> bool:
-        """Whether this transaction may remove data; False, without waiting, while another one does."""
+        """Claim the removal of data for this transaction; return False at once if another transaction claimed it."""
         ...
 
     async def remove(self, rule: RetentionRule, before: datetime, most: int) -> int:
-        """Removes and counts at most ``most`` rows whose time is not after ``before``. Locked rows are skipped."""
+        """Remove and count at most ``most`` rows with a time not after ``before``. Skip locked rows."""
         ...
 
 
 class RetentionTransaction(Protocol):
-    """Parts of the database that housekeeping needs."""
+    """Transaction for housekeeping."""
 
     @property
     def retention(self) -> Retention: ...

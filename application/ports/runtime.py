@@ -1,4 +1,4 @@
-"""Time, new identifiers, secrets of links, password hashing, and passwords known from breaches."""
+"""Time, new identifiers, link secrets, password hashing, and breached passwords."""
 
 from datetime import datetime
 from typing import Protocol
@@ -7,47 +7,48 @@ from uuid import UUID
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The current time, aware and in UTC."""
+        """Return the current time, aware and in UTC."""
         ...
 
 
 class Ids(Protocol):
     def new(self) -> UUID:
-        """A UUIDv7; within a process later ids sort after earlier ones."""
+        """Return a UUIDv7; within a process, ids sort in the order of their creation."""
         ...
 
 
 class Outcomes(Protocol):
-    """Counts what came of second factors, for the operator's metrics."""
+    """Counts outcomes of second factors, for operators' metrics."""
 
     def count(self, method: str, outcome: str) -> None: ...
 
 
 class CodeOutcomes(Protocol):
-    """Counts what came of codes, for the operator's metrics: ``issued``, ``redeemed`` or ``refused``."""
+    """Counts outcomes of codes, for operators' metrics: ``issued``, ``redeemed`` or ``refused``."""
 
     def count(self, outcome: str) -> None: ...
 
 
 class Passwords(Protocol):
-    """Hashes outside the event loop, as many at a time as there are cores, behind a bounded queue.
+    """Password hashing outside the event loop: one computation per CPU core at a time, behind a bounded queue.
 
-    Raises TooBusy when the queue is full; nothing was computed then.
+    Raises TooBusy if the queue is full; then nothing was computed.
     """
 
     async def hash(self, password: str) -> str:
-        """Hash of a password that was normalised with ``normal_password``."""
+        """Hash a password normalised with ``normal_password``."""
         ...
 
     async def verify(self, password: str, stored: str | None) -> bool:
-        """Whether the password matches; False for None and malformed hashes, after the time of a real verification.
+        """Return whether the password matches.
 
-        Takes the password as typed: the service's hashes are of its NFKC, imported ones of the typed text.
+        For None and malformed hashes, returns False after the time of a real verification. Pass the password as typed:
+        the service hashes the NFKC form, while imported hashes are of the typed text.
         """
         ...
 
     def is_outdated(self, stored: str) -> bool:
-        """Whether the hash is weaker than what ``hash`` makes now."""
+        """Return whether the hash is weaker than a new one from ``hash``."""
         ...
 
 
@@ -64,32 +65,32 @@ class LinkSecrets(Protocol):
 
 
 class AddressDigests(Protocol):
-    """Digests of addresses, by a key that is not in the database: whoever reads a digest learns no address."""
+    """Keyed digests of addresses. The key is outside the database, so a digest reveals no address."""
 
     def of(self, tenant_id: UUID, mailbox: str) -> list[bytes]:
-        """Digests of 32 bytes; the first is what is stored, further ones are of the other secret key.
+        """Return digests of 32 bytes: first the one to store, then those made with the other secret key.
 
-        Digests of one mailbox in two tenants have nothing in common.
+        Digests of one mailbox in two tenants are unrelated.
         """
         ...
 
 
 class BreachedPasswords(Protocol):
-    """A breach service of the project; Tenantry itself asks nobody."""
+    """Breach service that the project provides; Tenantry itself calls no such service."""
 
-    # Security: a service that is asked over the network should see no more than the beginning of a hash.
+    # Security: a remote service should see only the beginning of a hash.
 
     async def is_breached(self, password: str) -> bool:
-        """Whether the password, in NFKC, is known from data breaches; False while the breach service is away."""
+        """Return whether the NFKC password is known from data breaches; False if the breach service is unavailable."""
         ...
 
 
 class InvitationOutcomes(Protocol):
-    """Counts what came of invitations, for the operator's metrics."""
+    """Counts outcomes of invitations, for operators' metrics."""
 
     def count(self, outcome: str, many: int = 1) -> None:
-        """``outcome`` is ``sent``, ``resent``, ``accepted``, ``declined`` or ``revoked``.
+        """Count an ``outcome``: ``sent``, ``resent``, ``accepted``, ``declined`` or ``revoked``.
 
-        Of domains it is ``joined``, ``requested``, ``approved`` or ``refused``.
+        For domains: ``joined``, ``requested``, ``approved`` or ``refused``.
         """
         ...

@@ -1,4 +1,4 @@
-"""The memory that all processes share: limits, cached values, and the copy of the token versions."""
+"""Memory shared by all processes: limits, cached values, and the copy of the token versions."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -10,98 +10,99 @@ from msgspec import Struct
 
 from domain.limits import Hit, Verdict
 
-# Longer than a reader takes between reading the database and storing the value, so no old value comes back.
+# Longer than a reader needs from database to cache, so that no old value returns.
 TOMBSTONE = timedelta(seconds=10)
-"""Time after a ``drop`` in which nothing is stored under the key."""
+"""Time after a ``drop`` during which the key accepts no value."""
 
 
 def profile_key(user_id: UUID) -> str:
-    """Cache key of the user's profile; dropped by every change of the user or of the user's roles and memberships."""
+    """Return the cache key of the user's profile; changes of the user, roles or memberships drop it."""
     return f"profile:{user_id}"
 
 
 PROFILES_KEPT = timedelta(minutes=30)
 
-# A tenant's name stands in the profiles of all its members: replacing this value makes them stale at once.
+# All members' profiles contain the tenant's name: a new random value under this key makes them all stale at once.
 TENANTS_KEY = "profiles:tenants"
 """Cache key of a random value that every cached profile refers to."""
 
 
 class Cache(Protocol):
-    """Values shared by all processes; no method raises.
+    """Values that all processes share; no method raises.
 
-    While its memory is away, ``get`` finds nothing and ``put`` stores nothing. A ``drop`` may fail unnoticed, so a
-    value should contain the versions that it was built from.
+    During an outage of the memory, ``get`` finds nothing and ``put`` stores nothing. A ``drop`` may fail without an
+    error, so a value should contain the versions from which it was built.
     """
 
     async def get(self, key: str) -> bytes | None: ...
 
     async def put(self, key: str, value: bytes, lifetime: timedelta) -> None:
-        """Stores the value; does nothing within TOMBSTONE of a ``drop`` of the key."""
+        """Store the value, unless the key was dropped less than TOMBSTONE ago."""
         ...
 
     async def drop(self, keys: Sequence[str]) -> None:
-        """Removes the values, and keeps readers from storing an older value again."""
+        """Remove the values, and prevent readers from storing an older value again."""
         ...
 
 
 class Revocations(Protocol):
-    """The shared copy of the token versions, for use cases that change them."""
+    """Shared copy of the token versions, updated by use cases that change the versions."""
 
     def publishing(self, subjects: Sequence[str]) -> AbstractAsyncContextManager[dict[str, int]]:
-        """Marks the subjects as pending around the transaction that bumps them.
+        """Mark the subjects as pending around the transaction that raises their versions.
 
-        The caller puts the new versions into the yielded dictionary where it bumps them. They are published once the
-        block is left without an error; left with an error of the domain, or without versions, nothing has changed.
-        While subjects are pending, also after a crash, every process asks the database.
+        The caller puts the new versions into the yielded dictionary, and the end of the block publishes them. After a
+        domain error, or without new versions, the published versions remain. While subjects are pending, also after a
+        crash, every process reads their versions from the database.
         """
         ...
 
 
 class TokenVersions(Protocol):
-    """Versions in the database, which only rise."""
+    """Monotonic versions in the database."""
 
     async def of(self, subjects: Sequence[str]) -> dict[str, int]:
-        """The version of each subject, 0 for one never bumped."""
+        """Return the version of each subject, 0 for a subject that was never raised."""
         ...
 
     async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
-        """Raises each version by one and returns the new ones; subjects are locked in one order."""
+        """Raise the version of each subject by one and return the new versions; lock the subjects in one order."""
         ...
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:
-        """Records that no further token is issued under the subjects: their versions may be removed later."""
+        """Record that the service issues no more tokens for the subjects, so that their versions can be removed."""
         ...
 
 
 class PendingVersions(Protocol):
-    """Bumped versions that the copy may not know yet, kept in the transactions that bump them."""
+    """New versions possibly missing in the copy, stored in the transactions that create them."""
 
     async def due(self, age: float, most: int) -> dict[str, int]:
-        """The ``most`` that have waited longest, of those bumped more than ``age`` seconds ago.
+        """Return subjects with versions raised more than ``age`` seconds ago: at most ``most``, the longest waiting
+        first.
 
         Raises ServiceUnavailable.
         """
         ...
 
     async def published(self, versions: Mapping[str, int]) -> None:
-        """The copy knows these; one that has been bumped again stays. Raises ServiceUnavailable."""
+        """Mark these versions as published, except those of subjects raised again. Raises ServiceUnavailable."""
         ...
 
 
 class PresentedToken(Struct, frozen=True):
-    """Token of a request: the versions it was issued under, and the hits to count if it is dead."""
+    """Token of a request: its versions at issue, and the hits to count instead if the token is invalid."""
 
     issued: Mapping[str, int]
     instead: Sequence[Hit]
 
 
 class Admission(Struct, frozen=True):
-    """Answer of the shared memory.
+    """Result of ``admit``.
 
-    ``token_versions`` is None when it does not know all of them for certain: the database has to be asked.
-    ``counted_instead``: a version is certainly higher, and the verdicts are of ``PresentedToken.instead``. ``ticket``
-    is handed to ``remember``: versions read before the memory was lost are not stored.
+    ``token_versions`` is None if any version is uncertain: then the caller must read the database. ``counted_instead``:
+    a version is certainly higher than the token's, and the verdicts are those of ``PresentedToken.instead``. ``ticket``
+    is for ``remember``, which does not store versions read before a loss of the memory.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -113,21 +114,22 @@ class Admission(Struct, frozen=True):
 class Admissions(Protocol):
     """Rate limits with a sliding window, exact to the request; a refused request counts against none of its limits.
 
-    While the shared memory is away each process counts for itself and knows no versions (None); no error is raised.
+    During an outage of the shared memory each process counts its own requests and knows no versions (None); no method
+    raises an error.
     """
 
     async def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Admission:
-        """Counts ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts keep their order."""
+        """Count ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts retain their order."""
         ...
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
-        """Takes back what ``admit`` just counted, and counts ``instead``: the database knew that the token is dead."""
+        """Refund the hits that ``admit`` counted, and count ``instead``: the database reports the token as dead."""
         ...
 
     async def remember(self, versions: Mapping[str, int], ticket: str) -> None:
-        """Stores versions read from the database, unless a change began or the memory was lost since ``admit``."""
+        """Store versions read from the database, unless a change began or the memory was lost since ``admit``."""
         ...
 
     async def is_shared(self) -> bool:
-        """Whether the shared memory answers now, for readiness."""
+        """Return whether the shared memory answers now, for readiness."""
         ...

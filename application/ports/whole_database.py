@@ -1,4 +1,4 @@
-"""Everything that the database offers, for its adapters and the entrypoints."""
+"""The complete database interface, for its adapters and the entrypoints."""
 
 from typing import Protocol
 
@@ -36,12 +36,12 @@ class Transaction(
     WatchedTransaction,
     Protocol,
 ):
-    """Every part of the database."""
+    """Transaction with access to the complete database."""
 
 
 class WholeDatabase(Database[Transaction], Protocol):
-    """The database as the entrypoints see it."""
+    """The database for entrypoints."""
 
     async def is_ready(self) -> bool:
-        """Whether the database answers and its migrations are current."""
+        """Return whether the database answers and its migrations are current."""
         ...

@@ -1,4 +1,4 @@
-"""Bodies of one row or of many, and the fields of them that a caller may send."""
+"""Bodies of single and multiple rows, and the fields that a caller may send."""
 
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
@@ -21,7 +21,7 @@ MOST_ITEMS = 1_000
 NOT_WRITABLE = "must not be sent: you lack the permission to write this field"
 
 _VERSIONS_END = 2**31
-_NO_VERSION = 0  # of a value that can be none; the first one is 1
+_NO_VERSION = 0  # marks an invalid value; versions begin at 1
 
 R = TypeVar("R")
 
@@ -33,7 +33,7 @@ class FieldAccess(Struct, frozen=True):
     """Restrictions of a caller, by wire name.
 
     ``unknown`` fields do not exist for the caller; ``closed`` fields can be read but not written. ``unseen`` are the
-    members of answers with related rows that the caller is not shown: ``boss`` and ``reportsHasMore``.
+    hidden members of answers with related rows: ``boss`` and ``reportsHasMore``.
     """
 
     unknown: frozenset[str] = frozenset()
@@ -48,9 +48,9 @@ EVERY_FIELD = FieldAccess()
 
 
 class SentChanges(Struct, frozen=True):
-    """Changes of a row as they were sent, by Python name.
+    """Changes of a row as the client sent them, by Python name.
 
-    ``kept`` are values of closed fields, which are no write where they are equal to what is stored.
+    ``kept`` are values of closed fields. The service accepts them if they equal the stored values.
     """
 
     values: Values
@@ -58,7 +58,7 @@ class SentChanges(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """A change of one of several rows; ``version`` is the version that the caller saw, None for any."""
+    """A change of one of several rows; ``version`` is the one that the caller saw, None for any."""
 
     id: UUID
     sent: SentChanges
@@ -66,7 +66,7 @@ class Item(Struct, frozen=True):
 
 
 def field_access(model: EntityModel, permissions: Iterable[str]) -> FieldAccess:
-    """The restrictions of a caller with these permissions.
+    """Return the restrictions of a caller with these permissions.
 
     A field with a write permission can be sent by its holders, any other field by callers who can read it.
     """
@@ -90,17 +90,17 @@ def _guards(model: EntityModel) -> tuple[tuple[str, str | None, str | None], ...
 
 
 def read_new_from(model: EntityModel, body: Body, may: FieldAccess) -> Values:
-    """Values of a new row from a body.
+    """Read a new row's values from a body.
 
-    Raises Forbidden for closed fields, also where a required one is missing, and ValidationError otherwise.
+    Raises Forbidden for closed fields, including a missing required one, otherwise ValidationError.
     """
     return _read(model, body, may, read_new)
 
 
 def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> SentChanges:
-    """Changed values of a row from a body.
+    """Read a row's changed values from a body.
 
-    Raises Forbidden for a closed field with a value that can be no stored one, and ValidationError otherwise.
+    Raises Forbidden for a closed field with a value that cannot be stored, else ValidationError.
     """
     if not (closed := may.closed & body.keys()):
         return SentChanges(_read(model, body, may, read_changes))
@@ -113,7 +113,7 @@ def read_changes_from(model: EntityModel, body: Body, may: FieldAccess) -> SentC
 
 
 def _as_stored(model: EntityModel, sent: Body) -> Values:
-    """Values of closed fields, of which some are not what the declaration allows: they may have been stored before."""
+    """Values of closed fields. Accepts invalid values, because an earlier declaration may have allowed them."""
     kept: Values = {}
     for name, value in sent.items():
         try:
@@ -141,7 +141,7 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
         values = read(model, {name: body[name] for name in body if name not in names})
     except ValidationError as error:
         errors = [wrong for wrong in error.fields if not wrong.is_about(may.unknown | may.closed)]
-        # Only fields that the caller cannot send were missing: naming them would tell that they exist.
+        # Security: an error about a field that the caller cannot send would reveal that the field exists.
         if not errors and not unknown:
             raise Forbidden from None
     if errors or unknown:
@@ -150,12 +150,12 @@ def _read(model: EntityModel, body: Body, may: FieldAccess, read: Callable[[Enti
 
 
 def read_items(body: Body, read: Callable[[Body], R]) -> list[R]:
-    """What each item of ``{"items": […]}`` says; every invalid field is named, as ``items[3].price``."""
+    """Read each item of ``{"items": […]}``; every invalid field is named, as ``items[3].price``."""
     return _each(*_objects(body), read)
 
 
 def read_changed_items(body: Body, read: Callable[[Body], SentChanges]) -> list[Item]:
-    """Changes of each item of ``{"items": [{"id": …, "version": …, …}]}``.
+    """Read the changes of each item of ``{"items": [{"id": …, "version": …, …}]}``.
 
     Raises ValidationError, also for a repeated id.
     """
@@ -190,7 +190,7 @@ def _version(value: object) -> int | None:
 
 
 def read_ids(body: Body) -> list[UUID]:
-    """Ids of ``{"ids": […]}``, at most 1,000."""
+    """Read the ids of ``{"ids": […]}``, at most 1,000."""
     given, errors = _list(body, "ids")
     errors += [
         FieldError(f"ids[{n}]", "must be an id (UUID)") for n, row_id in enumerate(given) if not isinstance(row_id, str)
@@ -201,11 +201,11 @@ def read_ids(body: Body) -> list[UUID]:
 
 
 def _each(items: Iterable[tuple[int, Body]], errors: Iterable[FieldError], read: Callable[[Body], R]) -> list[R]:
-    """What the items say, if nothing is wrong with any of them and there are no ``errors``."""
+    """Return the read items if all are valid and ``errors`` is empty."""
     values: list[R] = []
     wrong, forbidden = list(errors), list[FieldError]()
     for n, item in items:
-        # An answer lists no more errors: to read on would cost time for nothing.
+        # An answer lists no more errors, so stop reading.
         if len(wrong) + len(forbidden) > MOST_ERRORS:
             break
         try:
@@ -225,7 +225,6 @@ def _each(items: Iterable[tuple[int, Body]], errors: Iterable[FieldError], read:
 
 
 def _objects(body: Body) -> tuple[list[tuple[int, Body]], list[FieldError]]:
-    """The items that are objects, with their places, and the errors of the rest of the body."""
     given, errors = _list(body, "items")
     errors += [
         FieldError(f"items[{n}]", "must be an object") for n, item in enumerate(given) if not isinstance(item, dict)
@@ -234,7 +233,7 @@ def _objects(body: Body) -> tuple[list[tuple[int, Body]], list[FieldError]]:
 
 
 def _list(body: Body, name: str) -> tuple[list[object], list[FieldError]]:
-    """The list of that name, and the errors of other names. Raises ValidationError where there is no such list."""
+    """The list ``name``, and errors of other names. Raises ValidationError without such a list."""
     others = islice((other for other in body if other != name), MOST_ERRORS + 1)
     errors = [FieldError(other, unknown_name(other, [name])) for other in others]
     given = body.get(name)
@@ -248,6 +247,6 @@ def _list(body: Body, name: str) -> tuple[list[object], list[FieldError]]:
 
 
 def _id(text: object, n: int) -> UUID:
-    # A malformed id names no row. Each gets an id that no row has, so that two of them do not count as repeated.
+    # A malformed id names no row. Give each an unused id, so that two do not count as repeated.
     found = uuid_of(text) if isinstance(text, str) else None
     return UUID(int=n) if found is None else found

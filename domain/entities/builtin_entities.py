@@ -20,8 +20,8 @@ PermissionName = Annotated[str, Meta(max_length=100)]
 class Application(Struct, rename="camel", kw_only=True):
     """A client application, named in ``X-App-Id``.
 
-    ``allowed_tenant_ids`` None means all tenants, an empty list none. ``redirect_urls`` are the addresses that a login
-    on the service's own pages may hand over to, compared exactly.
+    ``allowed_tenant_ids`` None means all tenants, an empty list none. ``redirect_urls`` are the addresses to which the
+    service's own pages may hand a login over, compared exactly.
     """
 
     app_id: Label
@@ -32,10 +32,12 @@ class Application(Struct, rename="camel", kw_only=True):
     redirect_urls: list[str] | None = None
 
     def check(self, before: "Application | None") -> Iterator[FieldError]:
-        # Named in a header, which is read as Latin-1 and trimmed; ids from before this rule are named in bodies.
+        # The service reads the id in a header as Latin-1 and trims it, so new ids must survive this. Clients send older
+        # ids in bodies.
         if (before is None or before.app_id != self.app_id) and not all("!" <= char <= "~" for char in self.app_id):
             yield FieldError("appId", "takes printable ASCII characters without spaces")
-        # A name that was stored before this rule keeps nobody from changing the rest, as from closing the application.
+        # A permission that was stored before this rule existed must not block other changes, such as closing the
+        # application.
         is_kept = before is not None and before.required_permission == self.required_permission
         if not is_kept and self.required_permission is not None and not is_permission(self.required_permission):
             yield FieldError("requiredPermission", PERMISSION_HINT)

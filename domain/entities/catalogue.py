@@ -1,4 +1,4 @@
-"""Example entities, a shop's catalogue, to copy for your own."""
+"""Example entities of a shop's catalogue, to copy for your own."""
 
 from collections.abc import Iterator
 from datetime import datetime

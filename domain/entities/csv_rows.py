@@ -1,14 +1,14 @@
-"""CSV as in RFC 4180, with a distinction that Python's reader drops: an empty cell is null, ``""`` is empty text."""
+"""CSV as in RFC 4180, with a distinction that Python's reader lacks: an empty cell is null, ``""`` is empty text."""
 
 import csv
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-# A quote that is never closed would otherwise read the whole file into one record.
+# Otherwise an unclosed quote would read the whole file into one record.
 LONGEST_RECORD = 2 * 1024 * 1024
-"""Characters of the longest record."""
-# Python's own limit of 128 kB per cell would refuse long texts.
+"""Maximum characters of a record."""
+# Python's limit of 128 kB per cell would refuse long texts.
 csv.field_size_limit(LONGEST_RECORD)
 
 Cells = list[str | None]
@@ -17,7 +17,7 @@ Cells = list[str | None]
 class BrokenCsv(Exception):
     """The file is not CSV; ``row`` counts records from 1, the message completes "row 7 …".
 
-    ``lines`` are those that were read for the record.
+    ``lines`` are the record's lines.
     """
 
     def __init__(self, row: int, message: str, lines: Sequence[str] = ()) -> None:
@@ -26,7 +26,7 @@ class BrokenCsv(Exception):
 
 
 def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[Cells]:
-    """Cells of each record, None for null; a blank line gives an empty list. Raises BrokenCsv.
+    """Yield the cells of each record, None for null; an empty list for a blank line. Raises BrokenCsv.
 
     Example: the line ``a,,""`` gives ``["a", None, ""]``.
     """
@@ -42,7 +42,7 @@ def read_rows(lines: Iterable[str], delimiter: str = ",") -> Iterator[Cells]:
 
 
 def _recording(lines: Iterable[str], lines_read: list[str]) -> Iterator[str]:
-    # ``lines_read`` keeps the lines of the current record: csv.reader does not tell whether a cell was quoted.
+    # ``lines_read`` stores the current record: csv.reader does not report whether a cell was quoted.
     length = 0
     for line in lines:
         length = length + len(line) if lines_read else len(line)
@@ -53,7 +53,7 @@ def _recording(lines: Iterable[str], lines_read: list[str]) -> Iterator[str]:
 
 
 def _nulls_restored(record: list[str], lines_read: list[str], delimiter: str) -> Cells:
-    # Only a record with an empty quoted cell, or with line breaks in cells, needs its text parsed a second time.
+    # Parse a record twice only for empty quoted cells or line breaks in cells.
     if '""' in lines_read[0] or len(lines_read) > 1:
         return _nulls_of_quoted("".join(lines_read), record, delimiter)
     return [cell or None for cell in record]
@@ -85,12 +85,12 @@ def quoted(text: str) -> str:
 
 
 def written(cells: Iterable[str | None]) -> str:
-    """A line of CSV with every text in quotes, so that an unquoted empty cell is always null."""
+    """Return a CSV line with every text in quotes: an unquoted empty cell is always null."""
     return ",".join("" if cell is None else quoted(cell) for cell in cells) + "\n"
 
 
 def exported_line(cells: Iterable[str | None]) -> str:
-    """A line as PostgreSQL's COPY writes it, without its end: quotes where they are needed, and for empty text."""
+    """Return a line as in PostgreSQL's COPY, without line break: quotes only where needed, and for empty text."""
     return ",".join("" if cell is None else _exported(cell) for cell in cells)
 
 

@@ -1,4 +1,4 @@
-"""Models of declared entities, from which routes, tables, schemas and queries are made."""
+"""Models of declared entities, the source of routes, tables, schemas and queries."""
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from domain.errors import FieldError
 from domain.scope import Rights
 
 Hidden = frozenset[tuple[str, str]]
-"""Fields that do not exist for a caller: (plural of the entity, Python name of the field)."""
+"""Fields hidden from a caller: (plural of the entity, Python name of the field)."""
 NOTHING_HIDDEN: Hidden = frozenset()
 
 
@@ -25,8 +25,8 @@ NOTHING_HIDDEN: Hidden = frozenset()
 class FieldModel:
     """A field of an entity. ``name`` is its column and Python name, ``wire`` its JSON name.
 
-    ``type`` is the type that msgspec checks a value of a body against; ``default`` is UNSET when a value is required.
-    ``label``, ``help_text`` and ``widget`` are what the declaration says for screens, None where it says nothing.
+    ``type`` is msgspec's type for a value in a body; ``default`` is UNSET for a required value. ``label``,
+    ``help_text`` and ``widget`` are those of the declaration, for screens, or None.
     """
 
     name: str
@@ -50,7 +50,7 @@ class FieldModel:
 
     @property
     def max_length(self) -> int | None:
-        """Most characters of a text, None where the declaration has no bound."""
+        """Maximum number of characters of a text, None without a bound."""
         kind = type_info(self.type)
         parts = kind.types if isinstance(kind, UnionType) else (kind,)
         texts = (part.type if isinstance(part, Metadata) else part for part in parts)
@@ -77,7 +77,7 @@ SOFT_DELETE = (
 )
 VERSION = _server_field("version", "version", Kind.INTEGER, int)
 SERVER_OWNED = (ID, TENANT, *AUDIT, *SOFT_DELETE, VERSION)
-"""Fields that the server fills in; in a body they are ignored, so that a row that was read can be sent back."""
+"""Fields set by the server; ignored in a body, so that a client can send a row back as read."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -92,14 +92,14 @@ class Relation:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Members of an answer in which the related rows are."""
+        """Members of an answer with the related rows."""
         return (self.name, f"{self.name}HasMore") if self.is_many else (self.name,)
 
 
-# Compared by identity, so that caches of what is derived from a model can have it as their key.
+# Compare by identity, so that caches can use a model as their key.
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class EntityModel:
-    """Model of a declared entity, from which routes, tables, schemas and queries are made.
+    """Model of a declared entity, the source of routes, tables, schemas and queries.
 
     ``fields`` are in the order of a response: ``id``, the declared ones, the server's own. The two forms are structs of
     the declared fields, for bodies. ``by_wire`` has lower-case keys.
@@ -127,7 +127,7 @@ class EntityModel:
 
     @property
     def indexed_search(self) -> tuple[str, ...]:
-        """The search fields that an index finds: all of them, or none."""
+        """Search fields covered by an index: all of them, or none."""
         return self.declaration.search if self.declaration.search_index else ()
 
     @property
@@ -155,7 +155,7 @@ class EntityModel:
         return self.has_check or self.asks_other_rows
 
     def rules_look_at(self, changed: Iterable[str]) -> bool:
-        """Whether a change of these fields (Python names) can break a rule that held before."""
+        """Return whether a change of these fields (Python names) can break a rule."""
         reads = self.declaration.check_reads
         return self.asks_other_rows or (self.has_check and (reads is None or not reads.isdisjoint(changed)))
 
@@ -166,19 +166,19 @@ class EntityModel:
 
     @property
     def has_versions(self) -> bool:
-        """Whether a change of a row raises its version; rows without versions have the version 0, whatever changes."""
+        """Whether a change of a row raises its version; otherwise every row has version 0."""
         return "version" in self.by_name
 
     @property
     def can_be_purged(self) -> bool:
-        """Whether rows can be deleted for good after they were marked deleted."""
+        """Whether rows can be permanently deleted after a soft delete."""
         return self.declaration.writable and self.soft_delete
 
     def permission(self, action: str) -> str:
         return f"{action}:{self.plural}"
 
     def broken_rules(self, values: Mapping[str, object], before: Mapping[str, object] | None) -> list[FieldError]:
-        """Errors of the entity's ``check``, by wire names; ``before`` is None when the row is created."""
+        """Return errors of the entity's ``check``, by JSON names; ``before`` is None for a new row."""
         if not self.has_check:
             return []
         instance: Any = self._checked_instance(values)
@@ -191,7 +191,7 @@ class EntityModel:
         return self._checked_struct(**self._declared_values(values))
 
     def _declared_values(self, values: Mapping[str, object]) -> Mapping[str, object]:
-        # Rows carry the server's own columns too, which the struct does not take.
+        # Rows also contain server columns, not accepted by the struct.
         return values if len(values) == len(self.names) else {name: values[name] for name in self.names}
 
     @cached_property
@@ -199,7 +199,7 @@ class EntityModel:
         reads = self.declaration.check_reads
         if reads is None:
             return self.struct
-        # A change of other fields skips ``check``, so a ``check`` that reads one of them must fail loudly.
+        # A change of a field outside ``check_reads`` skips ``check``, so make ``check`` fail if it reads such a field.
         closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
         made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
@@ -212,10 +212,10 @@ def _closed(plural: str, name: str) -> property:
     return property(look)
 
 
-# Compared by identity, so that caches of what is derived from a registry can have it as their key.
+# Compare by identity, so that caches can use a registry as their key.
 @dataclasses.dataclass(frozen=True, eq=False)
 class Registry:
-    """The served entities by plural; ``oddities`` are remarks that a start reports without refusing to serve."""
+    """The served entities by plural; ``oddities`` are warnings reported at startup."""
 
     models: Mapping[str, EntityModel]
     oddities: tuple[str, ...] = ()
@@ -238,13 +238,13 @@ class Registry:
         ]
 
     def changed_by_deletion(self, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
-        """Entities that refer to this one, by which field, and whether its deletion takes them along or clears them."""
+        """Yield the referencing entity, its reference field, and the effect of a deletion: ``cascade`` or ``clear``."""
         for referring, field in self.referring(model.plural):
             if field.reference is not None and field.reference.on_delete != "restrict":
                 yield referring, field, field.reference.on_delete
 
     def deletion_asks_a_rule(self, model: EntityModel) -> bool:
-        """Whether the deletion of such rows clears references that a rule looks at, directly or through cascades."""
+        """Return whether deleting such rows clears references that a rule reads, directly or through cascades."""
         waiting, seen = [model], {model.plural}
         while waiting:
             for referring, field, on_delete in self.changed_by_deletion(waiting.pop()):
@@ -256,8 +256,8 @@ class Registry:
         return False
 
     def relations_of(self, model: EntityModel, hidden: Hidden) -> list[Relation]:
-        """Relations that exist for a caller from whom these fields are hidden."""
-        # A hidden reference hides its relation on both sides: else filters on the relation would tell its values.
+        """Return the relations that a caller without access to these hidden fields can see."""
+        # Security: a hidden reference hides its relation on both sides, because filters would reveal its values.
         return [
             relation
             for relation in model.relations.values()
@@ -298,7 +298,7 @@ class Registry:
         return list(reached.values())
 
     def permissions(self) -> list[str]:
-        """Names of the permissions that served entities add, those of guarded fields included."""
+        """Return the names of permissions added by served entities, including those of guarded fields."""
         actions = ("create", "read", "update", "delete")
         of_entities = [model.permission(action) for model in self for action in actions]
         of_entities += [model.permission("purge") for model in self if model.can_be_purged]
@@ -308,7 +308,7 @@ class Registry:
 
 
 def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
-    """Whether an index of the entity begins with the field, so that a filter by it alone need not read every row."""
+    """Return whether an index begins with the field, so that a filter by it need not read all rows."""
     declaration = model.declaration
     leading = {"id", declaration.sort.removeprefix("-")}
     leading |= {unique.fields[0] for unique in declaration.unique}

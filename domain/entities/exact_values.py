@@ -1,6 +1,6 @@
-"""Values as they are stored: those of a body are not rounded, not spelt in a second way, never infinite or too long.
+"""Values as stored: a value from a body is not rounded, has one spelling, and is never infinite or too long.
 
-What was stored before the declaration was narrowed is read by the type of its column alone.
+If a declaration became narrower, the service reads older stored values only by the type of their column.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,37 +19,42 @@ from domain.forms import uuid_of
 from domain.moments import NotAMoment, exact_moment
 
 MOST_INDEXED = 2_600
-"""Bytes of the fields of an index together: PostgreSQL takes entries of 2,704, with the tenant, the id and a header."""
+"""Maximum bytes of an index's fields together.
 
-_ITEM = 8  # each text of an array has a length of four bytes, and begins at a fourth byte
+PostgreSQL accepts entries of 2,704, with the tenant, the id and a header.
+"""
+
+_ITEM = 8  # each text in an array has a 4-byte length and 4-byte alignment
 _ID_WRITTEN, _ID_STORED = _ITEM + 36, 16  # bytes of an id in a list, as text and in the index
 
 _NO_ID = "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000"
-# 64 bits have 19 digits; a longer number is refused by its field's bounds, whatever it is exactly.
+# 64 bits have 19 digits; the field's bounds refuse longer numbers, regardless of their value.
 _DIGITS, _BEYOND = 20, 10**20
 
 Check = Callable[[FieldModel, object], Iterator[FieldError]]
 
 
 def plain_numbers(wires: Sequence[str], body: Mapping[str, object]) -> Mapping[str, object]:
-    """The body with whole numbers as ``int``: a long one was read as a decimal, so that no digit was lost."""
+    """Convert the body's whole numbers to ``int``: the reader returns long ones as decimals to preserve digits."""
     read = {wire: whole_number(value) for wire in wires if isinstance(value := body.get(wire), Decimal)}
     return {**body, **read} if read else body
 
 
 def whole_number(number: Decimal) -> int | Decimal:
-    """``5``, ``5.0`` and ``5e0`` as 5, for JSON has one number of them (JSON Schema, 6.1.1); a fraction as it is."""
+    """Convert ``5``, ``5.0`` and ``5e0`` to 5, because JSON has one number for them (JSON Schema, 6.1.1); leave
+    fractions unchanged.
+    """
     sign, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or (exponent < 0 and any(digits[exponent:])):
         return number
     if not number:
-        return 0  # 0e999 too, whose exponent says nothing
-    # int() of a very long number takes very long
+        return 0  # 0e999 too, because the exponent of zero has no meaning
+    # int() of a very long number is slow.
     return int(number) if number.adjusted() < _DIGITS else (-_BEYOND if sign else _BEYOND)
 
 
 def check_of(kind: Kind) -> Check | None:
-    """Finds the errors of a value that the type of its field alone would accept; None where there are none."""
+    """Return a check for errors that the field's type would miss, or None."""
     match kind:
         case Kind.FLOAT:
             return _float_errors
@@ -74,7 +79,7 @@ def _float_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
 
 
 def _id_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
-    # the one spelling of an id: Python also takes braces, ``urn:uuid:`` and missing hyphens
+    # Accept one spelling of an id: Python also accepts braces, ``urn:uuid:`` and missing hyphens.
     if isinstance(value, str) and uuid_of(value) is None:
         yield FieldError(field.wire, _NO_ID)
 
@@ -86,9 +91,10 @@ def _list_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
 
 
 def indexed_room(model: EntityModel) -> Mapping[str, int]:
-    """Most bytes of each text and list that an index holds, by JSON name.
+    """Return the maximum bytes of each indexed text and list, by JSON name.
 
-    Of one index no text has more than its ``max_length`` can need; what is left is shared equally.
+    Within an index, a text gets at most the bytes that its ``max_length`` needs; the other fields share the rest
+    equally.
     """
     room: dict[str, int] = {}
     for names in _indexes(model):
@@ -104,12 +110,11 @@ def indexed_room(model: EntityModel) -> Mapping[str, int]:
 
 
 def is_open_ended(field: FieldModel) -> bool:
-    """Whether its values are texts or lists, which may be of any length."""
+    """Return whether the field's values are texts or lists, which have no fixed maximum size."""
     return field.kind is Kind.TEXT or field.kind in LISTS
 
 
 def _most_bytes(field: FieldModel) -> int:
-    """Bytes of the longest value that the declaration takes, as far as an index holds so many."""
     if field.kind is not Kind.TEXT or field.max_length is None:
         return MOST_INDEXED
     return min(4 * field.max_length, MOST_INDEXED)
@@ -127,10 +132,10 @@ def _indexed_bytes(field: FieldModel) -> int:
 
 
 def room_errors(room: Mapping[str, int], body: Mapping[str, object]) -> Iterator[FieldError]:
-    """Errors of texts and lists that the indexes over their fields could not hold."""
+    """Return errors of texts and lists too long for their indexes."""
     for wire, most in room.items():
         value = body.get(wire)
-        # no character has more than four bytes, so that few texts need to be measured
+        # A character has at most four bytes, so few texts need measuring.
         if isinstance(value, str) and 4 * len(value) > most and _bytes_of(value) > most:
             yield FieldError(wire, f"must have at most {most} bytes in UTF-8, for an index holds it")
         elif isinstance(value, list) and sum(_ITEM + _bytes_of(item) for item in value) > most:
@@ -138,16 +143,16 @@ def room_errors(room: Mapping[str, int], body: Mapping[str, object]) -> Iterator
 
 
 def _bytes_of(value: object) -> int:
-    """Bytes of a text in an index, which may hold it in lower case: two bytes can become three, as of "Ⱥ" and "ⱥ"."""
+    """Bytes of a text in an index; lower case may be longer: "Ⱥ" has two bytes, "ⱥ" three."""
     if not isinstance(value, str):
         return 0
     return max(len(text.encode(errors="surrogatepass")) for text in (value, value.lower()))
 
 
 def as_column(field: FieldModel, value: object) -> object:
-    """A value of a body as the field's column can hold it, whatever the declaration allows.
+    """Convert a body's value for the field's column, whatever the declaration allows.
 
-    An unknown member of an enum stays text. Raises msgspec.ValidationError for a value of another type.
+    An unknown enum member stays text. Raises msgspec.ValidationError for a value of another type.
     """
     if field.kind in BITS and isinstance(value, Decimal):
         value = whole_number(value)
@@ -160,7 +165,7 @@ def as_column(field: FieldModel, value: object) -> object:
 
 
 def made_of_json(model: EntityModel, row: bytes | Raw) -> Struct:
-    """The entity's struct of a stored row; a value that the declaration no longer allows stays as it is stored."""
+    """Build the entity's struct from a stored row; values no longer allowed remain as stored."""
     try:
         return _made(model, msgspec.json.decode(row, type=_row_form(model)))
     except msgspec.ValidationError:
@@ -169,7 +174,7 @@ def made_of_json(model: EntityModel, row: bytes | Raw) -> Struct:
 
 
 def all_made_of_json(model: EntityModel, rows: bytes | Raw) -> Sequence[Struct]:
-    """The structs of a JSON array of stored rows."""
+    """Build the structs from a JSON array of stored rows."""
     try:
         read: list[Struct] = msgspec.json.decode(rows, type=list[_row_form(model)])  # type: ignore[misc]
     except msgspec.ValidationError:
@@ -179,9 +184,9 @@ def all_made_of_json(model: EntityModel, rows: bytes | Raw) -> Sequence[Struct]:
 
 @lru_cache(maxsize=1024)
 def _row_form(model: EntityModel) -> type[Struct]:
-    """The entity's own struct where msgspec reads it, else one of the same fields.
+    """The entity's struct, or one with the same fields if msgspec refuses the entity's.
 
-    It refuses bounds over a type with null, as of ``Annotated[str | None, Meta(max_length=3)]``, which fields may have.
+    msgspec refuses limits on nullable types: ``Annotated[str | None, Meta(max_length=3)]``.
     """
     try:
         msgspec.json.Decoder(model.struct)

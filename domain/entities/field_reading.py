@@ -1,4 +1,4 @@
-"""Reads a declared field: its annotation into a type, a kind of column and markers, and whatever is wrong in it."""
+"""Parses a declared field: annotation to type, column kind and markers, with all errors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
@@ -41,11 +41,11 @@ _CONSTRAINTS = (
 
 
 class _Unreadable(Exception):
-    """Mistake of a field that leaves no type to store; the message continues the field's name."""
+    """Error of a field without a storable type; the message follows the field's name."""
 
 
 def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]:
-    """The field, its mistakes, and whether it is only a placeholder, by which the rest of the entity is checked."""
+    """Read a field; return it, its errors, and whether it is a placeholder to check the rest of the entity."""
     try:
         bare, marks, nullable = _unwrap(hint)
         kind, bare, choices = _kind(bare, marks)
@@ -54,7 +54,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         return _placeholder(info, hint), [str(mistake)], True
     mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, _rules(marks))]
     mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
-    # Bounds that the column cannot hold make no type either: msgspec takes those of 64 bits alone.
+    # A field with bounds larger than its column gets the type Any too, because msgspec accepts only bounds of 64 bits.
     checked = Any if mistakes else _checked_type(kind, bare, _rules(marks), nullable)
     label, widget = _mark(marks, Label), _mark(marks, Widget)
     field = FieldModel(
@@ -74,7 +74,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     )
     if not mistakes and (wrong := default_mistake(field)) is not None:
         mistakes.append(wrong)
-    # What refers back by a reference that cannot be read is told no mistake of its own.
+    # A to-many relation through an unreadable reference gets no separate error.
     return field, mistakes, field.reference is None and _mark(marks, Reference) is not None
 
 
@@ -97,7 +97,7 @@ def _placeholder(info: FieldInfo, hint: Any) -> FieldModel:
 
 
 def _type_mistakes(kind: Kind, bare: Any, marks: Sequence[object]) -> Iterator[str]:
-    # msgspec reads a type when it is first used, which would be the first request.
+    # Check the type now: otherwise msgspec would report an invalid type only at the first request.
     try:
         msgspec.json.Decoder(_checked_type(kind, bare, _rules(marks), nullable=False))
     except (TypeError, ValueError) as error:
@@ -106,9 +106,9 @@ def _type_mistakes(kind: Kind, bare: Any, marks: Sequence[object]) -> Iterator[s
 
 
 def _unwrap(hint: Any) -> tuple[Any, list[object], bool]:
-    """Splits an annotation into its bare type, all marks, and whether it may be null.
+    """Return the type without its markers, the markers, and whether it accepts null.
 
-    Example: ``Annotated[UUID | None, ref("books")]`` gives ``(UUID, [Reference(…)], True)``.
+    ``Annotated[UUID | None, ref("books")]`` gives ``(UUID, [Reference(…)], True)``.
     """
     marks: list[object] = []
     nullable = False
@@ -130,13 +130,12 @@ def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
 
 
 def _reference(marks: Sequence[object]) -> Reference | None:
-    """The field's reference, where its arguments are of the types that it takes."""
     reference = _mark(marks, Reference)
     return None if reference is None or any(reference_mistakes(reference)) else reference
 
 
 def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
-    """The kind of the field, the type that values are checked against, and the values of a choice."""
+    """Kind, type for checks, and values of a choice."""
     if isinstance(bare, type) and issubclass(bare, Enum):
         return _choice(bare, [member.value for member in bare])
     if get_origin(bare) is Literal:
@@ -153,7 +152,6 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
 
 
 def _as_list(bare: Any) -> Any:
-    """The type of a list for that of a tuple whose length is open, and any other type as it is."""
     item, *more = get_args(bare) or (None,)
     return list[item] if get_origin(bare) is tuple and more == [...] else bare  # type: ignore[valid-type]
 
@@ -191,7 +189,7 @@ def _rule_mistakes(kind: Kind, rules: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _checked_type(kind: Kind, bare: Any, rules: dict[str, Any], nullable: bool) -> Any:
-    # Without the column's own bounds PostgreSQL would refuse the number, and the client would get no field error.
+    # Without the column's bounds PostgreSQL would refuse the number without a field error.
     if kind in BITS:
         rules |= _column_bounds(rules, BITS[kind])
     if kind is Kind.TIMESTAMP:

@@ -1,4 +1,4 @@
-"""Headers of imported files: the field of each column, columns that an import passes over, and what a dry run shows."""
+"""Headers of imported files: the field of each column, ignored columns, and the report of a dry run."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,14 +9,14 @@ from domain.entities.sheets import NO_RELATED_COLUMNS, FileColumn, RelatedColumn
 from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_COLUMNS = 1_000
-# an export has these columns, and those of included rows: importing it again must work
+# Ignore these columns: an export contains them and those of included rows, and an import must accept the exported file.
 _SERVER_OWNED = {field.wire.lower() for field in SERVER_OWNED}
 _MOST_HEADER_ERRORS = 20
-"""Most wrong columns that are named: a mistaken delimiter makes thousands of them."""
+"""Maximum number of wrong columns in an error, because a wrong delimiter creates thousands of wrong columns."""
 SAMPLE_ROWS = 3
-"""Rows whose cells a dry run shows."""
+"""Rows with cells in a dry run's report."""
 LONGEST_NAME, LONGEST_SAMPLE = 200, 60
-"""Characters of the names and the sample cells that a dry run shows; longer ones are cut."""
+"""Maximum characters of names and sample cells in a dry run's report; longer ones are cut."""
 MOST_SHEETS = 100
 
 
@@ -27,11 +27,11 @@ def read_header(
     may: FieldAccess = EVERY_FIELD,
     related: RelatedColumns = NO_RELATED_COLUMNS,
 ) -> list[FieldModel | None]:
-    """The field of each column, None for columns that an import ignores.
+    """Return the field of each column, None for ignored columns.
 
-    The server owns these, they are ``related``, they have no name, or ``renames`` has None for them. Raises
-    ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku", "Price"]`` gives
-    ``[None, <sku>, <price>]``.
+    Ignored columns are the server's fields, ``related`` ones, columns without a name, and those with None in
+    ``renames``. Raises ValidationError naming unknown and repeated columns (at most 20). Example: ``["id", "sku",
+    "Price"]`` gives ``[None, <sku>, <price>]``.
     """
     if len(names) > MOST_COLUMNS:
         raise ValidationError.on("file", f"has {len(names)} columns; at most {MOST_COLUMNS} are taken")
@@ -45,7 +45,7 @@ def read_header(
         title = (name or "").strip()
         wire = renamed.get(title.lower(), title)
         spelt.pop(title.lower(), None)
-        # A column without a name may have no cell with a value: each row is checked.
+        # Accept a column without a name here; a later check of each row refuses values in this column.
         if not wire:
             found.append(None)
             continue
@@ -55,7 +55,7 @@ def read_header(
         if field is None and not (wire.lower() in _SERVER_OWNED or related.has(model.plural, wire)):
             errors.append(FieldError(title, _unknown(title, wire, known)))
         found.append(field)
-    # Renamings that are left name no column of the file.
+    # The remaining renamings name no column of the file.
     errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in spelt.values()]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
@@ -65,24 +65,24 @@ def read_header(
 
 
 def nameless_places(names: Sequence[str | None], renames: Mapping[str, str | None]) -> list[int]:
-    """Places of the columns that have no name and are given none, from 0: their cells must be empty."""
+    """Return the positions, from 0, of columns without a name, because their cells must be empty."""
     given = {name.strip() for name in renames}
     return [place for place, name in enumerate(names) if not (name or "").strip() and "" not in given]
 
 
 def ensure_key(model: EntityModel, fields: Sequence[FieldModel | None], options: ImportOptions) -> None:
-    """Raises ValidationError where the columns lack the key of an upsert, which would then find no stored row."""
+    """Raise ValidationError if the columns lack the key of an upsert."""
     if options.mode == "upsert" and (key := key_field(model, options)) not in fields:
         raise ValidationError.on("options.key", f"is {key.wire}, of which the file has no column")
 
 
 def is_passed_over(field: FieldModel, options: ImportOptions) -> bool:
-    """Whether the cells of the field are not read: the server sets it, and an upsert does not compare it."""
+    """Return whether the field's cells are ignored: the server sets it, and an upsert does not compare it."""
     return field.server_owned and not (options.mode == "upsert" and field.name == VERSION.name)
 
 
 def version_place(names: Sequence[str | None], renames: Mapping[str, str | None]) -> int | None:
-    """Place of the first column ``version``, None without it. An upsert compares it with the stored row."""
+    """Return the position of the first column ``version``, or None. An upsert compares it with the stored row."""
     wires = _lowered_wires(names, renames)
     return next((place for place, wire in enumerate(wires) if wire == VERSION.wire), None)
 
@@ -90,7 +90,7 @@ def version_place(names: Sequence[str | None], renames: Mapping[str, str | None]
 def fields_by_title(
     model: EntityModel, names: Sequence[str | None], renames: Mapping[str, str | None]
 ) -> list[FieldModel | None]:
-    """The field that each column names, None where it names none: ``read_header`` without its errors."""
+    """Return the field of each column, None for unknown names. Unlike ``read_header``, it raises no errors."""
     return [model.by_wire.get(wire) for wire in _lowered_wires(names, renames)]
 
 
@@ -101,12 +101,12 @@ def shown_columns(
     may: FieldAccess,
     rows: Sequence[Sequence[str | None]],
 ) -> tuple[FileColumn, ...]:
-    """The columns for a dry run: the field that each fills, None for none, and its cells in the first ``rows``."""
+    """Return the columns for a dry run: each with its field, or None, and its cells in the first ``rows``."""
     names = names[:MOST_COLUMNS]
     shown: list[FileColumn] = []
     for place, (name, field) in enumerate(zip(names, fields_by_title(model, names, renames), strict=True)):
         is_filled = field is not None and not field.server_owned and field.wire not in may.unknown
-        # A row of a damaged file may be shorter than its header.
+        # A damaged row may be shorter than the header.
         cells = (row[place] for row in rows[:SAMPLE_ROWS] if place < len(row))
         samples = tuple(_cut(cell, LONGEST_SAMPLE) for cell in cells if cell)
         shown.append(FileColumn(shown_name(name), field.wire if field and is_filled else None, samples))
@@ -118,12 +118,11 @@ def shown_name(name: str | None) -> str:
 
 
 def _cut(text: str, longest: int) -> str:
-    # A workbook can hold half of a surrogate pair, which JSON cannot.
+    # A workbook can contain half of a surrogate pair, but JSON cannot.
     return text[:longest].encode("utf-8", "replace").decode()
 
 
 def _lowered_wires(names: Sequence[str | None], renames: Mapping[str, str | None]) -> list[str]:
-    """JSON name of each column in lower case, empty for columns that are left out."""
     renamed = {name.strip().lower(): (wire or "").lower() for name, wire in renames.items()}
     titles = [(name or "").strip().lower() for name in names]
     return [renamed.get(title, title) for title in titles]

@@ -21,12 +21,12 @@ _IGNORED = frozenset(field.wire for field in SERVER_OWNED)
 
 
 def read_new(model: EntityModel, body: Mapping[str, object], *, explains: bool = True) -> dict[str, object]:
-    """Values of a new row by Python name, with defaults; fields that the server owns are ignored."""
+    """Read a new row's values by Python name, with defaults; ignore the server's fields."""
     return dict(zip(model.names, astuple(_read(model, model.create_form, body, explains=explains)), strict=True))
 
 
 def read_changes(model: EntityModel, body: Mapping[str, object], *, explains: bool = True) -> dict[str, object]:
-    """Values that were sent, by Python name; null is a value."""
+    """Read the sent values by Python name; null is a value."""
     values = zip(model.names, astuple(_read(model, model.update_form, body, explains=explains)), strict=True)
     return {name: value for name, value in values if value is not UNSET}
 
@@ -56,7 +56,7 @@ class _ExtraChecks(Struct, frozen=True):
     room: Mapping[str, int]
 
 
-# ``surely_valid`` matches the plain numbers, nearly all, that need no arithmetic to be accepted.
+# ``surely_valid`` matches plain numbers, nearly all, to avoid arithmetic.
 class _Amount(Struct, frozen=True):
     wire: str
     money: Money
@@ -86,13 +86,13 @@ def _surely_valid(money: Money) -> re.Pattern[str]:
 def strangers(
     model: EntityModel, body: Mapping[str, object], known: Collection[str], unseen: frozenset[str]
 ) -> Iterator[str]:
-    """The names in a body that are neither ``known`` nor ignored; ``unseen`` ones are not ignored."""
+    """Return the names in a body that are neither ``known`` nor ignored. Names in ``unseen`` are not ignored."""
     accepted = {*(_ignored(model) - unseen), *known}
     return (name for name in body if name not in accepted)
 
 
 def _ignored(model: EntityModel) -> frozenset[str]:
-    """Names in a row that was read which no write takes: server-owned fields, included relations, ``…HasMore``."""
+    """Names in a response's row that writes ignore: server-owned fields, included relations, ``…HasMore``."""
     return _IGNORED.union(*(relation.members for relation in model.relations.values()))
 
 
@@ -112,7 +112,7 @@ def _money_errors(checks: _ExtraChecks, body: Mapping[str, object]) -> Iterator[
 
 
 def money_error(money: Money, value: object) -> str | None:
-    """Reason why a number does not fit ``money``, None if it fits, and for a value that is no number at all.
+    """Return the error of a number that does not fit ``money``; None for other values.
 
     Example: ``money_error(money(5, 2), Decimal("1000"))`` is "must have at most 3 digits before the point".
     """
@@ -121,7 +121,7 @@ def money_error(money: Money, value: object) -> str | None:
         return None
     if not number.is_finite():
         return "must be a finite number"
-    # Decimal() also takes underscores and other scripts' digits.
+    # Check the spelling first, because Decimal() also accepts underscores and digits of other scripts.
     if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(value) is None:
         return "must be a number in plain digits"
     if money.ge is not None and number < money.ge:
@@ -135,7 +135,7 @@ def _number(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal)):
         return None
     try:
-        # repr of a float has the digits that the client sent; Decimal(float) has its binary expansion.
+        # Use repr: repr of a float has the client's digits, while Decimal(float) has the digits of its binary value.
         return Decimal(repr(value) if isinstance(value, float) else value)
     except ArithmeticError:
         return None

@@ -1,4 +1,4 @@
-"""Kinds of fields, and what the values of each are, apart from any technology."""
+"""Kinds of fields and their values, independent of any technology."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -13,9 +13,10 @@ Family = Literal["text", "number", "time", "list", "other"]
 
 
 class Kind(Enum):
-    """Type of a field's value: decides its column, operators, JSON schema and cell in a file.
+    """Kind of a field's value. It determines the column, operators, JSON schema and file cell.
 
-    Each technology has a table with a record for every kind; tests/domain/entities/test_registry.py finds gaps.
+    Each technology has a table with an entry for every kind; tests/domain/entities/test_registry.py finds missing
+    entries.
     """
 
     TEXT = "text"
@@ -33,7 +34,7 @@ class Kind(Enum):
 
 
 class ValueKind(Struct, frozen=True):
-    """A kind by its values: ``python`` is their type; ``bits`` are those of a whole number, without its sign."""
+    """Values of a kind: ``python`` is their type; ``bits`` are those of a whole number, without its sign."""
 
     python: Any
     family: Family
@@ -54,7 +55,7 @@ KINDS: Mapping[Kind, ValueKind] = {
     Kind.UUIDS: ValueKind(list[UUID], "list"),
     Kind.TEXTS: ValueKind(list[str], "list"),
 }
-"""A declared type that several kinds have is of the first; a marker, such as ``big``, makes it another one."""
+"""If a declared type fits several kinds, it means the first one; a marker, such as ``big``, selects another."""
 
 
 def _of(family: Family) -> frozenset[Kind]:
@@ -63,4 +64,4 @@ def _of(family: Family) -> frozenset[Kind]:
 
 TEXTS, NUMBERS, TIMES, LISTS = _of("text"), _of("number"), _of("time"), _of("list")
 BITS: Mapping[Kind, int] = {kind: record.bits for kind, record in KINDS.items() if record.bits is not None}
-"""Bits of the kinds of whole numbers."""
+"""Bits of whole number kinds."""

@@ -1,4 +1,4 @@
-"""Markers of a declaration: ``@entity``, and what may stand in its arguments and in the annotations of its fields."""
+"""Markers of a declaration: ``@entity``, and its arguments and field annotations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
@@ -21,7 +21,7 @@ class Money(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """A to-one relation: the field holds the id of a row of ``target``, the plural of another entity."""
+    """A to-one relation: the field holds a row id of ``target``, the plural of another entity."""
 
     target: str
     on_delete: OnDelete
@@ -30,7 +30,7 @@ class Reference(Struct, frozen=True):
 
 
 class Guard(Struct, frozen=True):
-    """Permissions of a single field; for a caller without ``read`` the field does not exist."""
+    """Permissions of a single field; without ``read`` the field does not exist for the caller."""
 
     read: str | None = None
     write: str | None = None
@@ -61,85 +61,86 @@ class Many(Struct, frozen=True):
 
 
 class Unique(Struct, frozen=True):
-    """A unique constraint per tenant, among rows that are not deleted; ``ignore_case`` compares text without case."""
+    """A unique constraint per tenant among live rows; ``ignore_case`` compares text without case."""
 
     fields: tuple[str, ...]
     ignore_case: bool = False
 
 
 class DeclaredIndex(Struct, frozen=True):
-    """An index over fields by which rows are found and sorted together."""
+    """An index for finding and sorting rows by several fields."""
 
     fields: tuple[str, ...]
 
 
 def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
-    """A decimal of ``precision`` digits, ``scale`` of them after the point; other values are refused, never rounded.
+    """Declare a decimal of ``precision`` digits, ``scale`` of them after the point; the service refuses other values
+    and never rounds.
 
-    Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` takes ``9999999999.99`` and refuses ``0.001``.
+    Example: ``price: Annotated[Decimal, money(12, 2, ge=0)]`` accepts ``9999999999.99`` and refuses ``0.001``.
     """
     return Money(precision, scale, _bound(ge), _bound(le))
 
 
 def _bound(bound: int | str | None) -> Decimal | None:
     try:
-        # by its digits, for a float that gets past the types is a little beside what it looks like
+        # Convert a float by its decimal digits, because its binary value differs slightly from the literal.
         return None if bound is None else Decimal(bound if type(bound) is int else str(bound))
     except ArithmeticError:
-        return cast(Decimal, bound)  # told with the name of the field, when the entity is read
+        return cast(Decimal, bound)  # reported when the entity is read
 
 
 def ref(
     target: str, on_delete: OnDelete = "restrict", relation: str | None = None, *, permanent: bool = False
 ) -> Reference:
-    """A reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
+    """Declare a reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
 
     Deleting the target is refused with ``restrict``, deletes this row too with ``cascade``, or sets null with
     ``clear``. ``relation`` is the name for ``include`` and filters; by default the field's name without ``_id``.
-    ``permanent`` admits a cascade from rows that can be restored to rows that are deleted for good.
+    ``permanent`` allows a cascade from soft-deletable rows to rows without soft delete.
     """
     return Reference(target, on_delete, relation, permanent)
 
 
 def many(target: str, by: str) -> Many:
-    """A to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
+    """Declare a to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
     return Many(target, by)
 
 
 def unique(*fields: str, ignore_case: bool = False) -> Unique:
-    """A unique constraint over one or more fields: ``unique("name", ignore_case=True)``."""
+    """Declare a unique constraint over one or more fields: ``unique("name", ignore_case=True)``."""
     return Unique(fields, ignore_case)
 
 
 def index(*fields: str) -> DeclaredIndex:
-    """An index for a filter and a sort that belong together.
+    """Declare an index for a combined filter and sort.
 
-    Example: ``index("category_id", "price")`` serves ``categoryId=…&minPrice=10&sort=price``. The fields compared for
-    equality come first, the one that is sorted by or bounded last.
+    Example: ``index("category_id", "price")`` serves ``categoryId=…&minPrice=10&sort=price``. Put fields compared for
+    equality first, the sorted or bounded one last.
     """
     return DeclaredIndex(fields)
 
 
 def guarded(read: str | None = None, write: str | None = None) -> Guard:
-    """Permissions of a single field: ``Annotated[str, guarded(read="read:salaries", write="update:salaries")]``."""
+    """Declare permissions of one field: ``Annotated[str, guarded(read="read:salaries", write="update:salaries")]``."""
     return Guard(read, write)
 
 
 def label(text: str) -> Label:
-    """The name of a field on screens: ``Annotated[Decimal, money(12, 2), label("Price")]``.
+    """Declare a field's name on screens: ``Annotated[Decimal, money(12, 2), label("Price")]``.
 
-    Without it a field is called by its name: ``released_at`` is "Released at".
+    The default comes from the field's name: ``released_at`` is "Released at".
     """
     return Label(text)
 
 
 def help_text(text: str) -> HelpText:
-    """A sentence that screens show beside a field, and the document as its description."""
+    """Declare a sentence that screens show next to a field, and that describes the field in the OpenAPI document."""
     return HelpText(text)
 
 
 def widget(name: WidgetName) -> Widget:
-    """The way in which screens show and edit a text: over several lines, as a colour, or as an address to follow."""
+    """Declare how screens show and edit a text: multi-line, as a colour, or as a link."""
     return Widget(name)
 
 
@@ -200,10 +201,10 @@ def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most
     display: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> Callable[[T], T]:
-    """Declares a struct as an entity; ``Declaration`` explains the arguments.
+    """Declare a struct as an entity; ``Declaration`` explains the arguments.
 
-    With ``check_reads``, a change of other fields skips ``check`` and need not read the row first; a ``check`` that
-    looks at another field raises LookupError. Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
+    With ``check_reads``, changes of other fields skip ``check``, which raises LookupError if it reads another field.
+    Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
     """
     declaration = Declaration(
         plural=plural,
@@ -228,18 +229,18 @@ def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most
         kind.__entity__ = declaration  # type: ignore[attr-defined]  # the one mark a declaration leaves
         return kind
 
-    # ``@entity`` without brackets is given the struct: its registry tells that, with what else is wrong.
+    # ``@entity`` without brackets receives the struct: its registry reports that error with the others.
     given: object = plural
     return declare(given) if isinstance(given, type) else declare
 
 
 def is_list(given: object) -> bool:
-    """Whether ``given`` has items that may be named one by one: a text has letters, and a dict keys."""
+    """Return whether ``given`` is a list of items: not a text or a dict."""
     return isinstance(given, Collection) and not isinstance(given, str | bytes | Mapping)
 
 
 def _listed(given: Sequence[V]) -> tuple[V, ...]:
-    # Types are not checked here: an error of the import would name neither the entity nor what else is wrong.
+    # Do not check types here: an error during the import would hide the entity and all other errors.
     return tuple(given) if is_list(given) else cast("tuple[V, ...]", given)
 
 

@@ -1,4 +1,4 @@
-"""Reads declared structs into models, and reports every mistake in the declarations at once."""
+"""Converts declared structs to models, and reports all errors in the declarations at once."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from domain.entities.mistakes.places import Mistake, report_line
 
 
 class DeclarationError(Exception):
-    """The declarations cannot be served; the message lists every mistake, one per line."""
+    """Error for invalid declarations; the message lists every error, one per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -38,11 +38,11 @@ class DeclarationError(Exception):
 
 
 def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
-    """The registry of the declared structs. Raises DeclarationError with all mistakes of all entities."""
+    """Build the registry of the declared structs. Raises DeclarationError with all errors of all entities."""
     readings = [_read(kind) for kind in kinds]
     models = [reading.model for reading in readings if reading.model is not None]
     mistakes = [report_line(reading.kind, mistake) for reading in readings for mistake in reading.mistakes]
-    # Checked even where an entity could not be read: one start reports everything that is wrong.
+    # Check also the entities with unreadable fields, so that one start reports all errors.
     broken = {reading.plural: reading.broken for reading in readings if reading.model is None or reading.broken}
     mistakes += duplicates(models)
     registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
@@ -57,14 +57,14 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
 
 
 def read_entity(kind: type[Struct]) -> EntityModel:
-    """The model of one declared struct, not yet checked against the other entities. Raises DeclarationError."""
+    """Return the model of one declared struct, not yet checked against other entities. Raises DeclarationError."""
     reading = _read(kind)
     if reading.model is None or reading.mistakes:
         raise DeclarationError([report_line(kind, mistake) for mistake in reading.mistakes])
     return reading.model
 
 
-# The model is None where not even the names of the fields can be told; ``broken`` are fields without a type.
+# The model is None if even the field names are unknown; ``broken`` lists fields without a type.
 class _Reading(Struct, frozen=True):
     kind: type[Struct]
     plural: str
@@ -95,7 +95,7 @@ def _read(kind: type[Struct]) -> _Reading:
 
 
 def _model(kind: type[Struct], declaration: Declaration, declared: Sequence[FieldModel]) -> EntityModel:
-    # The order of a response: the id first, the server's own fields last.
+    # Responses have this order: the id first, the server's fields last.
     every = (ID, *declared, *_server_owned(declaration))
     return EntityModel(
         name=kind.__name__,
@@ -114,7 +114,8 @@ def _model(kind: type[Struct], declaration: Declaration, declared: Sequence[Fiel
 
 def _create_form(kind: type[Struct], declared: Sequence[FieldModel]) -> type[Struct]:
     infos = {info.name: info for info in fields(kind)}
-    # The struct of the declaration is not used for bodies itself: it takes unknown fields and has no column bounds.
+    # Request bodies need a separate struct, because the declared struct accepts unknown fields and has no column
+    # bounds.
     return defstruct(
         f"{kind.__name__}Create",
         [_required(field) if field.required else _optional(field, infos[field.name]) for field in declared],

@@ -1,4 +1,4 @@
-"""Access to other rows for an entity's own rule: ``check_stored`` is given ``OtherRows``."""
+"""Access to other rows for an entity's rule: the argument ``OtherRows`` of ``check_stored``."""
 
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -12,27 +12,27 @@ E = TypeVar("E", bound=Struct)
 
 
 class OtherRows(Protocol):
-    """Rows of the tenant that is written to, without deleted ones, as the write leaves them.
+    """Live rows of the tenant, in their state after the write.
 
-    They are read in the transaction of the write, so a rule that refuses undoes it. ``kind`` is a declared struct.
+    The write's transaction reads these rows, so a failed rule rolls the write back. ``kind`` is a declared struct.
     """
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
-        """The row with this id, locked until the transaction ends: a second write that asks for it waits.
+        """Return the row with this id, locked until the transaction ends: concurrent writes that request it wait.
 
-        For a row that all tenants share only writes of the same tenant wait, and changes of the row itself.
+        A shared row blocks only writes of the same tenant, and changes of the row itself.
         """
         ...
 
     async def all(self, kind: type[E], *conditions: Condition) -> list[E]:
-        """At most 1,000 rows for which all conditions hold, in the order of their ids."""
+        """Return at most 1,000 rows that fulfil all conditions, in id order."""
         ...
 
     async def count(self, kind: type[Struct], *conditions: Condition) -> int:
-        """Number of rows for which all conditions hold."""
+        """Count the rows that fulfil all conditions."""
         ...
 
 
 def where(name: str, operator: Operator, value: object) -> Condition:
-    """A condition for ``OtherRows``; ``name`` is a field's Python name: ``where("status", Operator.EQ, "live")``."""
+    """Return a condition for ``OtherRows``; ``name`` is a Python name: ``where("status", Operator.EQ, "live")``."""
     return Condition(Path((), name), operator, value.value if isinstance(value, Enum) else value)

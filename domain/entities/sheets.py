@@ -16,27 +16,29 @@ LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
 MOST_ROWS = 200_000
 MOST_ASKED_ROWS = 10_000
-"""Most rows of an imported file whose rule reads other rows: each is written, and its rule evaluated, by itself."""
+"""Maximum number of imported rows if a rule reads other rows, because the service writes and checks each row
+separately.
+"""
 MOST_ERRORS = 1_000
 MOST_XLSX_ROWS = 1_048_575
-"""Most rows of an xlsx sheet below its header."""
+"""Maximum rows of an xlsx sheet below its header."""
 LONGEST_XLSX_TEXT = 32_767
 
 FORMULA = r"^'*[-=+@\t\r\n\uFF0B\uFF0D\uFF1D\uFF20]"
-"""Texts that a spreadsheet would run as a formula, behind any number of apostrophes; full-width signs count too."""
-# Every such text sorts before BELOW or from ABOVE on: comparisons spare most texts the regular expression.
+"""Pattern of texts that a spreadsheet would run as a formula, also after apostrophes; includes full-width signs."""
+# Every formula text sorts before BELOW or from ABOVE on, so most texts need no regular expression.
 BELOW = "A"
 ABOVE = "\uff0b"
 _FORMULA = re.compile(FORMULA)
 _ESCAPED = re.compile(FORMULA.replace("'*", "'+"))
 Form = Literal["csv", "json", "cells"]
-"""Formats that the database writes; ``cells`` is CSV for a program: no header and no escape of formulas."""
+"""Formats written by the database. ``cells`` is CSV for programs, without a header and formula escapes."""
 BuiltForm = Literal["xlsx", "parquet"]
-"""Formats that are complete before their first byte is sent: a child process writes them from ``cells``."""
+"""Formats complete before the response begins: a child process converts the format ``cells`` to them."""
 
 
 class FileForm(Struct, frozen=True):
-    """Format of an exported file; ``built`` is its name among the formats that a child process writes, else None."""
+    """Format of an exported file. ``built`` is its name in the child process, or None for other formats."""
 
     media_type: str
     built: BuiltForm | None = None
@@ -48,11 +50,11 @@ FILE_FORMS: Mapping[str, FileForm] = {
     "json": FileForm("application/json"),
     "parquet": FileForm("application/vnd.apache.parquet", built="parquet"),
 }
-"""Formats of an export by their name, which is also the ending of the file."""
+"""Export formats by name, also the file extension."""
 
 
 class Column(Struct, frozen=True):
-    """A column of an exported file: the field at the end of ``steps``, such as ``category.name``."""
+    """A column of an exported file: the field at the end of ``steps``, a path such as ``category.name``."""
 
     name: str
     steps: tuple[str, ...]
@@ -60,7 +62,7 @@ class Column(Struct, frozen=True):
 
 
 def ensure_row_count(model: EntityModel, count: int) -> None:
-    """Raises PayloadTooLarge for more rows than an imported file of this entity may have."""
+    """Raise PayloadTooLarge if a file has more rows than an import of this entity may have."""
     most = MOST_ASKED_ROWS if model.asks_other_rows else MOST_ROWS
     if count <= most:
         return
@@ -70,9 +72,9 @@ def ensure_row_count(model: EntityModel, count: int) -> None:
 
 
 def exported_columns(registry: Registry, model: EntityModel, view: View, *, shows_tenant: bool) -> list[Column]:
-    """Columns of an export: the fields of a row in their order, then those of each included row.
+    """Return the columns of an export: the row's fields in order, then the fields of each included row.
 
-    ``shows_tenant`` adds ``tenantId`` behind the id, for exports over all tenants.
+    For exports over all tenants, ``shows_tenant`` adds the column ``tenantId`` after the id.
     """
     found: list[Column] = []
     for steps in ((), *view.include):
@@ -80,16 +82,17 @@ def exported_columns(registry: Registry, model: EntityModel, view: View, *, show
         names = response_fields(target, view, steps)
         fields = [target.by_name[name] for name in names]
         found += [Column(".".join((*steps, field.wire)), steps, field) for field in fields]
-        # Rows of several tenants can have the same values: the tenant stands right behind the id.
+        # Rows of several tenants can have the same values, so the export shows the tenant after the id.
         if shows_tenant and target.tenant_owned and "tenant_id" not in names:
             found.insert(len(found) - len(fields) + 1, Column(".".join((*steps, "tenantId")), steps, TENANT))
     return found
 
 
 class RelatedColumns(Struct, frozen=True):
-    """Columns of included rows that an export makes for a caller, ``category.name``, by names in lower case.
+    """Columns of included rows in a caller's export, by lower-case names such as ``category.name``.
 
-    ``fields`` are those of each entity that to-one relations lead to, ``ways`` the entities that its relations lead to.
+    ``fields`` has the fields of each entity reached through to-one relations; ``ways`` has the target entities of its
+    relations.
     """
 
     fields: Mapping[str, frozenset[str]]
@@ -125,25 +128,25 @@ def related_columns(registry: Registry, model: EntityModel, hidden: Hidden) -> R
 
 
 def escaped(text: str) -> str:
-    """The text as a CSV cell that no spreadsheet runs: ``=1+1`` becomes ``'=1+1`` (OWASP: CSV injection)."""
+    """Escape text in a CSV cell against formulas: ``=1+1`` becomes ``'=1+1`` (OWASP: CSV injection)."""
     return f"'{text}" if may_be_formula(text) and _FORMULA.match(text) else text
 
 
 def may_be_formula(text: str) -> bool:
-    """Whether the text sorts where formulas do; most texts do not."""
+    """Return whether the text sorts in the range of formulas. Most texts do not and need no further check."""
     return text < BELOW or text >= ABOVE
 
 
 def unescaped(text: str) -> str:
-    """The text without the apostrophe of ``escaped``: ``'=1+1`` becomes ``=1+1``; other texts are unchanged."""
+    """Undo ``escaped``: ``'=1+1`` becomes ``=1+1``; other texts are unchanged."""
     return text[1:] if text.startswith("'") and _ESCAPED.match(text) else text
 
 
 class RowError(Struct, frozen=True):
     """An error of a row; ``row`` counts as a spreadsheet shows it: the header is row 1, the first data row is row 2.
 
-    ``message`` has all errors of the row in one line, ``details`` has them apart. A Parquet file has no header row, and
-    is counted alike: the same rows have the same numbers in every format.
+    ``message`` has all errors of the row in one line, ``details`` has them separately. A Parquet file has no header row
+    but is counted alike: the same rows have the same numbers in every format.
     """
 
     row: int
@@ -156,7 +159,7 @@ class RowError(Struct, frozen=True):
         return cls(row, sentence(fields), tuple(fields))
 
     def without(self, hidden: frozenset[str]) -> Self:
-        """The error for somebody to whom the ``hidden`` fields do not exist."""
+        """Return the error without the ``hidden`` fields."""
         kept = [wrong for wrong in self.details if not wrong.is_about(hidden)]
         if len(kept) == len(self.details):
             return self
@@ -164,36 +167,36 @@ class RowError(Struct, frozen=True):
 
 
 class BrokenRow(RowError, frozen=True):
-    """An error of a row that the entity's rule refuses."""
+    """A row refused by the entity's rule."""
 
     sentence: ClassVar[str] = UnprocessableEntity.sentence
 
 
 def stale(row: int, version: int, stored: int) -> RowError:
-    """The error of a row that is older than the stored one."""
+    """Return the error of an imported row with an older version than the stored row."""
     message = f"is {version}, but the stored row has {stored}: it was changed since; export it again"
     return RowError.on(row, [FieldError("version", message)])
 
 
 def not_writable(row: int, model: EntityModel, names: Iterable[str]) -> RowError:
-    """The error of a row that would give other values to fields that the caller may not write."""
+    """Return the error of a row that changes fields without write permission."""
     return RowError.on(row, [FieldError(model.by_name[name].wire, NOT_WRITABLE) for name in names])
 
 
 class RowFault(FieldError, frozen=True):
-    """An error of a row among the details of a response; ``details`` names each of its fields."""
+    """Error of one row in the details of a response; ``details`` has one error for each invalid field of the row."""
 
     row: int
     details: tuple[FieldError, ...] = ()
 
 
 def sentence(fields: Sequence[FieldError]) -> str:
-    """The errors of a row in one line: ``sku: is required; price: takes a number``."""
+    """Return the errors of a row in one line: ``sku: is required; price: takes a number``."""
     return "; ".join(f"{error.field}: {error.message}" for error in fields)
 
 
 class FileColumn(Struct, frozen=True):
-    """A column of an imported file. ``field`` is what it fills, null for nothing; ``samples`` are some of its cells."""
+    """A column of an imported file. ``field`` is its target, or null; ``samples`` are some of its cells."""
 
     name: str
     field: str | None

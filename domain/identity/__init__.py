@@ -1,4 +1,4 @@
 """Rules of identity: users, tenants, roles, permissions, tokens, sessions and signing keys.
 
-No HTTP, no SQL and no clock: functions take ``now`` and return what should happen.
+No HTTP, SQL or clock: functions accept ``now`` and return the required action.
 """

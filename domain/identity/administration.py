@@ -1,4 +1,4 @@
-"""Limits of what administrators may do: grant only permissions they hold, and change only users of their own tenant."""
+"""Limits of administrators: they grant only permissions they hold, and change only users of their tenant."""
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
@@ -13,8 +13,8 @@ from domain.scope import GRANTS_BYTES, Caller, allows, may_grant
 
 
 def ensure_visible(caller: Caller, state: AccountState | None) -> AccountState:
-    """The account, for a caller who may know of it. Raises NotFound, alike for an unknown user and one of others."""
-    # Security: a user of other tenants alone does not exist for the caller.
+    """Return the account if the caller may see it. Raises the same NotFound for unknown and for invisible users."""
+    # Security: users of other tenants only do not exist for the caller.
     if state is None or not (caller.acts_for_all or any(m.tenant_id == caller.tenant_id for m in state.memberships)):
         raise NotFound
     return state
@@ -26,9 +26,9 @@ def ensure_super_admin(caller: Caller) -> None:
 
 
 def roles_named(names: Iterable[str], found: Iterable[Role], field: str = "roles") -> list[Role]:
-    """Roles of ``found`` by their names, each once. Raises ValidationError on ``field`` for a name of none.
+    """Return the roles of ``found`` with these names, each once.
 
-    Of a tenant's own role and a system role of the same name, ``found`` has the tenant's first, and that one is meant.
+    Raises ValidationError on ``field`` for an unknown name. A tenant's role has priority over a system role.
     """
     by_name: dict[str, Role] = {}
     for role in found:
@@ -41,7 +41,7 @@ def roles_named(names: Iterable[str], found: Iterable[Role], field: str = "roles
 
 
 def given_roles(caller: Caller, names: Iterable[str], found: Iterable[Role]) -> list[Role]:
-    """Roles as of ``roles_named``, for somebody who joins. Raises Forbidden for what the caller may not give."""
+    """Return roles as ``roles_named`` does, for a joining user. Raises Forbidden for roles the caller may not give."""
     roles = roles_named(names, found)
     ensure_may_give(caller, roles)
     ensure_fit_membership(roles)
@@ -50,10 +50,10 @@ def given_roles(caller: Caller, names: Iterable[str], found: Iterable[Role]) -> 
 
 
 def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role] = ()) -> None:
-    """Raises Forbidden unless the caller may replace the roles ``before`` by ``given``.
+    """Raise Forbidden unless the caller may replace the roles ``before`` by ``given``.
 
-    Only roles that are added or taken away are checked: the caller must hold every permission of them. SuperAdmin is
-    given by super-admins alone, from the tenant ``system``.
+    The caller must hold all permissions of added or removed roles. Only super-admins in the tenant ``system`` give
+    SuperAdmin.
     """
     unchanged = {role.id for role in given} & {role.id for role in before}
     changed = [role for role in (*given, *before) if role.id not in unchanged]
@@ -63,13 +63,13 @@ def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role
 
 
 FOR_PEOPLE = ("update:users", "update:service-accounts", "update:tenant-settings")
-"""Permissions of operations that ask for a person with a recent proof: a key neither gives nor takes them."""
+"""Permissions for a person with a recent proof only. An API key can neither grant nor remove them."""
 
 
 def ensure_may_grant(caller: Caller, permissions: Iterable[str]) -> None:
-    """Raises Forbidden unless the caller holds every one of ``permissions``, and none is ``FOR_PEOPLE`` for a key."""
+    """Raise Forbidden unless the caller holds all ``permissions``, and, for a key, none is ``FOR_PEOPLE``."""
     wanted = list(permissions)
-    # Security: a key could otherwise make a person who may do what no key may, and log in as that person.
+    # Security: otherwise a key could create a more powerful person and log in as that person.
     if caller.kind == "service" and any(allows(wanted, name) for name in FOR_PEOPLE):
         raise Forbidden("Only a person can give or take roles that manage users, service accounts or settings.")
     if not may_grant(caller.permissions, wanted):
@@ -81,13 +81,13 @@ def is_super_admin_role(role: Role) -> bool:
 
 
 def ensure_fit_membership(roles: Iterable[Role]) -> None:
-    """Raises Forbidden for SuperAdmin, whoever gives it: it is held outside memberships."""
+    """Raise Forbidden for SuperAdmin in a membership, from any caller: users hold it only outside memberships."""
     if any(is_super_admin_role(role) for role in roles):
         raise Forbidden("The role SuperAdmin cannot be given in a membership.")
 
 
 def ensure_may_change_role(caller: Caller, role: Role) -> None:
-    """Raises Forbidden for a system role unless the caller is a super-admin, Conflict for SuperAdmin always."""
+    """Raise Forbidden for a system role unless the caller is a super-admin, Conflict for SuperAdmin always."""
     if role.is_system:
         ensure_super_admin(caller)
     if is_super_admin_role(role):
@@ -95,7 +95,7 @@ def ensure_may_change_role(caller: Caller, role: Role) -> None:
 
 
 def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
-    """Raises Forbidden unless the caller may change the account.
+    """Raise Forbidden unless the caller may change the account.
 
     A tenant's administrator may, if the user belongs to no other tenant and holds no permission that the caller lacks.
     For super-admins only the permissions count.
@@ -106,7 +106,7 @@ def ensure_may_change_account(caller: Caller, state: AccountState) -> None:
 
 
 def ensure_may_change_address(caller: Caller, state: AccountState) -> None:
-    """Raises Forbidden unless the caller may change the account's address, and with it who can reset the password.
+    """Raise Forbidden unless the caller may change the account's address, and so determine who can reset the password.
 
     Once the owner has proved the address, only the owner and super-admins may. A key may not change the address of an
     account with permissions ``FOR_PEOPLE``.
@@ -121,9 +121,9 @@ def ensure_may_change_address(caller: Caller, state: AccountState) -> None:
 
 
 def ensure_may_change_owner(caller: Caller, state: AccountState, own: AccountState | None) -> None:
-    """Raises Forbidden for an owner of the caller's tenant, who would lose the tenant with the account.
+    """Raise Forbidden for an owner of the caller's tenant, because an owner without the account loses the tenant.
 
-    Super-admins, other owners and the owner themselves pass; ``own`` is the caller's account, None for a service's.
+    Super-admins, other owners and the user may change it; ``own`` is the caller's account, None for a service account.
     """
     is_free = caller.is_super_admin or caller.user_id == state.user.id or not _owns(state, caller.tenant_id)
     if not is_free and (own is None or not _owns(own, caller.tenant_id)):
@@ -135,10 +135,10 @@ def _owns(state: AccountState, tenant_id: UUID | None) -> bool:
 
 
 def ensure_outranks(caller: Caller, state: AccountState) -> None:
-    """Raises Forbidden when the user holds a permission, system roles included, that the caller does not hold."""
+    """Raise Forbidden if the user holds a permission that the caller lacks. System roles count."""
     held = [role for membership in state.memberships for role in membership.roles]
-    # Security: a super-admin's key may have few permissions, and must not take over who has more anywhere.
-    # For others, roles of other tenants do not count: their permissions are worth nothing in the caller's tenant.
+    # Security: a super-admin's key may have few permissions, and must not control a stronger user. Otherwise ignore
+    # roles of other tenants: they have no effect here.
     seen = [role for role in held if caller.is_super_admin or role.tenant_id in (None, caller.tenant_id)]
     is_stronger = state.is_super_admin and not caller.is_super_admin
     if is_stronger or not may_grant(caller.permissions, _permissions([*seen, *state.roles])):
@@ -146,9 +146,10 @@ def ensure_outranks(caller: Caller, state: AccountState) -> None:
 
 
 class AccountRights(Struct, rename="camel", frozen=True, kw_only=True):
-    """Whether the caller may do this to an account; that a last owner or Admin stays is another matter.
+    """The caller's rights over an account. A separate check ensures that a last owner or Admin remains.
 
-    ``change`` is of name, phone and the lock of the account, ``disable`` of its address and its second factors too.
+    ``change`` covers name, phone and the lock of the account; ``disable`` also covers the address and the second
+    factors.
     """
 
     change: bool
@@ -158,7 +159,7 @@ class AccountRights(Struct, rename="camel", frozen=True, kw_only=True):
 
 
 def account_rights(caller: Caller, state: AccountState, own: AccountState | None) -> AccountRights:
-    """Rights by the rules above; ``own`` is the caller's account, None for a service's."""
+    """Return the rights over an account; ``own`` is the caller's account, None for a service account."""
     is_updated, is_deleted = (allows(caller.permissions, f"{action}:users") for action in ("update", "delete"))
     is_below = _passes(lambda: ensure_outranks(caller, state))
     is_changed = is_updated and _passes(lambda: ensure_may_change_account(caller, state))
@@ -172,9 +173,9 @@ def account_rights(caller: Caller, state: AccountState, own: AccountState | None
 
 
 class RoleRights(Struct, rename="camel", frozen=True, kw_only=True):
-    """Whether the caller may do this to a role; that nobody must hold a role that is removed is another matter.
+    """The caller's rights over a role, even if no user holds it.
 
-    ``change`` is of the description and of the permissions that the caller holds, ``rename`` of the name.
+    ``change`` covers the description and the permissions held by the caller, ``rename`` the name.
     """
 
     change: bool
@@ -183,7 +184,7 @@ class RoleRights(Struct, rename="camel", frozen=True, kw_only=True):
 
 
 def role_rights(caller: Caller, role: Role) -> RoleRights:
-    """Rights by the rules above: who renames or removes a role gives or takes everything that it holds."""
+    """Return the rights over a role. To rename or remove the role, the caller must hold all its permissions."""
     is_changeable = _passes(lambda: ensure_may_change_role(caller, role))
     is_moved = is_changeable and shipped_name(role) is None and may_grant(caller.permissions, role.permissions)
     is_updated = allows(caller.permissions, "update:roles")
@@ -195,10 +196,10 @@ def role_rights(caller: Caller, role: Role) -> RoleRights:
 
 
 class ServiceAccountRights(Struct, rename="camel", frozen=True, kw_only=True):
-    """Whether the caller may do this to a service account: they hold what it holds.
+    """The caller's rights over a service account. The caller must hold its permissions.
 
-    ``change`` is of its keys and of whether it is active; its name and description need ``update:service-accounts``
-    alone.
+    ``change`` covers the API keys and the active state of the account. Its name and description need only
+    ``update:service-accounts``.
     """
 
     change: bool
@@ -206,14 +207,14 @@ class ServiceAccountRights(Struct, rename="camel", frozen=True, kw_only=True):
 
 
 def service_account_rights(caller: Caller, roles: Sequence[Role]) -> ServiceAccountRights:
-    """Rights over an account with these roles."""
+    """Return the rights over an account with these roles."""
     is_below = _passes(lambda: ensure_may_give(caller, roles))
     change, remove = (allows(caller.permissions, f"{action}:service-accounts") for action in ("update", "delete"))
     return ServiceAccountRights(change=change and is_below, remove=remove and is_below)
 
 
 def may_let_in(caller: Caller, roles: Sequence[Role]) -> bool:
-    """Whether the caller may make somebody a member with these roles."""
+    """Return whether the caller may add a member with these roles."""
     return _passes(lambda: ensure_may_give(caller, roles)) and _passes(lambda: ensure_fit_membership(roles))
 
 
@@ -226,14 +227,14 @@ def _passes(rule: Callable[[], None]) -> bool:
 
 
 def shipped_name(role: Role) -> str | None:
-    """The name that the service gave the role; None for a role that somebody made."""
+    """Return the name that the service gave the role; None for a user-created role."""
     return next((name for name in SHIPPED_ROLES if shipped_role_id(name) == role.id), None)
 
 
 def ensure_keeps_name(role: Role, name: str) -> None:
-    """Raises Conflict on ``name`` for another name of a shipped role, by which the service and its clients know it.
+    """Raise Conflict on ``name`` for another name of a shipped role: the service and its clients need the name.
 
-    A role that was renamed before this rule keeps its name, or gets the shipped one back.
+    A role renamed before this rule may retain its name or get the shipped one back.
     """
     shipped = shipped_name(role)
     if shipped is not None and name not in (role.name, shipped):
@@ -241,13 +242,13 @@ def ensure_keeps_name(role: Role, name: str) -> None:
 
 
 def ensure_fits_beside(role: Role, beside: Iterable[Sequence[Role]], field: str) -> None:
-    """Raises ValidationError as ``ensure_fits_token`` does, for the role together with each of these sets of others."""
+    """Raise ValidationError as ``ensure_fits_token`` does, for the role together with each set of roles."""
     alone: dict[UUID, int] = {}
     for others in beside:
         for each in (role, *others):
             if each.id not in alone:
                 alone[each.id] = grants_bytes(each.permissions, (each,))
-        # Together they take no more than one by one, which is added up quickly: there may be a set for each member.
+        # The sum of the sizes of single roles is a fast upper bound; an exact check of each member's set would be slow.
         if sum(alone[each.id] for each in (role, *others)) > GRANTS_BYTES:
             ensure_fits_token((role, *others), field)
 
@@ -257,16 +258,16 @@ def _permissions(roles: Iterable[Role]) -> list[str]:
 
 
 def ensure_super_admin_stays(super_admins: Sequence[UUID], user_id: UUID) -> None:
-    """Raises Conflict when ``user_id`` is the last of the active super-admins, whose rows must be locked."""
+    """Raise Conflict if ``user_id`` is the last active super-admin. The super-admins' rows must be locked."""
     if list(super_admins) == [user_id]:
         raise Conflict("The last active super-admin cannot be removed or disabled.")
 
 
 def takes_an_admin(caller: Caller, state: AccountState, tenant_id: UUID, left: Iterable[Role] = ()) -> bool:
-    """Whether the change takes an active Admin from the tenant, and ``ensure_admin_stays`` must be asked.
+    """Return whether the change removes an active Admin from the tenant and requires ``ensure_admin_stays``.
 
-    ``state`` is the account before the change, ``left`` what the user holds in the tenant's tokens after it. Nothing
-    is to be asked of super-admins: they can make another Admin.
+    ``state`` is the account before the change, ``left`` the user's roles in the tenant's tokens after it. Super-admins
+    are exempt: they can make another Admin.
     """
     if caller.is_super_admin or not state.user.is_active or any(map(_is_admin_role, left)):
         return False
@@ -279,41 +280,41 @@ def _is_admin_role(role: Role) -> bool:
 
 
 def ensure_admin_stays(admins: Sequence[UUID], user_id: UUID) -> None:
-    """Raises Conflict when the tenant has no active Admin but ``user_id``, who may be out of the locked ``admins``."""
+    """Raise Conflict if the tenant has no active Admin except ``user_id``; the locked ``admins`` may omit that user."""
     if set(admins) <= {user_id}:
         raise Conflict("The tenant's last active Admin must stay its Admin: give the role Admin to another user first.")
 
 
 def ensure_able_owner_stays(able_owners: Iterable[UUID], user_id: UUID) -> None:
-    """Raises Conflict when no active owner with the role Admin remains but ``user_id``."""
+    """Raise Conflict if no active owner with the role Admin remains except ``user_id``."""
     if set(able_owners) <= {user_id}:
         raise Conflict("The tenant's last owner with the role Admin must stay: give the role to another owner first.")
 
 
 def ensure_owner_stays(owners: Sequence[UUID], user_id: UUID) -> None:
-    """Raises Conflict when the tenant has no active owner but ``user_id``, who may be out of the locked ``owners``."""
+    """Raise Conflict if the tenant has no active owner except ``user_id``; the locked ``owners`` may omit that user."""
     if set(owners) <= {user_id}:
         raise Conflict("The tenant's last owner must stay its owner: transfer the tenant to another member first.")
 
 
 def other_roles_in_tokens(caller: Caller, state: AccountState) -> list[tuple[Role, ...]]:
-    """Roles beside those that the caller replaces, a set for each token that they are in."""
-    # System roles are in the token of every tenant.
+    """Return the user's roles that the caller does not replace, one set for each token of the user."""
+    # Every tenant's token contains system roles.
     if caller.acts_for_all:
         return [(), *(membership.roles for membership in state.memberships)]
     return [state.roles]
 
 
 def roles_in_scope(caller: Caller, state: AccountState) -> tuple[Role, ...]:
-    """Roles that the caller administers: system roles from the tenant ``system``, elsewhere those of the membership."""
+    """Return the roles that the caller administers: system roles from ``system``, else the membership's."""
     if caller.acts_for_all:
         return state.roles
     memberships = (membership for membership in state.memberships if membership.tenant_id == caller.tenant_id)
     return next((membership.roles for membership in memberships), ())
 
 
-# Letters of other scripts, and digits, that a reader takes for the letter behind them. Enough for the names of system
-# roles, with which they are compared: Unicode's own list has thousands.
+# Digits and letters of other scripts, mapped to similar Latin letters. These suffice for the names of system roles;
+# Unicode's list has thousands.
 _LOOKALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u04cf\u051b\u051d\u043c\u0438"
     "\u043f\u0442\u043a\u0432\u043d\u044c\u0433\u03b1\u03b5\u03bf\u03c1\u03c4\u03c5\u03b9\u03bd\u03ba\u03c7"
@@ -321,11 +322,11 @@ _LOOKALIKES = str.maketrans(
     "aeopcyxijshdlqwmnntkbhbraeoptuivkxnigianuohwoleslsai",
 )
 _TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
-"""Scripts that one Japanese word mixes."""
+"""Scripts that may occur together in one Japanese word."""
 
 
 def role_name_errors(field: str, name: str) -> list[FieldError]:
-    """Errors of a name that shows as another one's: by invisible or full-width characters, or by similar letters."""
+    """Return the errors of a name that imitates another with invisible, full-width or similar characters."""
     if unicodedata.normalize("NFKC", name) != name or any(unicodedata.category(char)[0] == "C" for char in name):
         return [FieldError(field, "takes no invisible characters and no full-width or other forms of letters")]
     if any(len(_scripts(word)) > 1 for word in name.split()):
@@ -336,13 +337,13 @@ def role_name_errors(field: str, name: str) -> list[FieldError]:
 
 
 def _scripts(word: str) -> set[str]:
-    """Scripts of the letters, as their names say them: ``{"LATIN"}``, ``{"CYRILLIC"}``."""
+    """Unicode scripts of the letters: ``{"LATIN"}``, ``{"CYRILLIC"}``."""
     names = {unicodedata.name(char, "?").split()[0] for char in word if unicodedata.category(char)[0] == "L"}
     return names - _TOGETHER | ({"CJK"} if names & _TOGETHER else set())
 
 
 def _skeleton(name: str) -> str:
-    """The name as a glance takes it: without accents, spaces and case, each letter as the Latin one it resembles."""
+    """The name without accents, spaces and case; lookalike letters become Latin."""
     letters = (char for char in unicodedata.normalize("NFKD", name) if unicodedata.category(char)[0] != "M")
     folded = "".join(letters).casefold().translate(_LOOKALIKES)
     return "".join(folded.split()).replace("rn", "m").replace("l", "i").replace("-", "").replace("_", "")

@@ -1,4 +1,4 @@
-"""Domains of tenants: proved by a DNS record, and the ways by which people with an address there come in."""
+"""Domains of tenants, proved by a DNS record, and the modes in which users join through them."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -15,13 +15,13 @@ DomainState = Literal["pending", "verified", "lost"]
 JoinStatus = Literal["pending", "approved", "declined"]
 
 DOMAINS = 20
-"""Most domains of a tenant."""
+"""Maximum domains of a tenant."""
 
 CHECKED_EVERY = timedelta(days=1)
 PREFIX = "_tenantry."
 VALUE = "tenantry-verification="
 
-# Everybody can have an address there: whoever proves such a domain runs it, and its users are not their people.
+# Anyone can get an address at these domains, so only the mail provider could prove such a domain.
 PUBLIC_MAIL = frozenset(
     """
     126.com 163.com aim.com alice.it aol.com arcor.de att.net bell.net bigpond.com bk.ru bluewin.ch btinternet.com
@@ -42,10 +42,10 @@ PUBLIC_MAIL = frozenset(
 
 
 class TenantDomain(Struct, frozen=True, kw_only=True):
-    """A domain of a tenant, in ASCII (``xn--bcher-kva.example``), with the roles of those who join by it.
+    """Domain of a tenant, in ASCII (``xn--bcher-kva.example``), with roles for users joining through it.
 
-    ``set_by`` gave the roles, None for the operator. ``proof`` is what the DNS record has to hold; a domain that is
-    removed and added again gets another one. ``checked_at`` is when the record was last looked up for housekeeping.
+    ``set_by`` is the user who set the roles, None for the operator. ``proof`` is the required content of the DNS
+    record; a domain added again gets a new proof. ``checked_at`` is the time of housekeeping's last lookup.
     """
 
     tenant_id: UUID
@@ -60,7 +60,7 @@ class TenantDomain(Struct, frozen=True, kw_only=True):
 
 
 class JoinRequest(Struct, frozen=True, kw_only=True):
-    """A wish to join a tenant, by an address at one of its domains."""
+    """Request of a user to join a tenant, with an address at one of the tenant's domains."""
 
     tenant_id: UUID
     user_id: UUID
@@ -72,8 +72,8 @@ class JoinRequest(Struct, frozen=True, kw_only=True):
 
 
 def normal_domain(text: str) -> str | None:
-    """The domain as addresses are compared by it: ``"Bücher.example"`` is ``xn--bcher-kva.example``; None for none."""
-    # A dot at the end, a port or a path are no part of an address either.
+    """Return the normal form of a domain, or None if invalid: ``"Bücher.example"`` is ``xn--bcher-kva.example``."""
+    # Check the text as the domain of an address, because an address has no final dot, port or path.
     key = email_key(f"x@{text}") if text == text.strip() else None
     if key is None:
         return None
@@ -97,7 +97,7 @@ def domain_errors(text: str) -> list[FieldError]:
 
 
 def domain_of(address_key: str) -> str:
-    """The domain of a normal address: ``ada@acme.example`` is at ``acme.example``, and at no domain above it."""
+    """Return exactly the domain of a normal address: ``ada@acme.example`` is at ``acme.example``."""
     return address_key.rpartition("@")[2]
 
 
@@ -110,5 +110,5 @@ def record_value(proof: str) -> str:
 
 
 def is_proved(domain: TenantDomain, texts: Iterable[str]) -> bool:
-    """Whether one of the texts at the name of the record is the proof, to the letter."""
+    """Return whether one of the texts in the DNS record equals the proof exactly."""
     return record_value(domain.proof) in texts

@@ -1,4 +1,4 @@
-"""Second factors: which count, what a tenant requires, and what a login still has to show."""
+"""Second factors: accepted kinds, a tenant's requirement, and the next step of a login."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -13,24 +13,24 @@ from domain.limits import Lockout
 METHODS: tuple[Method, ...] = (*FACTOR_KINDS, "recovery")
 MOST_FACTORS = 20
 MOST_TOTP = 3
-"""More apps would give each guess more codes to hit."""
+"""Maximum apps: more would give each guess more valid codes."""
 
 FACTOR_NAME_LENGTH = 100
 FACTOR_GUESSES = Lockout(5, timedelta(minutes=15))
-"""Wrong second factors in a row, of all networks together, after which they are locked."""
+"""Lock after consecutive wrong second factors, over all networks."""
 
 NO_SECURITY = TenantSecurity()
 
 
 def changed_security(before: TenantSecurity, after: TenantSecurity, now: datetime) -> TenantSecurity:
-    """The new settings, with the moment since when a second factor is required."""
+    """Return the new settings. They record since when the tenant requires a second factor."""
     if not after.require_mfa:
         return replace(after, required_since=None)
     return replace(after, required_since=before.required_since if before.require_mfa else now)
 
 
 class Demand(Struct, frozen=True, kw_only=True):
-    """Requirement of a second factor; ``methods`` empty means that every one counts, ``deadline`` ends the grace."""
+    """Requirement of a second factor. Empty ``methods`` mean all; ``deadline`` is the end of the grace period."""
 
     required: bool = False
     methods: tuple[Method, ...] = ()
@@ -38,7 +38,7 @@ class Demand(Struct, frozen=True, kw_only=True):
 
 
 def demand_of(security: TenantSecurity | None, joined_at: datetime, *, service_requires: bool) -> Demand:
-    """The tenant's and the service's demands together; the service gives no grace."""
+    """Return the combined demands of the tenant and the service; the service gives no grace."""
     own = security or NO_SECURITY
     if not own.require_mfa:
         return Demand(required=service_requires)
@@ -49,7 +49,7 @@ def demand_of(security: TenantSecurity | None, joined_at: datetime, *, service_r
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """Decision of the gate on a login; ``methods`` are those to show or to enrol, ``deadline`` ends the grace."""
+    """Next step of a login. ``methods`` are those to use or enrol; ``deadline`` is the end of the grace period."""
 
     outcome: Literal["in", "challenge", "enrolment"]
     methods: tuple[Method, ...] = ()
@@ -62,9 +62,9 @@ _FIRST = frozenset({"pwd", "social", "sso"})
 
 
 def combined(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
-    """``amr`` of both, in order and each once; with ``mfa`` as soon as two kinds were shown.
+    """Return both ``amr`` claims in order, without duplicates, and ``mfa`` after proofs of two kinds.
 
-    A passkey whose user was verified (``user``) is two factors by itself.
+    A passkey with user verification (``user``) counts as two factors.
     """
     methods = tuple(dict.fromkeys((*before, *added)))
     has_second = any(method in _METHOD_OF for method in methods)
@@ -73,9 +73,9 @@ def combined(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
 
 
 def further(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
-    """``amr`` of a login or session that had ``before``, once a factor was ``added``.
+    """Return the claim ``amr`` of a login or session after a factor was ``added`` to the proofs ``before``.
 
-    Where ``before`` is empty, as in sessions from before ``amr`` was kept, a first factor counts as shown all the same.
+    Sessions older than the claim have an empty ``before``; the user has proved a first factor in them too.
     """
     former = tuple(before)
     methods = combined(former, added)
@@ -84,7 +84,7 @@ def further(before: Iterable[str], added: Iterable[str]) -> tuple[str, ...]:
 
 
 def step_needed(own: OwnFactors, demand: Demand, proofs: tuple[str, ...], now: datetime) -> Step:
-    """The step that a login still needs after ``proofs`` (the claim ``amr``): the truth table of the gate."""
+    """Return the next step of a login after ``proofs`` (the claim ``amr``), by the gate's truth table."""
     allowed = demand.methods if demand.required else ()
     is_double = "mfa" in proofs
     if is_double and (not allowed or any(_METHOD_OF.get(method) in allowed for method in proofs)):
@@ -94,7 +94,7 @@ def step_needed(own: OwnFactors, demand: Demand, proofs: tuple[str, ...], now: d
     fitting = tuple(method for method in own.methods if not allowed or method in allowed)
     if fitting:
         return Step(outcome="challenge", methods=fitting)
-    # A factor that its owner set up counts first, also where the tenant asks for another kind beside it.
+    # A user without two proofs must first use an existing factor, even if the tenant requires another kind.
     return _enrolment(demand) if is_double else Step(outcome="challenge", methods=own.methods)
 
 
@@ -107,6 +107,6 @@ def _without_factors(demand: Demand, now: datetime) -> Step:
 
 
 def _enrolment(demand: Demand) -> Step:
-    # Recovery codes come with a factor, and cannot be set up by themselves.
+    # Recovery codes are created with a factor, so a user cannot enrol them separately.
     kinds = tuple(kind for kind in FACTOR_KINDS if not demand.methods or kind in demand.methods)
     return Step(outcome="enrolment", methods=kinds or FACTOR_KINDS)

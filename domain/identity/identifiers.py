@@ -1,4 +1,4 @@
-"""Identifiers of tenants: short names in the place of a host name or a path."""
+"""Identifiers of tenants: short names for host names or paths."""
 
 import re
 
@@ -14,7 +14,7 @@ RESERVED_IDENTIFIERS = frozenset(
     self sso static status support system undefined well-known www
     """.split()
 )
-"""Identifiers that no new tenant gets: in the place of a host name or a path they would speak for the service."""
+"""Identifiers refused for new tenants, because a host name or path with one would look like the service's."""
 
 
 def is_identifier(text: str) -> bool:
@@ -22,8 +22,9 @@ def is_identifier(text: str) -> bool:
 
 
 def is_free_identifier(text: str) -> bool:
-    """Whether a tenant may be given the identifier; older tenants keep what they have."""
-    # Security: DNS reserves two hyphens there; browsers show ``xn--…`` as another name (RFC 5891, section 4.2.3.1).
+    """Return whether a tenant may get the identifier. Older tenants retain theirs."""
+    # Security: DNS reserves two hyphens in this position, and browsers show ``xn--…`` as another name (RFC 5891,
+    # section 4.2.3.1).
     if text[2:4] == "--":
         return False
     return is_identifier(text) and text.strip("-") == text and text not in RESERVED_IDENTIFIERS

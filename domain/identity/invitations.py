@@ -1,4 +1,4 @@
-"""Invitations into a tenant: who is asked, with which roles, until when, and who may still ask."""
+"""Invitations into a tenant: address, roles, expiry, and the inviter's current rights."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -14,24 +14,24 @@ from domain.scope import allows, may_grant
 InvitationStatus = Literal["pending", "accepted", "declined", "revoked", "expired"]
 
 INVITE = "create:invitations"
-"""Permission to invite people, and to decide on requests to join."""
+"""Permission to invite, and to decide on join requests."""
 
 BATCH = 100
-"""Most invitations of one request."""
+"""Maximum invitations per request."""
 
 DAY = timedelta(days=1)
 INVITATIONS_A_DAY = 200
-"""Most invitations of a tenant within a day."""
+"""Maximum invitations of a tenant per day."""
 
 MAILS_A_DAY = 5
-"""Most invitation mails to an address within a day, over all tenants: the rest are not sent, and nobody is told."""
+"""Maximum invitation mails per address and day, over all tenants. Further mails are silently dropped."""
 
 
 class Invitation(Struct, frozen=True, kw_only=True):
-    """An invitation as it is stored.
+    """A stored invitation.
 
-    ``hash`` is that of the link's secret, ``mailed_at`` the times of its mails within the last day. ``status`` stays
-    ``pending`` past ``expires_at`` until something else happens to the invitation.
+    ``hash`` is the hash of the link's secret; ``mailed_at`` has the times of its mails in the last day. ``status``
+    remains ``pending`` after ``expires_at`` until the next change of the invitation.
     """
 
     tenant_id: UUID
@@ -53,12 +53,12 @@ class Invitation(Struct, frozen=True, kw_only=True):
 
 
 def may_still_invite(inviter: AccountState | None, tenant_id: UUID, roles: Sequence[Role]) -> bool:
-    """Whether the inviter could send this invitation now: an active account that may invite and give these roles."""
+    """Return whether the inviter could send this invitation now, with all its rights and roles."""
     return may_still_give(inviter, tenant_id, roles, INVITE)
 
 
 def may_still_give(giver: AccountState | None, tenant_id: UUID, roles: Sequence[Role], permission: str) -> bool:
-    """Whether the giver, who once promised these roles in the tenant, could do so now, which takes the permission."""
+    """Return whether the giver could give these promised roles in the tenant now, including ``permission``."""
     if giver is None or not giver.user.is_active or any(_is_super_admin(role) for role in roles):
         return False
     if giver.is_super_admin:
@@ -71,22 +71,22 @@ def may_still_give(giver: AccountState | None, tenant_id: UUID, roles: Sequence[
 
 
 def may_give_by(held: Sequence[str], roles: Sequence[Role], permission: str) -> bool:
-    """Whether the permissions suffice to give the roles, which takes the permission."""
+    """Return whether ``held`` includes ``permission`` and suffices to give the roles."""
     given = [name for role in roles for name in role.permissions]
     return not any(_is_super_admin(role) for role in roles) and allows(held, permission) and may_grant(held, given)
 
 
 def _is_super_admin(role: Role) -> bool:
-    # Held outside memberships alone, whoever gives it.
+    # Users hold this role only outside memberships.
     return role.is_system and role.name == SUPER_ADMIN
 
 
 def ensure_proved(user: User) -> None:
-    """Raises Forbidden for an account whose address is not proved: anybody could have typed it in."""
+    """Raise Forbidden for an account with an unproved address: anyone could have entered it."""
     if not user.email_proved:
         raise Forbidden("Prove that the address is yours first: confirm it, or use the link in the mail.")
 
 
 def wrong_link() -> ValidationError:
-    """The one error for a link that is wrong, was used, revoked or has expired, or whose promise does not hold."""
+    """Return the error for every invalid link: wrong, used, revoked, expired, or with an invalid promise."""
     return ValidationError.on("token", "is wrong, was used, or is not valid any more: ask for a new invitation")

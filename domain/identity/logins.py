@@ -1,4 +1,4 @@
-"""A login, from the proof of who its user is to the claims of its token."""
+"""A login, from the user's proof to the token's claims."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -26,10 +26,10 @@ class TenantChoice(Struct, frozen=True):
 
 
 def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> TenantChoice:
-    """Chooses the tenant of a login, by the specification's state table; inactive tenants do not count.
+    """Choose the tenant of a login, by the specification's state table; inactive tenants do not count.
 
-    With no preference, one membership is entered, several require a selection, none gives a Global Token.
-    Raises Forbidden when the preferred tenant is not an active membership.
+    Without a preferred tenant, a user with one membership enters it, a user with several must select one, and a user
+    without any gets a Global Token. Raises Forbidden if the preferred tenant is not an active membership.
     """
     active = [membership for membership in memberships if membership.tenant_is_active]
     if preferred is not None:
@@ -40,17 +40,16 @@ def choose_tenant(memberships: Sequence[Membership], preferred: UUID | None) -> 
 
 
 def available(state: AccountState) -> list[TenantName]:
-    """The active tenants of the user, for the selection."""
+    """Return the user's active tenants, for the selection."""
     return [tenant_name(membership) for membership in state.memberships if membership.tenant_is_active]
 
 
 class Login(Struct, frozen=True, kw_only=True):
-    """A login as far as it has come.
+    """State of a login in progress.
 
-    It begins with the account that was verified, the methods that proved it (RFC 8176, such as ``pwd``), and the
-    tenant and application that the client asks for. Each step returns it with one field more, in their order here;
-    mypy accepts no reader of a field that may still be None. ``deadline`` stays None without a grace period, and
-    ``session`` is given from the start where the session exists already.
+    It begins with the verified account, its proof methods (RFC 8176, such as ``pwd``), and the requested tenant and
+    application. Each step returns it with one more field, in the order below; mypy rejects readers of fields possibly
+    still None. ``deadline`` stays None without a grace period. An existing session sets ``session`` from the start.
     """
 
     state: AccountState

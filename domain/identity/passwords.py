@@ -1,4 +1,4 @@
-"""Rules of new passwords: length, likeness to the account and its surroundings, and the list of common ones."""
+"""Rules of new passwords: their length, their similarity to the account's data, and the list of common passwords."""
 
 import lzma
 import re
@@ -11,19 +11,18 @@ from domain.errors import FieldError
 from domain.identity.users import PASSWORD_LENGTH, TYPED_LENGTH, normal_password
 
 SHORTEST_STEM = 4
-"""Characters of a common password that make it recognisable behind other digits and punctuation."""
+"""Minimum length of a common password that is detected within other digits and punctuation."""
 _ENDINGS = string.digits + string.punctuation
 
 
 def password_errors(
     password: str, *, email: str, full_name: str, field: str, words: Iterable[str]
 ) -> tuple[FieldError, ...]:
-    """Errors of a new password: its length, its likeness to the account, and whether it is a common one.
+    """Return errors of a new password: its length, its similarity to the account, and whether it is common.
 
-    ``words`` are further ones that a guesser would begin with: names of the service, names and identifiers of the
-    account's tenants.
+    ``words`` are likely guesses: names of the service, names and identifiers of the account's tenants.
     """
-    # No rules of composition: NIST SP 800-63B advises against them.
+    # NIST SP 800-63B advises against composition rules.
     shortest, longest = PASSWORD_LENGTH
     normal = normal_password(password)
     if len(password) > TYPED_LENGTH or not shortest <= len(normal) <= longest:
@@ -40,7 +39,7 @@ def password_errors(
 
 
 def _is_made_of(password: str, words: Iterable[str]) -> bool:
-    # Only letters are compared: "Ada-1990!" is made of the name "Ada".
+    # Compare only letters: "Ada-1990!" contains only the name "Ada".
     folded = password.casefold()
     bare = _letters(folded)
     return any(folded == word.casefold() or (bare and bare == _letters(word.casefold())) for word in words)
@@ -51,9 +50,9 @@ def _letters(text: str) -> str:
 
 
 def is_common(normal: str) -> bool:
-    """Whether a password in NFKC is among the common ones, whatever its case and its ending.
+    """Return whether an NFKC password is common, ignoring case and the end.
 
-    Digits and punctuation at the end are not compared: the list has ``letmein1``, so ``letmein12`` is common.
+    The comparison omits digits and punctuation at the end: the list has ``letmein1``, so ``letmein12`` is common.
     """
     folded = normal.casefold()
     if f"\n{folded}\n".encode(errors="replace") in _common_passwords():
@@ -67,6 +66,6 @@ def is_common(normal: str) -> bool:
 
 @cache
 def _common_passwords() -> bytes:
-    """Common passwords that are long enough, each between two line feeds; read when the first one is asked about."""
-    # 200 kB in one piece: searching it takes microseconds, and a set of it megabytes in every process
+    """Return the sufficiently long common passwords, each between two line feeds; loaded at the first use."""
+    # 200 kB in one piece: a search needs microseconds, but a set needs megabytes per process.
     return lzma.decompress(Path(__file__).with_name("common-passwords.txt.xz").read_bytes())

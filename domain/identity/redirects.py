@@ -1,4 +1,4 @@
-"""Addresses that a login hands over to: those that may be registered, and the proof of who began it (PKCE)."""
+"""Redirect addresses of a login: the registrable ones, and the proof of the login's initiator (PKCE)."""
 
 import hmac
 import re
@@ -11,7 +11,7 @@ MOST_ADDRESSES = 20
 LONGEST_STATE = 1_000
 LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1"})
 
-# The signs that a URL is written with (RFC 3986) but for "#"; a browser reads a backslash as a slash.
+# URL characters (RFC 3986) without "#"; a browser reads a backslash as a slash.
 _SIGNS = re.compile(r"[A-Za-z0-9\-._~:/?@!$&'()*+,;=%\[\]]+")
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]*[a-z0-9])?|\[[0-9a-f:.]+\]")
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -19,9 +19,9 @@ _VERIFIER = re.compile(r"[A-Za-z0-9\-._~]{43,128}")
 
 
 def redirect_mistake(address: str) -> str | None:
-    """What is wrong with an address to register; None for one that may be.
+    """Return the error of a redirect address to register, or None for a valid address.
 
-    Example: ``https://shop.example/signed-in`` and ``http://localhost:3000/`` are right.
+    Example: ``https://shop.example/signed-in`` and ``http://localhost:3000/`` are valid.
     """
     if len(address) > LONGEST_ADDRESS or _SIGNS.fullmatch(address) is None:
         return f"takes addresses of at most {LONGEST_ADDRESS} letters, digits and signs of a URL, without a fragment"
@@ -39,19 +39,19 @@ def redirect_mistake(address: str) -> str | None:
 
 
 def _parts(address: str) -> SplitResult | None:
-    """None for a scheme in capitals, and for brackets that hold no IPv6 address."""
+    """None for a scheme in capitals or brackets without an IPv6 address."""
     try:
         parts = urlsplit(address)
     except ValueError:
         return None
-    # urlsplit writes the scheme in small letters, whatever it was; what is compared later is the text as it is.
+    # urlsplit lowercases the scheme, but later comparisons use the original text.
     return parts if address.startswith(f"{parts.scheme}://") else None
 
 
 def _host(authority: str) -> str | None:
-    """The host of ``host`` or ``host:port``; None for every other text, such as one with a user name."""
+    """Return the host of ``host`` or ``host:port``, or None if the text is invalid."""
     found = re.fullmatch(r"(.*?)(?::([0-9]{1,5}))?", authority)
-    if found is None:  # of a text with a line break
+    if found is None:  # the text contains a line break
         return None
     host, port = found.groups()
     is_port = port is None or 0 < int(port) < 65_536
@@ -59,18 +59,18 @@ def _host(authority: str) -> str | None:
 
 
 def answered(address: str, code: str, state: str | None) -> str:
-    """The address with ``code`` and ``state`` in its query."""
+    """Return the address with ``code`` and ``state`` in its query."""
     query = urlencode({"code": code, **({} if state is None else {"state": state})})
     return f"{address}{'&' if '?' in address else '?'}{query}"
 
 
 def is_challenge(text: str) -> bool:
-    """Whether the text has the form of an S256 challenge (RFC 7636): 43 characters of base64url."""
+    """Return whether the text has the form of an S256 challenge (RFC 7636): 43 characters of base64url."""
     return _CHALLENGE.fullmatch(text) is not None
 
 
 def is_answer(verifier: str, challenge: str) -> bool:
-    """Whether the verifier is the one that the S256 challenge was made of. The plain method does not exist here."""
+    """Return whether the verifier matches the S256 challenge. The service does not support the plain method."""
     if _VERIFIER.fullmatch(verifier) is None:
         return False
     return hmac.compare_digest(challenge_of(verifier), challenge)

@@ -1,4 +1,4 @@
-"""Service accounts, which call for a tenant and stand for no person, and the API keys that they call with."""
+"""Service accounts and their API keys. A service account acts for a tenant, not for a person."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ TOKENS = Limit("oauth.token", 60)
 """Tokens of client credentials, per address and per account."""
 
 UNKNOWN_KEYS = Limit("keys.unknown", 60)
-"""Look-ups of API keys that a process does not know, per network; a key that is good takes its look-up back."""
+"""Limit of lookups of API keys that this process has not cached, per network. A valid key refunds its lookup."""
 
 BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 SECRET_LENGTH = 32
@@ -45,26 +45,26 @@ SECRET_LENGTH = 32
 
 CHECKSUM_LENGTH = 6
 START_LENGTH = 12
-"""Characters of a key that are stored as they are, for people to recognise the key by."""
+"""Characters of a key stored in plain text, to recognise the key."""
 
 PREFIX = r"[a-z][a-z0-9]{1,15}"
-"""Pattern of the prefix of keys. Any prefix is recognised, so that keys outlive a change of the setting."""
+"""Pattern of the key prefix. Any prefix is accepted, so that keys outlive a change of the setting."""
 
 LONGEST_KEY = 16 + 1 + SECRET_LENGTH + CHECKSUM_LENGTH
 
 WARNED_BEFORE = timedelta(days=7)
-"""Time before the end of a key at which the tenant is told by mail."""
+"""Time before a key's expiry when the service mails the tenant."""
 
 NO_END = timedelta(days=36_500)
-"""Time to the end of a caller whose key has none."""
+"""Lifetime of a caller with a non-expiring key."""
 
 _KEY = re.compile(rf"{PREFIX}_[0-9A-Za-z]{{{SECRET_LENGTH + CHECKSUM_LENGTH}}}")
 
 
 class ServiceAccount(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An account of one tenant, with roles like a member's; ``created_by`` is a user or another service account.
+    """An account of one tenant, with roles as a member has. ``created_by`` is a user or another service account.
 
-    It is None for what the operator made from the command line.
+    None means that the operator created the account on the command line.
     """
 
     id: UUID
@@ -87,9 +87,11 @@ class ServiceAccount(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A key without its secret. ``permissions`` None: those of its account; ``networks`` None: from anywhere.
+    """A key without its secret.
 
-    ``ended_at`` may lie ahead: a key that was rotated lives until then.
+    ``permissions`` None means all those of the account; ``networks`` None means any network.
+
+    ``ended_at`` may be in the future: a rotated key remains valid until then.
     """
 
     id: UUID
@@ -108,12 +110,12 @@ class ApiKey(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def ends_at(self) -> datetime | None:
-        """The moment from which the key is dead, None for a key without an end."""
+        """Time at which the key becomes invalid, None for a key without an end."""
         return min((at for at in (self.expires_at, self.ended_at) if at is not None), default=None)
 
 
 class KeyState(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Everything that decides what a key may do, read in one snapshot."""
+    """All data that determines a key's rights, read in one snapshot."""
 
     key: ApiKey
     account: ServiceAccount
@@ -122,23 +124,23 @@ class KeyState(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def permissions(self) -> tuple[str, ...]:
-        """Permissions of the account, as far as the key has them."""
+        """Permissions held by both the account and the key."""
         held = self.account.permissions
         return held if self.key.permissions is None else meet(held, self.key.permissions)
 
     @property
     def issued(self) -> dict[str, int]:
-        """The versions that a token of the key carries now."""
+        """Versions in a new token of the key."""
         subjects = [grants_subject(self.account.id), tenant_subject(self.account.tenant_id)]
         subjects += [role_subject(role.id) for role in self.account.roles]
         user = user_subject(self.account.id)
-        # A key's version rises once, at its end: a token of a living key carries 0.
+        # The service increases a key's version only when the key ends, so the token of a live key has version 0.
         return {**at_issue([user], self.token_versions), session_subject(self.key.id): 0} | at_issue(
             subjects, self.token_versions
         )
 
     def ensure_lives(self, now: datetime) -> None:
-        """Raises TokenExpired for a key past its expiry, and TokenInvalid, as for an unknown key, for any other end."""
+        """Raise TokenExpired for a key past its expiry, and TokenInvalid, as for an unknown key, for any other end."""
         is_ended = self.key.ended_at is not None and self.key.ended_at <= now
         if is_ended or not self.account.is_active or not self.tenant_is_active:
             raise TokenInvalid
@@ -147,7 +149,7 @@ class KeyState(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def service_caller(state: KeyState, now: datetime) -> Caller:
-    """The caller behind a key."""
+    """Return the caller for a key."""
     account, ends_at = state.account, state.key.ends_at
     return Caller(
         user_id=account.id,
@@ -166,14 +168,14 @@ def service_caller(state: KeyState, now: datetime) -> Caller:
 
 
 def compose_key(prefix: str, secret: str) -> str:
-    """The text of a key: prefix, secret and checksum, ``tnt_7Q…``."""
+    """Return the text of a key: prefix, secret and checksum, ``tnt_7Q…``."""
     text = f"{prefix}_{secret}"
     return text + checksum(text)
 
 
 def checksum(text: str) -> str:
-    """CRC-32 of the text in base 62: six characters, padded with ``0``."""
-    # The most significant digit first, as numbers are written.
+    """Return the CRC-32 of the text in base 62: six characters, padded with ``0``."""
+    # The most significant digit first.
     number, digits = crc32(text.encode()), ""
     for _ in range(CHECKSUM_LENGTH):
         number, digit = divmod(number, len(BASE62))
@@ -182,37 +184,37 @@ def checksum(text: str) -> str:
 
 
 def looks_like_key(text: str) -> bool:
-    """Whether the text was meant to be a key. Tokens are never taken for one: they contain dots."""
-    # Signed tokens have three parts with dots between them, which base 62 does not know.
+    """Return whether the text looks like an API key rather than a token. Tokens contain dots and never match."""
+    # Signed tokens contain dots, which base 62 lacks.
     return "_" in text[:17] and "." not in text
 
 
 def is_key(text: str) -> bool:
-    """Whether the text has the form of a key and its checksum is right; no look-up is needed to refuse others."""
+    """Return whether the text has the form and checksum of a key, so that other texts need no lookup."""
     return _KEY.fullmatch(text) is not None and checksum(text[:-CHECKSUM_LENGTH]) == text[-CHECKSUM_LENGTH:]
 
 
 def without_keys(text: str) -> str:
-    """The text with what may be an API key cut to what lists show of it: somebody may have put one into a path."""
+    """Truncate possible API keys in the text to what lists show: a user may have put one into a path."""
     if "_" not in text or len(text) < SECRET_LENGTH + CHECKSUM_LENGTH:
         return text
     return _KEY.sub(lambda found: f"{found[0][:START_LENGTH]}…", text)
 
 
 def key_digest(text: str) -> bytes:
-    """The stored form of a key: SHA-256, 32 bytes."""
-    # A slow hash would be wrong here: the secret has 190 random bits and cannot be guessed.
+    """Return the stored form of a key: SHA-256, 32 bytes."""
+    # The secret has 190 random bits, so a fast hash is enough.
     return sha256(text.encode()).digest()
 
 
-# Networks are read once per look-up, and compared with every request.
+# Read the networks once per lookup of a key, because the service compares them in every request.
 def read_networks(networks: Sequence[str] | None) -> tuple[Network, ...] | None:
-    """The networks as values; raises ValueError for a text that is none."""
+    """Parse the networks. Raises ValueError for an invalid text."""
     return None if networks is None else tuple(ip_network(text) for text in networks)
 
 
 def is_within(networks: Sequence[Network] | None, address: str) -> bool:
-    """Whether the client's address lies in one of the networks; None stands for all addresses."""
+    """Return whether the client's address is in one of the networks; None permits all addresses."""
     if networks is None:
         return True
     try:

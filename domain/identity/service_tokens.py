@@ -1,4 +1,4 @@
-"""Claims of the tokens that service accounts get for their keys."""
+"""Claims of service accounts' tokens."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,9 +12,9 @@ from domain.scope import session_subject, user_subject
 
 
 class ServiceIssue(Struct, frozen=True, kw_only=True):
-    """Values of an issue: issuer and audience of the service, the new token's id and its greatest lifetime.
+    """Values for a token: the service's issuer and audience, the new id, and the maximum lifetime.
 
-    ``leeway`` is the time beyond its end for which a token is still taken, as clocks may differ.
+    The service accepts a token for the time ``leeway`` after its expiry, because clocks may differ.
     """
 
     issuer: str
@@ -25,15 +25,15 @@ class ServiceIssue(Struct, frozen=True, kw_only=True):
 
 
 def service_claims(state: KeyState, permissions: Sequence[str], now: datetime, issue: ServiceIssue) -> Claims:
-    """Claims of a token that stands for the account, with ``permissions`` of those that the key has.
+    """Return the claims of a token for the account; ``permissions`` are some or all of the key's.
 
-    It is an ordinary Tenant Token, so that all that kills tokens kills it; it ends with its key at the latest.
+    The result is an ordinary Tenant Token with the usual revocation. It expires no later than its key.
     """
     account, issued, seconds = state.account, state.issued, int(now.timestamp())
     user, session = user_subject(account.id), session_subject(state.key.id)
     ends = seconds + int(issue.lifetime.total_seconds())
     if state.key.ends_at is not None:
-        # A token is taken for a moment beyond its end, and a key is not.
+        # Tokens are accepted shortly after their end, but keys are not.
         ends = min(ends, int((state.key.ends_at - issue.leeway).timestamp()))
     return Claims(
         iss=issue.issuer,

@@ -1,4 +1,4 @@
-"""Tokens: their claims, the versions they were issued under, and the sessions that renew them."""
+"""Tokens: claims, versions at issue, and the sessions that renew them."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -26,15 +26,15 @@ from domain.scope import (
 )
 
 LEEWAY = timedelta(seconds=5)
-"""Tolerated difference between clocks when the times of a token, or of an encrypted password, are checked."""
+"""Tolerated clock difference for the times of tokens and encrypted passwords."""
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
     """Lifetimes of tokens and sessions.
 
-    ``access`` and ``global_access`` are the lifetimes of the two kinds of access token. A session ends after
-    ``session``, when it is ``unused`` for that long, and after ``selection`` when no tenant was chosen. Within
-    ``grace`` after a refresh the same refresh token may be sent again, for clients whose response was lost.
+    ``access`` and ``global_access`` are for the two kinds of access token. A session ends at the age ``session``, after
+    the time ``unused`` without a refresh, and after ``selection`` without a chosen tenant. A client that lost a
+    response may send the same refresh token again within ``grace`` after the refresh.
     """
 
     access: timedelta
@@ -46,11 +46,11 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A login, one row for its whole life.
+    """A login session, stored in one row.
 
-    ``counter`` is the one in its current refresh token; ``tenant_id`` is None before a tenant is chosen. ``methods``
-    are how it was proved, ``authenticated_at`` when last; sessions of before these were kept have neither.
-    ``is_first_login`` says that no login of the user succeeded before this one.
+    ``counter`` is the counter of the current refresh token; ``tenant_id`` is None before the choice of a tenant.
+    ``methods`` are the user's proofs, ``authenticated_at`` is the time of the last proof; older sessions have neither.
+    ``is_first_login``: no earlier login of the user succeeded.
     """
 
     id: UUID
@@ -69,11 +69,11 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 SESSIONS_AT_MOST = 100
-"""Sessions of a user: one more ends the one that was unused for longest."""
+"""Maximum sessions of a user. A further session ends the user's least recently used session."""
 
 
 class RefreshToken(Struct, frozen=True):
-    """The content of a refresh token; holding the sealed form is enough to refresh."""
+    """Content of a refresh token. Its sealed form is all that a client needs to refresh."""
 
     session_id: UUID
     counter: int
@@ -90,18 +90,18 @@ class RefreshOutcome(Enum):
 
 
 def refresh_outcome(session: Session, counter: int, now: datetime, lifetimes: Lifetimes) -> RefreshOutcome:
-    """Judges a refresh token with this counter (RFC 9700, section 4.14.2: rotation with detection of reuse).
+    """Judge a refresh token with this counter (RFC 9700, section 4.14.2: rotation with detection of reuse).
 
     Example: with ``session.counter == 3``, counter 3 is FRESH, 2 is REPLAYED within the grace and STOLEN after it.
     """
-    # A higher counter was sealed by us but is not in the database, as after the restoration of a backup.
+    # After a restore of a backup, the database can lack a counter that this service has sealed in a token.
     if session.ended_at is not None or counter > session.counter:
         return RefreshOutcome.DEAD
     if is_expired(session, now, lifetimes):
         return RefreshOutcome.EXPIRED
     if counter == session.counter:
         return RefreshOutcome.FRESH
-    # A client whose response was lost sends its last token again; anybody else who holds an old token has stolen it.
+    # After a lost response a client resends its last token; any older token is stolen.
     if counter == session.counter - 1 and now < session.rotated_at + lifetimes.grace:
         return RefreshOutcome.REPLAYED
     return RefreshOutcome.STOLEN
@@ -112,13 +112,13 @@ def is_expired(session: Session, now: datetime, lifetimes: Lifetimes) -> bool:
 
 
 def is_kept_out(session: Session, membership: Membership) -> bool:
-    """Whether the session was proved before an administrator ended all sessions of its user in the tenant."""
+    """Return whether the session's proof is older than an administrator's end of all sessions there."""
     ended_at = membership.sessions_ended_at
     return ended_at is not None and (session.authenticated_at or session.created_at) < ended_at
 
 
 def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
-    """The earliest end: unused too long, greatest age reached, or no tenant chosen in time."""
+    """Return the earliest end: unused too long, maximum age reached, or no tenant chosen in time."""
     ends = [session.rotated_at + lifetimes.unused, session.created_at + lifetimes.session]
     if session.tenant_id is None:
         ends.append(session.created_at + lifetimes.selection)
@@ -126,8 +126,8 @@ def expires_at(session: Session, lifetimes: Lifetimes) -> datetime:
 
 
 def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> TokenExpired | TokenInvalid:
-    """The error for a session whose row is gone: expired if it is older than any session can be, else ended."""
-    # The first 48 bits of a UUIDv7 are the millisecond in which it was made.
+    """Return the error for a session without a row: expired if older than any possible session, else ended."""
+    # The first 48 bits of a UUIDv7 are its creation time in milliseconds.
     started_at = datetime.fromtimestamp((session_id.int >> 80) / 1000, UTC)
     if now >= started_at + lifetimes.session:
         return TokenExpired("The session has expired: log in again.")
@@ -135,7 +135,7 @@ def unknown_session(session_id: UUID, now: datetime, lifetimes: Lifetimes) -> To
 
 
 def refreshed_once_more() -> TokenInvalid:
-    """Refusal of a refresh token whose successor was used too; the session lives on."""
+    """Return the refusal of a refresh token with a used successor. The session continues."""
     return TokenInvalid("The session was refreshed once more meanwhile: use its newest refresh token.")
 
 
@@ -143,7 +143,7 @@ SELECTOR_SCOPE = "tenant-selector-only"
 
 
 class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Payload of an access token, by wire names; ``rev`` and ``ver`` are the token versions at its issue."""
+    """Payload of an access token, by wire names; ``rev`` and ``ver`` are the token versions at issue."""
 
     iss: str
     aud: str
@@ -170,7 +170,7 @@ class Claims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def caller_of(claims: Claims) -> Caller:
-    """The caller that verified claims stand for."""
+    """Return the caller described by verified claims."""
     return Caller(
         user_id=claims.sub,
         session_id=claims.sid,
@@ -181,7 +181,7 @@ def caller_of(claims: Claims) -> Caller:
         permissions=claims.permissions,
         is_super_admin=claims.super_admin,
         app_id=None if claims.app_id is UNSET else claims.app_id,
-        # A session's version rises once, at its end, so the token need not carry it.
+        # The service increases a session's version only when the session ends, so the token need not contain it.
         issued={user_subject(claims.sub): claims.rev, session_subject(claims.sid): 0, **claims.ver},
         expires_at=claims.exp,
         kind=claims.kind,
@@ -191,7 +191,7 @@ def caller_of(claims: Claims) -> Caller:
 
 
 def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Membership:
-    """The active membership in the tenant. Raises Forbidden, with the same message whether or not the tenant exists."""
+    """Return the active membership in the tenant. Raises the same Forbidden, whether or not the tenant exists."""
     for membership in memberships:
         if membership.tenant_id == tenant_id and membership.tenant_is_active:
             return membership
@@ -201,7 +201,7 @@ def membership_in(memberships: Sequence[Membership], tenant_id: UUID) -> Members
 def claims_for(
     state: AccountState, membership: Membership | None, session: Session, now: datetime, issue: "Issue"
 ) -> Claims:
-    """Claims of a session's token: for the tenant of ``membership``, or, without one, for choosing a tenant only."""
+    """Return the claims of a session's token: for ``membership``, or only to choose a tenant."""
     roles = state.roles_in(membership) if membership else ()
     lifetime = issue.lifetimes.access if membership else issue.lifetimes.global_access
     user = state.user
@@ -223,7 +223,7 @@ def claims_for(
         name=user.full_name,
         email=user.email,
         app_id=session.app_id or UNSET,
-        # A Global Token gives no rights, not even to a super-admin: it only chooses a tenant.
+        # Security: a Global Token gives no rights, even to a super-admin. It only chooses a tenant.
         super_admin=membership is not None and state.is_super_admin,
         rev=state.token_versions.get(user_subject(user.id), 0),
         ver=at_issue(_stale_subjects(user, membership, roles), state.token_versions),
@@ -233,20 +233,20 @@ def claims_for(
 
 
 def proved_by(session: Session, methods: Iterable[str], now: datetime) -> Session:
-    """The session after its user showed further proof: ``methods`` are added to those before, each once."""
+    """Return the session after a further proof. It has the earlier ``methods`` and the new ones, each once."""
     return replace(session, methods=tuple(dict.fromkeys((*session.methods, *methods))), authenticated_at=now)
 
 
 def grants_bytes(permissions: Sequence[str], roles: Sequence[Role]) -> int:
-    """Bytes of what a token carries for these permissions and roles: at most GRANTS_BYTES."""
+    """Return the size in bytes of these permissions and roles in a token; GRANTS_BYTES is the maximum."""
     names = sorted({role.name for role in roles})
-    # The largest version that is likely: the size must not grow past the limit when roles are changed later.
+    # The largest likely version: later role changes must not exceed the size limit.
     subjects = {role_subject(role.id): 2**31 for role in roles}
     return sum(len(msgspec.json.encode(part)) for part in (permissions, names, subjects))
 
 
 def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
-    """Raises ValidationError on ``field`` when a holder of all these roles would get a token that is too large."""
+    """Raise ValidationError on ``field`` if a holder of all these roles would get a too large token."""
     size = grants_bytes(smallest(name for role in roles for name in role.permissions), roles)
     if size > GRANTS_BYTES:
         message = f"together hold more than a token can carry ({size} bytes, at most {GRANTS_BYTES}): use wildcards"
@@ -254,7 +254,7 @@ def ensure_fits_token(roles: Sequence[Role], field: str) -> None:
 
 
 class Issue(Struct, frozen=True, kw_only=True):
-    """Values of an issue: issuer, audience and lifetimes of the service, and the new token's id."""
+    """Values for a token: the service's issuer, audience and lifetimes, and the new id."""
 
     issuer: str
     audience: str
@@ -263,7 +263,7 @@ class Issue(Struct, frozen=True, kw_only=True):
 
 
 def _stale_subjects(user: User, membership: Membership | None, roles: Sequence[Role]) -> tuple[str, ...]:
-    # A Global Token depends on no tenant and no role.
+    # A Global Token does not depend on a tenant or role, so only changes of the user's rights make it stale.
     if membership is None:
         return (grants_subject(user.id),)
     tenant = tenant_subject(membership.tenant_id)

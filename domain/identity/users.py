@@ -1,4 +1,4 @@
-"""Users, their roles and memberships, and the tenants that they belong to."""
+"""Users, their roles and memberships, and their tenants."""
 
 import re
 import unicodedata
@@ -15,7 +15,7 @@ from domain.scope import ALL_PERMISSIONS, SYSTEM_TENANT_ID
 
 
 class Branding(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How a tenant shows itself; ``primary_color`` is ``#rrggbb``."""
+    """Visual identity of a tenant; ``primary_color`` is ``#rrggbb``."""
 
     name: str | None = None
     logo_url: str | None = None
@@ -30,10 +30,10 @@ FACTOR_KINDS: tuple[FactorKind, ...] = ("passkey", "totp")
 
 
 class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Security settings of a tenant, beyond those of the service, for logins of its members.
+    """Security settings of a tenant for its members' logins, in addition to the service's.
 
-    No ``mfa_methods`` means that every one counts. ``required_since`` is when ``require_mfa`` was turned on: the days
-    of grace begin then, or when somebody joins. ``session_days`` and ``idle_days`` only shorten the service's.
+    Empty ``mfa_methods`` accept every one. ``required_since`` is when ``require_mfa`` was turned on: the grace period
+    begins then, or when a member joins. ``session_days`` and ``idle_days`` only shorten the service's.
     """
 
     require_mfa: bool = False
@@ -45,14 +45,14 @@ class TenantSecurity(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Settings of a tenant; ``security`` is left out of answers until somebody sets it."""
+    """Settings of a tenant; answers omit ``security`` until it is set."""
 
     timezone: str = "UTC"
     language: str = "en-US"
     currency: str = "USD"
     enabled_features: tuple[str, ...] = ()
     custom_settings: dict[str, object] = field(default_factory=dict)
-    # Left out of answers until somebody sets it, so that those of before stay as they are.
+    # Omitted from answers until set.
     branding: Branding | UnsetType = UNSET
     security: TenantSecurity | UnsetType = UNSET
 
@@ -75,18 +75,18 @@ SUPER_ADMIN = "SuperAdmin"
 ADMIN = "Admin"
 MEMBER = "Member"
 SHIPPED_ROLES = {SUPER_ADMIN: (ALL_PERMISSIONS,), ADMIN: (ALL_PERMISSIONS,), MEMBER: ()}
-"""The system roles that the first start makes, with their permissions."""
+"""System roles that the first start creates, with their permissions."""
 
 
 @cache
 def shipped_role_id(name: str) -> UUID:
-    """Id of a shipped role, the same in every installation."""
+    """Return the id of a shipped role, the same in every installation."""
     return uuid5(SYSTEM_TENANT_ID, name)
 
 
 PASSWORD_LENGTH = (8, 128)
 TYPED_LENGTH = 4 * PASSWORD_LENGTH[1]
-"""Most code points of a password as it is typed, which NFKC may compose: a letter and three marks for each one."""
+"""Maximum code points of a typed password before NFKC composes them: a letter and three marks each."""
 
 EMAIL_LENGTH = 254
 NAME_LENGTH = 200
@@ -95,24 +95,24 @@ PHONE_LENGTH = 50
 AccountEmail = Annotated[str, documented(most=EMAIL_LENGTH, format="idn-email")]
 FullName = Annotated[str, documented(1, NAME_LENGTH)]
 NewPassword = Annotated[str, documented(PASSWORD_LENGTH[0], format="password")]
-"""Plain or encrypted, so that the document has no upper bound: an encrypted one is longer."""
+"""Plain or encrypted. The document has no upper bound, because an encrypted password is longer."""
 PhoneNumber = Annotated[str, documented(most=PHONE_LENGTH)]
 
 LABEL_LENGTH = 63
-"""Most characters of a part of a domain (RFC 1035)."""
+"""Maximum characters of a domain label (RFC 1035)."""
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")  # dots of UTS 46
 _HOST = re.compile(r"[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*")
 _PUNCTUATION = frozenset('()<>[]:;@\\,"')
-"""Characters that need quoting before the ``@``; unquoted in a mail header they could name another recipient."""
+"""Characters that need quotes before the ``@``; unquoted, they could name another recipient in a header."""
 
 
 class User(Struct, frozen=True, kw_only=True, rename="camel"):
-    """An account.
+    """A user account.
 
-    ``email`` is as entered; ``email_key`` is its normal form, by which addresses are compared. ``email_proved``: the
-    owner has opened a link sent to the address, or a social provider vouched for it. An account made by an
-    administrator is confirmed without being proved, and so is not safe to link to a social identity. None in
-    ``email_proved_at`` is for proofs of before it was kept.
+    ``email`` is the address as entered; ``email_key`` is its normal form for comparisons. ``email_proved`` means that
+    the owner has opened a link sent to the address, or that a social provider vouched for it. An account created by an
+    administrator is confirmed but not proved, so linking it to a social identity is unsafe. ``email_proved_at`` is None
+    for proofs older than this field.
     """
 
     id: UUID
@@ -133,9 +133,9 @@ class User(Struct, frozen=True, kw_only=True, rename="camel"):
     email_proved_at: datetime | None = None
 
 
-# Called only once the caller has shown the password or holds a session: strangers learn nothing of an account.
+# Security: call only after a password or session check, so that strangers learn nothing.
 def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
-    """Raises AccountDisabled or EmailNotConfirmed."""
+    """Raise AccountDisabled or EmailNotConfirmed."""
     if not user.is_active:
         raise AccountDisabled
     if confirmation_required and not user.email_confirmed:
@@ -143,7 +143,7 @@ def ensure_may_sign_in(user: User, *, confirmation_required: bool) -> None:
 
 
 def days_until_expiration(user: User, max_age_days: int, now: datetime) -> int | None:
-    """Days until the password is too old, counting the current one, 0 afterwards; None when passwords do not age."""
+    """Return the days until the password expires, today included; 0 afterwards, None without expiry."""
     if max_age_days == 0 or user.password_set_at is None:
         return None
     remaining = user.password_set_at + timedelta(days=max_age_days) - now
@@ -155,7 +155,7 @@ def must_change_password(user: User, max_age_days: int, now: datetime) -> bool:
 
 
 class Role(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A named set of permissions; ``tenant_id`` is None for a system role, which all tenants share."""
+    """A named set of permissions; ``tenant_id`` is None for a system role, shared by all tenants."""
 
     id: UUID
     tenant_id: UUID | None
@@ -169,9 +169,9 @@ class Role(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Membership(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A user's place in a tenant, with the roles held there and what it asks of a login; an owner may pass it on.
+    """A user's membership in a tenant, with its roles and login requirements; an owner may transfer the tenant.
 
-    ``sessions_ended_at`` is when an administrator ended all of the user's sessions there last.
+    ``sessions_ended_at`` is when an administrator last ended all of the user's sessions there.
     """
 
     tenant_id: UUID
@@ -199,7 +199,7 @@ def tenant_name(membership: Membership) -> TenantName:
 
 
 class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Kinds of factors that an account has; ``recovery``: a recovery code is left."""
+    """Kinds of an account's factors; ``recovery``: a recovery code is left."""
 
     totp: bool = False
     passkey: bool = False
@@ -211,12 +211,12 @@ class OwnFactors(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """What the account can show, the strongest first; recovery codes stand in for factors, and are none."""
+        """Available methods of the account, strongest first. Recovery codes are not factors."""
         return (*self.kinds, "recovery") if self.recovery and self.kinds else self.kinds
 
 
 class AccountState(Struct, frozen=True, kw_only=True):
-    """Everything that decides what a user may do, read in one snapshot.
+    """All data that determines a user's rights, read in one snapshot.
 
     ``roles`` are the system roles held outside memberships; ``token_versions`` are those of all subjects named here.
     """
@@ -239,49 +239,50 @@ class AccountState(Struct, frozen=True, kw_only=True):
 
 
 def email_key(text: str) -> str | None:
-    """The normal form by which addresses are compared; None for a text that is no address, or one that folds to others.
+    """Return the normal form of an address for comparisons, or None if the address is invalid or folds to another one.
 
-    Trimmed, NFC, the local part in lower case, the domain as IDNA 2008 (UTS 46, not transitional):
-    ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``, and ``ß`` is not ``ss``.
+    The form is trimmed and in NFC, with the local part in lower case and the domain as IDNA 2008 (UTS 46, not
+    transitional): ``" Ada@Bücher.example "`` becomes ``ada@xn--bcher-kva.example``, and ``ß`` is not ``ss``.
     """
     parts = _parts(text)
     if parts is None:
         return None
     local, host = parts
-    # Security: ``straße``, ``ﬁnn`` or ``ſam`` would be somebody else's address wherever letters are folded.
+    # Security: ``straße``, ``ﬁnn`` or ``ſam`` would be another user's address if letters are folded.
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", local).casefold())
     return f"{folded}@{host}" if folded == local.lower() else None
 
 
 def attempts_key(text: str) -> str:
-    """The name under which attempts are counted for what was sent as an address.
+    """Return the name for counting attempts with a text sent as an address.
 
-    A text that is no address is counted as well, under a form that belongs to no account.
+    Invalid addresses count too, under a form of no account.
     """
     return email_key(text) or text.strip()[:EMAIL_LENGTH]
 
 
 def guesses_of(user_id: UUID) -> str:
-    """Key under which guesses of the user's second factor are counted, apart from those of the password."""
+    """Return the key for counting guesses of the user's second factor, separate from the password's key."""
     return f"mfa:{user_id}"
 
 
 def mailbox_key(address_key: str) -> str:
-    """The address that mail to a normal address reaches: ``ada+news@acme.example`` is ``ada@acme.example``.
+    """Return the mailbox address of a normal address: ``ada+news@acme.example`` is ``ada@acme.example``.
 
-    Where a server reads the plus sign as any other letter, the two are taken for one mailbox all the same.
+    This merges the two even on servers without plus addressing.
     """
     local, _, domain = address_key.rpartition("@")
     return f"{local.partition('+')[0] or local}@{domain}"
 
 
 def is_address(text: str) -> bool:
-    """Whether mail can be sent to the text, which may be an address of before that nobody could register today."""
+    """Return whether mail can be sent to the text, possibly an older address now invalid for registration."""
     return _parts(text) is not None
 
 
 def mailbox(text: str) -> tuple[str, str] | None:
-    """The local part as it is written and the domain in ASCII (IDNA 2008), which mail is sent to; None for no address.
+    """Return the address to send mail to: the local part as written and the domain in ASCII (IDNA 2008); None if
+    invalid.
 
     IDNA 2003 would send the mail for ``straße.example`` to ``strasse.example``.
     """
@@ -290,13 +291,13 @@ def mailbox(text: str) -> tuple[str, str] | None:
 
 
 def is_same_address(text: str, other: str) -> bool:
-    """Whether the addresses are identical but for ASCII case: what another service vouches for is no more than that."""
+    """Return whether the addresses are equal except for ASCII case: other services guarantee no more."""
     return text.strip().encode().lower() == other.strip().encode().lower()
 
 
 def _parts(text: str) -> tuple[str, str] | None:
     """The local part in NFC and the domain in ASCII."""
-    # Bound the text first: the time of a normalisation grows with the square of the number of combining marks.
+    # Check the length first: the time for normalisation grows with the square of the number of combining marks.
     if len(text := text.strip()) > EMAIL_LENGTH:
         return None
     address = unicodedata.normalize("NFC", text)
@@ -314,7 +315,7 @@ def _ascii_host(domain: str) -> str | None:
     host = domain.lower()
     if host.isascii() and "xn--" not in host:
         return host
-    # A label of IDNA is never shorter in ASCII: a longer one is refused before the work, which grows with its square.
+    # An IDNA label is never shorter in ASCII: refuse longer ones before the quadratic work.
     if any(len(label) > LABEL_LENGTH for label in _DOTS.split(domain)):
         return None
     import idna  # noqa: PLC0415  # its tables are needed by few addresses
@@ -326,15 +327,15 @@ def _ascii_host(domain: str) -> str | None:
 
 
 def normal_password(text: str) -> str:
-    """The password in NFKC, so that the same characters typed on another keyboard match (NIST SP 800-63B).
+    """Return the password in NFKC, so that the same characters from different keyboards match (NIST SP 800-63B).
 
-    A text of more than TYPED_LENGTH characters, which no account can have as its password, is returned as it is.
+    The function does not normalise a text of more than TYPED_LENGTH characters, because no password is that long.
     """
     return unicodedata.normalize("NFKC", text) if len(text) <= TYPED_LENGTH else text
 
 
 def new_account_errors(email: str, full_name: str, phone_number: str | None = None) -> list[FieldError]:
-    """Every invalid field of a new account but its password, by its wire name."""
+    """Return errors of every invalid field of a new account except the password, by JSON name."""
     errors = text_errors("fullName", full_name, 1, NAME_LENGTH)
     errors += text_errors("phoneNumber", phone_number, 0, PHONE_LENGTH)
     if email_key(email) is None:

@@ -1,9 +1,9 @@
-"""Accounts: registration, confirmation of addresses, and passwords."""
+"""Accounts: registration, address confirmation and passwords."""
 
 from domain.parts.part import Columns, Part
 from domain.retention import DAY, RetentionRule
 
-# An older mail that still waits would issue its link anew, so the newer link stays known as long as it does.
+# An older pending mail would issue its link again, so retain the newer link at least as long.
 LINKS = RetentionRule(name="links of mails", when="a day after they expired", kept=DAY)
 EMAIL_CHANGES = RetentionRule(name="changes of addresses", when="a day after they expired", kept=DAY)
 

@@ -1,4 +1,4 @@
-"""All parts of the service, and the lists that are made of their data."""
+"""All parts of the service, and the lists of their data."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -33,7 +33,7 @@ PARTS: tuple[Part, ...] = (
 OWN_PERMISSIONS: tuple[Permission, ...] = tuple(
     registered(name, "administration") for part in PARTS for name in part.permissions
 )
-"""Permissions that the service's own endpoints require."""
+"""Permissions that the service's endpoints require."""
 
 AREAS: tuple[AdministrationArea, ...] = tuple(area for part in PARTS for area in part.areas)
 """Areas of administration."""
@@ -44,9 +44,9 @@ AUDIT_ACTIONS: Mapping[str, str] = MappingProxyType(
 """Meaning of each action of the audit trail. A test compares this list with the events that the use cases record."""
 
 RETENTION: tuple[RetentionRule, ...] = tuple(rule for part in PARTS for rule in part.retention)
-"""Rules of data that is removed by age."""
+"""Removal rules of expiring data."""
 
 TABLES: Mapping[str, Columns] = MappingProxyType(
     {name: columns for part in PARTS for name, columns in part.tables.items()}
 )
-"""Tables of the service itself. Tests compare them with the schema, column by column."""
+"""The service's own tables. Tests compare them with the schema, column by column."""

@@ -1,4 +1,4 @@
-"""Rows of declared entities. Each entity has permissions of its own, which its declaration names."""
+"""Rows of declared entities. Each entity's declaration names its own permissions."""
 
 from domain.parts.part import AdministrationArea, Columns, Part
 from domain.retention import DAY, KEPT_FOR, RetentionRule

@@ -1,4 +1,4 @@
-"""The service's own sign-in pages, which hand a login over to a registered application by a one-time code."""
+"""Sign-in pages of the service. They pass a login to a registered application with a one-time code."""
 
 from domain.parts.part import Part
 

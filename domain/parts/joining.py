@@ -1,4 +1,4 @@
-"""The ways into a tenant: invitations, domains, requests to join, tenants of one's own, and their ownership."""
+"""Joining a tenant: invitations, domains, requests, users' own tenants, and ownership."""
 
 from datetime import timedelta
 
@@ -9,7 +9,7 @@ INVITATIONS = RetentionRule(name="invitations", when="90 days after their end", 
 JOIN_REQUESTS = RetentionRule(
     name="requests to join", when="90 days after their end, or after they were made", kept=timedelta(days=90)
 )
-# Until mail to a person who left is read by nobody any more.
+# After this time, a former member is unlikely to receive mail at the address.
 FORMER_ADDRESSES = RetentionRule(
     name="digests of former members' addresses",
     when="730 days after the end of the membership",

@@ -1,4 +1,4 @@
-"""Logins by password and at social providers, and the sessions that they start."""
+"""Logins with a password or at a social provider, and the resulting sessions."""
 
 from datetime import timedelta
 
@@ -6,17 +6,17 @@ from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.parts.part import Columns, Part
 from domain.retention import DAY, RetentionRule
 
-# A token issued before a setting was shortened lives on, so housekeeping uses this bound and not the setting.
+# Tokens issued before a setting was shortened live on, so housekeeping uses this bound.
 LONGEST_TOKEN = timedelta(hours=24)
-"""Greatest lifetime that settings accept for an access token."""
+"""Maximum lifetime of an access token in the settings."""
 
 # Nothing shows or refreshes an ended session.
 ENDED_SESSIONS = RetentionRule(name="ended sessions", when="a day after their end", kept=DAY)
-# For an older session the id alone tells that it has expired.
+# For an older session, the service reads the age from its id and reports that the session has expired.
 OLD_SESSIONS = RetentionRule(
     name="expired sessions", when="`SESSION_DAYS` and a day after their start", kept=DAY, outlasts_sessions=True
 )
-# A lock that is in force keeps them.
+# An active lock needs the failed logins that caused it.
 FAILURES = RetentionRule(name="failed logins", when="8 days after the last attempt", kept=FAILURES_FORGOTTEN + DAY)
 NETWORKS = RetentionRule(name="networks of logins", when="90 days after the last login", kept=NETWORK_FORGOTTEN)
 TOKEN_VERSIONS = RetentionRule(

@@ -1,4 +1,4 @@
-"""The state of the whole service, and refused operations."""
+"""State of the whole service, and refused operations."""
 
 from datetime import timedelta
 
@@ -6,9 +6,9 @@ from domain.parts.part import AdministrationArea, Columns, Part
 from domain.retention import RetentionRule
 
 READ_SYSTEM = "read:system"
-"""Permission to see the state of the whole service, for super-admins alone."""
+"""Super-admins' permission to see the state of the whole service."""
 
-# Kept for inspection.
+# Retained so that the operator can inspect the mails.
 MAILS = RetentionRule(name="mails given up", when="30 days after they were given up", kept=timedelta(days=30))
 
 OPERATIONS = Part(

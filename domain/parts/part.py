@@ -1,4 +1,4 @@
-"""Type of the data that each part contributes."""
+"""Type of each part's data."""
 
 from collections.abc import Mapping
 
@@ -20,7 +20,7 @@ class AdministrationArea(Struct, frozen=True):
 
 
 class Columns(Struct, frozen=True, kw_only=True):
-    """Columns of a table by their level of protection, with blanks between the names; docs/reference/data.md."""
+    """Columns of a table by protection level, with blanks between the names; docs/reference/data.md."""
 
     secret: str = ""
     personal: str = ""
@@ -35,10 +35,9 @@ class Columns(Struct, frozen=True, kw_only=True):
 class Part(Struct, frozen=True, kw_only=True):
     """Data of one part of the service.
 
-    ``permissions`` are those that its endpoints require. ``audit_actions`` maps each action that its use cases record
-    to the action's meaning; braces mark the varying text, as in ``domain.added:{domain}``. ``areas`` are its areas of
-    administration, ``retention`` the rules by which housekeeping removes its data. ``tables`` are the tables that no
-    entity may have, with their columns.
+    ``permissions`` are those of its endpoints. ``audit_actions`` maps each recorded action to its meaning; braces mark
+    varying text, as in ``domain.added:{domain}``. ``areas`` are its areas of administration, ``retention``
+    housekeeping's rules for its data. ``tables`` are the tables reserved from entities, with their columns.
     """
 
     permissions: tuple[str, ...] = ()
@@ -49,5 +48,5 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 def permissions_on(noun: str) -> tuple[str, ...]:
-    """The four permissions on a resource: ``create:roles``, ``read:roles``, ``update:roles``, ``delete:roles``."""
+    """Return the four permissions on a resource: ``create:roles``, ``read:roles`` and so on."""
     return tuple(f"{action}:{noun}" for action in ("create", "read", "update", "delete"))

@@ -5,7 +5,7 @@ from datetime import timedelta
 from domain.parts.part import AdministrationArea, Columns, Part, permissions_on
 from domain.retention import RetentionRule
 
-# For those who look into what a key did.
+# Retained so that the operator can investigate the actions of a key.
 API_KEYS = RetentionRule(name="ended API keys", when="90 days after their end", kept=timedelta(days=90))
 
 SERVICE_ACCOUNTS = Part(

@@ -1,6 +1,6 @@
-"""Texts of account pages and mails, a folder for each language, and the choice among the languages.
+"""Texts of account pages and mails, a folder per language, and the choice of the language.
 
-``mails`` are the mails, ``pages`` the account pages, and ``common`` what the account pages and the console both say.
-``answers`` are the sentences of the API's errors that account pages show, by their English text; ``console-answers``
-are those that only the console shows. `make console` builds all but the mails into the pages and the console.
+``mails`` and ``pages`` are the texts of mails and account pages, ``common`` the texts shared by account pages and
+console. ``answers`` translate API errors on account pages, by their English text; ``console-answers`` those only on the
+console. `make console` builds all but the mails into the pages and the console.
 """

@@ -1,4 +1,4 @@
-"""Texts of one language by key, with dates and durations as the language writes them."""
+"""Texts of one language by key, with its formats of dates and durations."""
 
 import json
 import re
@@ -21,9 +21,9 @@ _PLACE = re.compile(r"\{(\w+)\}")
 
 
 class Words(Struct, frozen=True, kw_only=True):
-    """The words of one language: texts of pages and mails, and translations of the API's sentences.
+    """Texts of pages and mails in one language, and translations of the API's messages.
 
-    ``texts`` are by key; ``answers`` translate sentences of the API's errors, by their English text.
+    ``texts`` has the texts by key; ``answers`` has the translated error messages by their English text.
     """
 
     language: str
@@ -35,26 +35,30 @@ class Words(Struct, frozen=True, kw_only=True):
         return "rtl" if self.language in RIGHT_TO_LEFT else "ltr"
 
     def text(self, key: str, values: Mapping[str, str] = NOTHING) -> str:
-        """The text of the key, filled in."""
+        """Return the key's text with filled placeholders."""
         return self.filled(self.texts[key], values)
 
     @staticmethod
     def filled(text: str, values: Mapping[str, str]) -> str:
-        """``text`` with its places filled in: ``{name}`` becomes ``values["name"]``. Raises KeyError for unknown ones.
+        """Fill the placeholders of ``text``: ``{name}`` becomes ``values["name"]``.
 
-        Values are never read as texts with places of their own.
+        Raises KeyError for unknown placeholders.
+
+        The function does not fill placeholders inside values.
         """
         return _PLACE.sub(lambda place: values[place[1]], text)
 
     def moment(self, at: datetime) -> str:
-        """``"2 January 2026, 03:04 UTC"``."""
+        """Format a time as ``"2 January 2026, 03:04 UTC"``."""
         at = at.astimezone(UTC)
         month = self.texts["mail.months"].split()[at.month - 1]
         values = {"day": str(at.day), "month": month, "year": str(at.year), "time": f"{at:%H:%M}"}
         return self.text("mail.moment", values)
 
     def lifetime(self, lifetime: timedelta) -> str:
-        """Lifetime as a mail tells it: ``"2 days"``, ``"36 hours"``, ``"90 minutes"``; never one of them."""
+        """Return a lifetime as mails write it: ``"2 days"``, ``"36 hours"``, ``"90 minutes"``. The
+        number is never 1.
+        """
         minutes = lifetime // timedelta(minutes=1)
         for size, unit in ((1440, "days"), (60, "hours")):
             if minutes >= 2 * size and minutes % size == 0:
@@ -62,7 +66,7 @@ class Words(Struct, frozen=True, kw_only=True):
         return self.text("mail.minutes", {"count": str(minutes)})
 
     def answer(self, sentence: str) -> str | None:
-        """The API's sentence in this language; None for one that nobody translated. English ones stay as they are."""
+        """Return the API's sentence in this language, or None without a translation; English is unchanged."""
         if self.language == "en":
             return sentence
         if (text := self.answers.get(sentence)) is not None:
@@ -73,13 +77,13 @@ class Words(Struct, frozen=True, kw_only=True):
         return None
 
     def _value(self, value: str) -> str:
-        """Text for a place in a sentence: a number or a name as it is, a kind such as ``text or null`` translated."""
+        """Placeholder text: numbers and names unchanged, kinds such as ``text or null`` translated."""
         return f" {self.answers['or']} ".join(self.answers.get(kind, kind) for kind in value.split(" or "))
 
 
 @cache
 def words_of(language: str) -> Words:
-    """Words of one of ``LANGUAGES``, read once."""
+    """Return the texts of one of ``LANGUAGES``; the files are read once."""
     return Words(language=language, texts=_read(language, TEXTS), answers=_read(language, ANSWERS))
 
 
@@ -92,13 +96,12 @@ def _read(language: str, names: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _patterns(language: str) -> list[tuple[re.Pattern[str], str]]:
-    """Sentences as patterns: the places of ``takes {shortest} to {longest} characters`` match what stands there."""
     answers = words_of(language).answers.items()
     return [(_pattern(sentence), text) for sentence, text in answers if _PLACE.search(sentence)]
 
 
 def _pattern(sentence: str) -> re.Pattern[str]:
     pieces = _PLACE.split(sentence)
-    # the odd pieces are the names of places
+    # odd pieces are placeholder names
     parts = (f"(?P<{piece}>.+?)" if at % 2 else re.escape(piece) for at, piece in enumerate(pieces))
     return re.compile("".join(parts))

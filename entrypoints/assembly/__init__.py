@@ -1,1 +1,1 @@
-"""Assembly: adapters as the settings say, and the use cases on them. No command and no server process."""
+"""Assembly of adapters by the settings, and of use cases on them. Commands and server processes do not belong here."""

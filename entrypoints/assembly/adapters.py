@@ -1,4 +1,4 @@
-"""Composition root: the only place where adapters are built, of real technology or of memory alone."""
+"""Composition root: the only place that creates adapters, real or in memory."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -64,12 +64,12 @@ from entrypoints.assembly.traces import traces_are_on
 from entrypoints.settings.settings import Settings
 
 SELECTION = timedelta(minutes=10)
-"""Time for which a session without a tenant can be refreshed."""
+"""Time for choosing a tenant. Until then, the client can refresh a session without a tenant."""
 
 
 @dataclass(frozen=True)
 class SecondFactorAdapters:
-    """Adapters that second factors need beyond the database; ``qr_svg`` draws a text as a QR code."""
+    """Additional adapters for second factors; ``qr_svg`` draws a text as a QR code."""
 
     secrets: FactorSecrets
     passkeys: PasskeyCeremonies
@@ -78,7 +78,7 @@ class SecondFactorAdapters:
 
 @dataclass(frozen=True, kw_only=True)
 class Adapters:
-    """An adapter for every port; ``life`` opens what they stand on, and closes it when left.
+    """An adapter for every port; ``life`` opens and closes their resources.
 
     ``replica_reads`` and ``freshness`` are None without read replicas.
     """
@@ -111,7 +111,7 @@ class Adapters:
 
 
 def production_adapters(settings: Settings, registry: Registry) -> Adapters:
-    """PostgreSQL and Redis as the settings name them; nothing is opened before ``life``."""
+    """Return PostgreSQL and Redis adapters according to the settings. ``life`` opens their connections."""
     clock, ids = SystemClock(), Uuid7Ids()
     database = _database(settings, registry, ids)
     replicas = replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
@@ -122,10 +122,10 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
-        # Each part is closed, also where another one could not be opened or closed.
+        # Close each part, even if another one failed.
         async with AsyncExitStack() as parts:
             parts.callback(passwords.close)
-            # The lease is kept by the pipeline and the pending versions: they are closed first, and after it.
+            # Close the pipeline and the pending versions directly after the lease, because the lease needs them.
             for part in (social, database, replicas, pending_versions, pipeline):
                 parts.push_async_callback(part.close)
             await database.open()
@@ -162,7 +162,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
 
 
 def serving_adapters(settings: Settings, registry: Registry) -> Adapters:
-    """Production adapters whose ``life`` compiles the usual statements first: requests do not wait for them."""
+    """Return production adapters. Their ``life`` first compiles the usual SQL, so requests do not wait for it."""
     adapters = production_adapters(settings, registry)
 
     @asynccontextmanager
@@ -180,8 +180,8 @@ def _database_url(settings: Settings) -> str:
 
 
 def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
-    """Everything in this process, with a clock that stands until it is moved; passwords cost next to nothing."""
-    from adapters.memory.cache import MemoryCache  # the service itself has no use for these
+    """Return adapters in this process's memory. The clock moves only on request; password hashing is cheap."""
+    from adapters.memory.cache import MemoryCache  # the service with real adapters does not need these modules
     from adapters.memory.clock import CountingIds, MovableClock
     from adapters.memory.database import MemoryDatabase
     from adapters.memory.dns import MemoryDnsRecords
@@ -269,7 +269,7 @@ def _admissions(settings: Settings, lease: Lease, clock: SystemClock) -> RedisAd
 def _pipeline() -> type[SharedPipeline]:
     if not traces_are_on(os.environ):
         return SharedPipeline
-    from adapters.redis.traced_pipeline import TracedPipeline  # needs packages that few have
+    from adapters.redis.traced_pipeline import TracedPipeline  # needs optional packages
 
     return TracedPipeline
 
@@ -294,7 +294,7 @@ def _keyring(settings: Settings) -> JoserfcKeyring:
 
 
 def _second_factors(settings: Settings) -> SecondFactorAdapters:
-    # The same for memory and real technology: nothing here stores anything or leaves the process.
+    # Both kinds of adapters use these objects, because they neither store data nor access the network.
     ceremonies = Fido2Ceremonies(settings.passkey_rp_id, settings.totp_issuer, frozenset(settings.passkey_origins))
     return SecondFactorAdapters(SealedFactorSecrets(*secret_keys(settings)), ceremonies, qr_svg)
 
@@ -304,7 +304,7 @@ def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:
 
 
 def secret_keys(settings: Settings) -> tuple[str, str | None]:
-    """The secret that seals, and the one that is accepted beside it while they are changed."""
+    """Return the sealing secret, and the second secret that the service accepts during a change of the secret."""
     assert settings.secret_key is not None
     other = settings.other_secret_key
     return settings.secret_key.reveal(), None if other is None else other.reveal()

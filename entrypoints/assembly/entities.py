@@ -1,4 +1,4 @@
-"""Modules that ENTITIES names: the registry of their entities, their routes, and the folders of their migrations."""
+"""Python modules named in the setting ENTITIES: their entities, routes and migration folders."""
 
 import importlib
 import importlib.util
@@ -19,7 +19,7 @@ from domain.entities.declaration import Registry
 from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
-    from litestar.types import ControllerRouterHandler  # most commands serve nothing, and do without it
+    from litestar.types import ControllerRouterHandler  # most commands do not need it
 
 OWN_PACKAGE = "tenantry"
 _CODE = Path(__file__).resolve().parent.parent
@@ -31,7 +31,7 @@ LIBRARIES = (
 
 
 class EntitiesError(Exception):
-    """The declarations cannot be served; the message lists every mistake, one a line."""
+    """Error for invalid declarations; the message lists every error, one per line."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -40,7 +40,7 @@ class EntitiesError(Exception):
 
 
 def load_registry(names: Sequence[str]) -> Registry:
-    """The service's own entities and those that the modules declare. Raises EntitiesError."""
+    """Return the registry of the service's entities and those of the modules. Raises EntitiesError."""
     declared: list[type[Struct]] = list(BUILTIN_ENTITIES)
     mistakes: list[str] = []
     for name in dict.fromkeys(names):
@@ -55,19 +55,19 @@ def load_registry(names: Sequence[str]) -> Registry:
 
 
 def registry_of(declared: Sequence[type[Struct]]) -> Registry:
-    """Raises EntitiesError."""
+    """Build the registry. Raises EntitiesError."""
     try:
         return _built(tuple(declared))
     except DeclarationError as error:
         raise EntitiesError(error.mistakes) from None
 
 
-# The same structs have the same registry: a worker finds the statements that were compiled before it was forked.
+# The cache returns the same registry for the same structs, so a worker finds the statements compiled before the fork.
 _built = lru_cache(maxsize=8)(build_registry)
 
 
 def load_routes(names: Sequence[str]) -> "tuple[ControllerRouterHandler, ...]":
-    """Handlers, controllers and routers that the modules list in ROUTES. Raises EntitiesError."""
+    """Return the handlers, controllers and routers in the modules' ROUTES. Raises EntitiesError."""
     return tuple(route for name in dict.fromkeys(names) for route in _routes_in(_module(name), name))
 
 
@@ -81,9 +81,9 @@ def _routes_in(module: ModuleType, name: str) -> "Iterator[ControllerRouterHandl
 
 
 def ensure_routes(given: Sequence[Any], name: str) -> "Sequence[ControllerRouterHandler]":
-    """``given``, whose ``name`` is told where something in it cannot be served. Raises EntitiesError."""
+    """Return ``given``. Raises EntitiesError with ``name`` for an element the service cannot serve."""
     if given:
-        from litestar import Controller, Router  # files without routes do without it
+        from litestar import Controller, Router  # only files with routes need it
         from litestar.handlers import BaseRouteHandler
 
         strangers = [
@@ -99,7 +99,7 @@ def ensure_routes(given: Sequence[Any], name: str) -> "Sequence[ControllerRouter
 
 
 def load_function(name: str) -> Callable[..., Any]:
-    """The function that ``module:function`` names, ``file.py:function`` as well. Raises EntitiesError."""
+    """Load the function named by ``module:function`` or ``file.py:function``. Raises EntitiesError."""
     module, _, attribute = name.rpartition(":")
     found = getattr(_module(module), attribute, None)
     if not callable(found):
@@ -108,9 +108,9 @@ def load_function(name: str) -> Callable[..., Any]:
 
 
 def migration_folders(names: Sequence[str]) -> list[Path]:
-    """A folder ``migrations`` beside each file that is not of this package, in the order of the setting.
+    """Return the folders ``migrations`` next to modules outside this package, in the order of the setting.
 
-    New migrations go into the last: folders of files that have routes alone stand before those of entities.
+    Tenantry writes new migrations to the last folder, so folders next to modules with only routes come first.
     """
     modules = [module for name in names if not _is_own(name) and (module := _module(name)).__file__]
     of_entities = dict.fromkeys(_folder_beside(module) for module in modules if hasattr(module, "ENTITIES"))
@@ -142,7 +142,7 @@ def _declared_in(module: ModuleType, name: str) -> Iterator[type[Struct]]:
 
 
 def _ensure_none_left_out(module: ModuleType, name: str) -> None:
-    """A misspelt ENTITIES beside ROUTES is told. Raises EntitiesError."""
+    """Raises EntitiesError for declared entities without ENTITIES."""
     declared = [
         kind.__name__
         for kind in vars(module).values()
@@ -153,7 +153,7 @@ def _ensure_none_left_out(module: ModuleType, name: str) -> None:
 
 
 def _module(name: str) -> ModuleType:
-    """The module of a name: a path when it ends in .py, else looked for in the working directory as well."""
+    """Module of a path ending in .py, or of a name, searched in the working directory too."""
     try:
         return _from_file(Path(name)) if name.endswith(".py") else _imported(name)
     except EntitiesError:
@@ -170,7 +170,7 @@ def _imported(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        # A module that it imports is missing: the user is told of that one.
+        # Report the missing module imported by this module.
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
             raise
         raise EntitiesError([f"{name} is no module that can be imported."]) from None
@@ -183,12 +183,12 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def where_raised(error: BaseException, name: str | None = None, libraries: tuple[str, ...] = LIBRARIES) -> str:
-    """The error and the line that raised it, without a traceback; ``name`` is the module that was imported."""
+    """Return the error and the line that raised it, without a traceback; ``name`` is the imported module."""
     frames = traceback.extract_tb(error.__traceback__)
     said = f"{type(error).__name__}: {error}"
     if isinstance(error, SyntaxError) or not frames:
         return said
-    # the last line that is neither of this package nor of a library: that one can be mended
+    # Report the last line in the user's code.
     of_module = _places(name)
     own = [line for line in frames if line.filename.startswith(of_module) or not line.filename.startswith(libraries)]
     frame = (own or frames)[-1]
@@ -196,7 +196,7 @@ def where_raised(error: BaseException, name: str | None = None, libraries: tuple
 
 
 def _places(name: str | None) -> tuple[str, ...]:
-    """Files of the package that a module belongs to: one that is installed lies among the libraries."""
+    """Files of the module's package, which may be an installed library."""
     if name is None or name.endswith(".py") or _is_own(name):
         return ()
     found = importlib.util.find_spec(name.partition(".")[0])

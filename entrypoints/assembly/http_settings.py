@@ -1,4 +1,4 @@
-"""Settings of the HTTP layer, made of those of the service."""
+"""Settings of the HTTP layer, derived from the service's."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -29,7 +29,7 @@ EXPOSED = (
     "X-Read-After",
     "X-Request-Id",
 )
-"""Headers of responses that scripts of other origins may read."""
+"""Response headers readable by scripts of other origins."""
 
 EXPORTS = "/export$"
 CONSOLE = "^/console(/|$)"
@@ -72,22 +72,21 @@ def http_settings(
 
 
 def _cors(settings: Settings) -> CORSConfig | None:
-    """Browsers on these origins may call, and see what a client needs; cookies are never asked for."""
+    """Return the CORS configuration: no cookies for these origins, and the headers that clients need."""
     if not settings.cors_origins:
         return None
     return CORSConfig(allow_origins=list(settings.cors_origins), expose_headers=list(EXPOSED))
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exports stay as they are: compressing a stream piece by piece would hold back what has been read.
-
-    Files of the console and of the documentation page were compressed when they were built.
+    """Exclude exports, because compression would delay their pieces, and the console's and documentation's files,
+    compressed when built.
     """
     return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE, ASSETS]) if settings.compression == "gzip" else None
 
 
 def _is_https(base_url: str) -> bool:
-    """Whether browsers may be told to come by https alone: on localhost that would hold for every other project too."""
+    """Return whether to restrict browsers to https: never on localhost, shared with other projects."""
     parts = urlsplit(base_url)
     host = parts.hostname or ""
     return parts.scheme == "https" and host != "localhost" and not host.endswith(".localhost")

@@ -1,4 +1,4 @@
-"""Mailer, inbox and outbox relay, as the settings say."""
+"""Mailer, inbox and outbox relay, according to the settings."""
 
 from urllib.parse import urlsplit
 
@@ -18,18 +18,18 @@ MAIL_FOLDER = "mail"
 
 
 def mailer_of(settings: Settings) -> Mailer:
-    """Sends by SMTP where a server is named, else writes files."""
+    """Return an SMTP mailer if a server is set, else one that writes files."""
     if settings.smtp_url is None:
         return FileMailer(settings.data_dir / MAIL_FOLDER, settings.mail_from)
-    from adapters.mail.smtp import SmtpMailer  # who sends none needs none of it
+    from adapters.mail.smtp import SmtpMailer  # needed only with SMTP
     from adapters.mail.smtp_url import read_smtp_url
 
     return SmtpMailer(read_smtp_url(settings.smtp_url.reveal()), settings.mail_from)
 
 
 def inbox_of(settings: Settings) -> Inbox | None:
-    """The mails that are files, where nobody but this machine can reach the service."""
-    # Security: a link in a mail is as good as a password, so nobody else may reach the inbox.
+    """Return the mails stored as files, if only this machine reaches the service."""
+    # Security: a link in a mail is as good as a password, so other machines must not reach the inbox.
     is_local = is_this_machine(urlsplit(settings.base_url).hostname)
     return FileInbox(settings.data_dir / MAIL_FOLDER) if settings.smtp_url is None and is_local else None
 
@@ -46,6 +46,6 @@ def relay_of(database: WholeDatabase, mailer: Mailer, clock: Clock, settings: Se
 
 
 def link_secrets(settings: Settings) -> LinkSecrets:
-    # The same secrets where invitations are stored and where their mails are written.
+    # The links of invitations and their mails use the same secrets.
     assert settings.secret_key is not None
     return DerivedLinkSecrets(settings.secret_key.reveal())

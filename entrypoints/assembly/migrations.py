@@ -1,7 +1,7 @@
-"""Migrations at the start and on command: applying, writing, telling and marking them."""
+"""Migrations at startup and on command: apply, write, report and stamp."""
 
-# Alembic is slow to import, and takes memory: what needs it is imported where it is called, in the process of a command
-# or in the child process that prepares a start.
+# Alembic is slow to import and needs memory: import its users late, in a command's process or the child process that
+# prepares a start.
 
 import asyncio
 import logging
@@ -53,7 +53,7 @@ NOTHING_TO_WRITE = Answer(
 
 
 async def ensure_migrated(settings: Settings, registry: Registry) -> None:
-    """Migrates, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
+    """Migrate, unless TENANTRY_MIGRATE is off. Raises CommandError while anything is missing."""
     url, folders = settings.owner_url, _folders(settings)
     await _ensure_locale(settings)
     missing = await pending(url, registry, folders)
@@ -64,7 +64,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
                 "The database is not up to date", missing, f"{await _way_out(settings)} (TENANTRY_MIGRATE is off)."
             )
         await _upgrade(url, registry, folders)
-    # Each waits for a connection of its own: beside each other they take a start no longer than one of them.
+    # Run concurrently, because each waits for its own connection.
     slow, warnings = await asyncio.gather(searches_missed(url, registry), guard_warnings(url, registry))
     if slow:
         log.warning("%s", await _slow_searches(url, slow))
@@ -73,7 +73,7 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
 
 
 async def ensure_login(settings: Settings) -> None:
-    """Makes the role of TENANTRY_DATABASE_URL, where TENANTRY_DATABASE_OWNER_URL names another one."""
+    """Create the role of TENANTRY_DATABASE_URL, if TENANTRY_DATABASE_OWNER_URL names another one."""
     if settings.database_owner_url is not None:
         assert settings.database_url is not None
         await ensure_login_role(settings.database_owner_url.reveal(), settings.database_url.reveal())
@@ -87,14 +87,14 @@ async def migrate(settings: Settings) -> str:
     granted = await _grant_rights(settings) if before else []
     await _upgrade(*_declared(settings))
     after = await applied_versions(settings.owner_url)
-    # Whoever has just written a migration wants to read that it was applied.
+    # The author of a migration needs a confirmation that it was applied.
     applied = f"Applied the migrations up to {' and '.join(after)}. " if after != before else ""
     lines = [f"{applied}The database is up to date.", *(f"Mended: {found}" for found in granted)]
     return Answer("\n".join(lines), {"isUpToDate": True, "mended": granted}) if granted else lines[0]
 
 
 async def _grant_rights(settings: Settings) -> list[str]:
-    """Makes again what a copy of a database leaves behind on its old server: roles, and their rights."""
+    """Restore the roles and rights that a copied database lacks."""
     from adapters.postgres.migrations import inspection
 
     return await inspection.grant_rights(*_declared(settings))
@@ -112,7 +112,7 @@ async def check_migrations(settings: Settings) -> str:
 
 
 async def check_pending(settings: Settings) -> str:
-    """As ``check_migrations``, with a look at what guards the tables. Raises CommandError where that is missing."""
+    """Check as ``check_migrations``, and row-level security and rights of tables. Raises CommandError."""
     up_to_date = await check_migrations(settings)
     if unguarded := await guard_warnings(settings.owner_url, load_registry(settings.entities)):
         raise _unfit("The database is not guarded as its migrations have set it up", unguarded, f"Then run: {CHECK}")
@@ -120,7 +120,7 @@ async def check_pending(settings: Settings) -> str:
 
 
 async def _way_out(settings: Settings) -> str:
-    """The command that brings the database up to date: it applies what is written, else what is declared is written."""
+    """Return the command that updates the database: it applies pending migrations or writes a missing one."""
     folders = _folders(settings)
     are_applied = await applied_versions(settings.owner_url) == sorted(heads_of(folders))
     if not are_applied:
@@ -129,14 +129,14 @@ async def _way_out(settings: Settings) -> str:
 
 
 async def check_stored_values(settings: Settings) -> list[str]:
-    """Sentences about stored values that the declarations do not know any more."""
+    """Return sentences about stored values unknown to the declarations."""
     from adapters.postgres.migrations.stored_values import stored_misfits
 
     return await stored_misfits(*_declared(settings))
 
 
 async def print_sql(settings: Settings) -> str:
-    """SQL of the pending migrations, which is printed and not run."""
+    """Return the SQL of the pending migrations. This does not run the SQL."""
     from adapters.postgres.migrations.migrate import pending_sql
 
     await _ensure_known(settings)
@@ -145,12 +145,12 @@ async def print_sql(settings: Settings) -> str:
 
 
 async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -> str:
-    """Writes a migration beside the last module of ENTITIES that is not our own, and applies nothing."""
+    """Write a migration next to the last module of ENTITIES outside this package, but do not apply it."""
     from adapters.postgres.migrations.migrate import write_migration
 
     registry, folders = load_registry(settings.entities), _folders(settings)
     await _ensure_known(settings)
-    # The first folder is our own: what users declare belongs beside their files.
+    # The first folder belongs to Tenantry; users' migrations belong next to their modules.
     if folders[-1] == VERSIONS:
         return await _nothing_of_ones_own(settings)
     with writing(folders[-1], "make it a folder in which this account may write"):
@@ -167,7 +167,7 @@ async def write(settings: Settings, message: str, renamed: Sequence[str] = ()) -
 
 
 async def _nothing_of_ones_own(settings: Settings) -> str:
-    """Raises CommandError where the tables that Tenantry brings differ: their migrations are not written here."""
+    """Raises CommandError if Tenantry's tables differ: their migrations are not written here."""
     from adapters.postgres.migrations import inspection
 
     found = await inspection.differences(*_declared(settings))
@@ -199,13 +199,13 @@ def _named(paths: Sequence[Path]) -> str:
 
 
 async def _ensure_locale(settings: Settings) -> None:
-    """Raises CommandError when texts without case would be compared wrongly; warns where the database is in use."""
+    """Raise CommandError if the locale breaks case-insensitive comparisons; only warn for a database in use."""
     mistake = await locale_mistake(settings.owner_url)
     if mistake is None:
         return
     if not mistake.is_in_use:
         raise CommandError(mistake.sentence)
-    # Its rows have been served so far: an upgrade of the service is no reason to stop serving them.
+    # The service has served its rows so far: an upgrade must not stop it.
     log.warning("%s", mistake.sentence)
 
 
@@ -217,17 +217,17 @@ async def _slow_searches(url: str, fields: Sequence[str]) -> str:
 
 
 async def _ensure_known(settings: Settings) -> None:
-    """Raises CommandError when the database has migrations of files that the settings do not name."""
+    """Raise CommandError if no named folder contains an applied migration."""
     if lost := await _ensure_own(settings):
-        # Never the advice to mark a newer database as this version's: it would serve tables that it does not know.
+        # Do not advise the user to stamp a database of a newer version: the service would use tables unknown to it.
         advice = "" if made_by_newer(lost) else f" {_named_again(settings)}"
         raise CommandError(f"{unknown_sentence(lost)}{advice}", MIGRATIONS)
 
 
 async def _ensure_own(settings: Settings) -> list[str]:
-    """Returns the applied revisions that no file has.
+    """Applied revisions without a file.
 
-    Raises CommandError for a database in which another application has tables, and Tenantry none.
+    Raises CommandError for a database with only another application's tables.
     """
     versions = await applied_versions(settings.owner_url)
     lost = unknown_to(versions, _folders(settings))
@@ -267,13 +267,13 @@ async def history(settings: Settings) -> str:
 
 
 async def check_schema(settings: Settings) -> str:
-    """Compares the whole schema with the declarations. Raises CommandError when they differ."""
+    """Compare the whole schema with the declarations. Raises CommandError for differences."""
     from adapters.postgres.migrations import inspection
 
     await check_migrations(settings)
     examined = await inspection.examined(*_declared(settings))
     if found := [*examined.differences, *map(str, examined.gaps)]:
-        # no migration that is written ends a gap: it was set up once, and somebody changed it
+        # A new migration does not close a gap: somebody changed the initial setup.
         way_out = f"Run: {WRITE}" if examined.differences else f"Then run again: {CHECK}"
         raise _unfit("The database differs from what is declared", found, way_out)
     misfits = await check_stored_values(settings)
@@ -281,7 +281,7 @@ async def check_schema(settings: Settings) -> str:
 
 
 async def schema_findings(settings: Settings) -> list[str]:
-    """Sentences about tables that differ from what is declared, and about roles, rights and row-level security."""
+    """Return sentences about tables different from the declarations, and about roles, rights and row-level security."""
     from adapters.postgres.migrations import inspection
 
     examined = await inspection.examined(*_declared(settings))
@@ -309,7 +309,6 @@ async def _upgrade(url: str, registry: Registry, folders: Sequence[Path]) -> Non
 
 
 def _unfit(title: str, findings: Sequence[str], way_out: str) -> CommandError:
-    """Error for a database that is not what is declared; ``findings`` has a sentence for each difference."""
     text = "\n".join([f"{title}:", *(f"  - {finding}" for finding in findings), way_out])
     return CommandError(text, MIGRATIONS, data={"isUpToDate": False, "findings": list(findings)})
 
@@ -319,7 +318,6 @@ def _noted(title: str, notes: Sequence[str]) -> Answer:
 
 
 def _declared(settings: Settings) -> tuple[str, Registry, list[Path]]:
-    """The database, what is declared, and the folders of migrations."""
     return settings.owner_url, load_registry(settings.entities), _folders(settings)
 
 

@@ -1,4 +1,4 @@
-"""Checks of a project's own routes, whose mistakes become messages that name the route."""
+"""Checks of a project's own routes. Error messages name the route."""
 
 import re
 from collections.abc import Iterator
@@ -20,9 +20,10 @@ from entrypoints.settings.settings import Settings
 
 
 def ensure_routes_served(services: UseCases, settings: Settings) -> list[str]:
-    """Methods and paths of one's own routes. Raises EntitiesError before any worker is started, which would die of it.
+    """Return methods and paths of the project's routes.
 
-    Without routes of one's own nothing can clash, and the start is spared the asking.
+    Raises EntitiesError before the first worker starts, because the error would end it. Without project routes the
+    start skips the check.
     """
     routes = load_routes(settings.entities)
     if not routes:
@@ -33,7 +34,7 @@ def ensure_routes_served(services: UseCases, settings: Settings) -> list[str]:
 
 
 _UNPROVIDED = re.compile(r"Explicit dependency '(\w+)' for '(.+)' has no default value, or provided dependency\.")
-"""Litestar's words for an argument of a name that nothing has."""
+"""Litestar's message about an argument without a provider."""
 _PROVIDED = (
     r"\2 takes \1, which nothing is called: the rows of an entity are called by its plural with underscores, such as"
     " order_lines; the other names are caller, client, database and session."
@@ -42,7 +43,7 @@ _PROVIDED = (
 
 @contextmanager
 def routes_checked() -> Iterator[None]:
-    """Whatever is wrong with a user's routes when they are registered, as EntitiesError."""
+    """Convert errors in the registration of a user's routes to EntitiesError."""
     try:
         yield
     except DuplicateRoutes as error:
@@ -58,7 +59,9 @@ def routes_checked() -> Iterator[None]:
 
 
 def _named_by_file(mistake: str) -> str:
-    """``nopolicy_16b66028b05dc63c.lend states …`` as ``nopolicy.py: ROUTES: lend states …``."""
+    """Replace a generated module name by the file name: ``nopolicy_16b66028b05dc63c.lend states …`` becomes
+    ``nopolicy.py: ROUTES: lend states …``.
+    """
     module, _, rest = mistake.partition(".")
     file = file_of(module)
     return f"ROUTES: {mistake}" if file is None else f"{file.name}: ROUTES: {rest}"

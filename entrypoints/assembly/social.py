@@ -1,4 +1,4 @@
-"""Social providers that the settings turn on."""
+"""Enabled social providers."""
 
 from adapters.social import HttpSocialProviders, ProviderSettings
 from application.ports.runtime import Clock

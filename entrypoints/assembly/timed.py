@@ -1,4 +1,4 @@
-"""Parts of the service that time themselves for ``Server-Timing``: tokens, limits and the database."""
+"""Timed parts of the service for ``Server-Timing``: tokens, limits and the database."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -33,9 +33,9 @@ class TimedThrottle(Throttle):
 
 @dataclass(frozen=True)
 class TimedDatabase:
-    """The database, with the time of each use from asking for a connection until the connection is given back."""
+    """The database, with a measurement of each use from the request for a connection to its return."""
 
-    # Inside nothing else is awaited: an architecture test checks it.
+    # The measured time is that of the database, because an architecture test checks that its uses await nothing else.
 
     database: WholeDatabase
 
@@ -54,7 +54,7 @@ class TimedDatabase:
 
 @dataclass(frozen=True)
 class TimedReads:
-    """Reads of rows with the time of each, by replicas and by the primary alike."""
+    """Timed reads of rows, by replicas and the primary."""
 
     reads: RowReads[Transaction]
 

@@ -1,4 +1,4 @@
-"""Whether traces are wanted and can be sent, by OpenTelemetry's own variables."""
+"""Whether OpenTelemetry's variables enable traces, and whether traces can be sent."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adapters.opentelemetry.traces import Traces  # needs packages that few have
+    from adapters.opentelemetry.traces import Traces  # needs optional packages
 
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
@@ -20,14 +20,14 @@ def traces_are_on(environment: Mapping[str, str]) -> bool:
 
 
 def trace_warnings(environment: Mapping[str, str]) -> Iterator[str]:
-    """Why traces that the environment asks for are off all the same."""
-    # A cluster may set these variables for everything that it runs: no reason to refuse the start.
+    """Yield the reasons why the service does not send traces, although the environment requests them."""
+    # A cluster may set these variables for all programs, so do not refuse the start.
     if not _is_wanted(environment):
         return
     exporter = environment.get("OTEL_TRACES_EXPORTER", "otlp")
     if exporter not in EXPORTERS:
         yield f"OTEL_TRACES_EXPORTER is {exporter!r}, and traces are off: it takes otlp, console or none."
-    # the packages for gRPC are large, and every collector takes HTTP
+    # The gRPC packages are large, and every collector accepts HTTP.
     protocol = next((environment[name] for name in PROTOCOLS if environment.get(name)), "http/protobuf")
     if protocol != "http/protobuf":
         yield f"The protocol of OTLP is {protocol!r}, and traces are off: set {PROTOCOLS[1]}=http/protobuf."
@@ -36,12 +36,12 @@ def trace_warnings(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def start_traces() -> "Traces | None":
-    """Traces of this process; None, and nothing is loaded, where they are off."""
+    """Start the traces of this process. If traces are off, import nothing and return None."""
     if not traces_are_on(os.environ):
         return None
-    from adapters.opentelemetry.traces import Traces  # see above
+    from adapters.opentelemetry.traces import Traces
 
-    # in each worker: the thread that sends does not survive a fork
+    # Start the traces in each worker, because the thread that sends them does not survive a fork.
     return Traces(version("tenantry"))
 
 
@@ -55,5 +55,5 @@ def _is_wanted(environment: Mapping[str, str]) -> bool:
 def _is_installed() -> bool:
     try:
         return find_spec(PACKAGE) is not None and find_spec("opentelemetry.instrumentation.asyncpg") is not None
-    except ModuleNotFoundError:  # a package above it is missing
+    except ModuleNotFoundError:  # a parent package is missing
         return False

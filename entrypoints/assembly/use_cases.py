@@ -1,4 +1,4 @@
-"""All use cases on adapters, composed of the parts."""
+"""All use cases on adapters, composed from the parts of the service."""
 
 from dataclasses import dataclass, replace
 
@@ -33,7 +33,7 @@ class Services(
     ServiceAccountServices,
     OperationServices,
 ):
-    """Use cases of the handlers, and those that no request asks for."""
+    """Use cases for handlers and for background work."""
 
 
 def assemble(adapters: Adapters, settings: Settings) -> Services:
@@ -65,7 +65,6 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
 
 
 def _timed(adapters: Adapters, settings: Settings) -> tuple[Adapters, RowReads[Transaction]]:
-    """Adapters whose database is timed where the settings ask for it, and reads of rows that are."""
     reads = adapters.replica_reads
     if settings.server_timing:
         adapters = replace(adapters, database=TimedDatabase(adapters.database))

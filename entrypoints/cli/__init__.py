@@ -1,1 +1,1 @@
-"""Command line. ``main`` declares the commands; the other files do their work and return the text to print."""
+"""Command line. ``main`` declares the commands; the other files implement them and return the text to print."""

@@ -1,4 +1,4 @@
-"""``tenantry backup`` and ``tenantry restore``: a folder with a dump of the database, and what it was made of."""
+"""``tenantry backup`` and ``tenantry restore``: a folder with a database dump and its description."""
 
 import asyncio
 import hashlib
@@ -49,9 +49,9 @@ WAY_ON = "Start the service again: sessions and keys are those of the time of th
 
 
 class Backup(Struct, frozen=True, forbid_unknown_fields=True):
-    """Description of a backup, beside its dump.
+    """Description of a backup, stored next to the dump.
 
-    ``secret`` tells secret keys apart and nothing about them; ``sha256`` is of the dump.
+    ``secret`` identifies the secret key without revealing it; ``sha256`` is the hash of the dump.
     """
 
     format: int
@@ -81,13 +81,13 @@ async def make_backup(settings: Settings, folder: Path) -> str:
 
 @contextmanager
 def _complete_or_absent(folder: Path) -> Iterator[Path]:
-    """A folder that is called ``folder`` once the block succeeds. Raises CommandError where that is there."""
+    """Yield a folder, renamed to ``folder`` on success. Raises CommandError if ``folder`` exists."""
     remedy = "name a new folder where this account may write"
     with writing(folder, remedy):
         if folder.exists():
             raise CommandError(f"{folder} is there already, and nothing was written: name a new folder.", SETTINGS)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        # Renamed when complete: half a backup would be found when it is needed.
+        # Rename when complete, so that a failed command leaves no partial backup.
         unfinished = Path(tempfile.mkdtemp(prefix=f"{folder.name}.unfinished-", dir=folder.parent))
     try:
         yield unfinished
@@ -99,7 +99,7 @@ def _complete_or_absent(folder: Path) -> Iterator[Path]:
 
 
 def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[str]) -> int:
-    """Writes the description of a dump, and returns the dump's size."""
+    """Write the description of the backup, and return the size of the dump."""
     size = (folder / DUMP).stat().st_size
     made = Backup(
         format=FORMAT,
@@ -112,13 +112,13 @@ def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[s
         sha256=_sha256(folder / DUMP),
     )
     (folder / DESCRIPTION).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=2))
-    # it holds personal data and the hashes of passwords
+    # Security: the dump contains personal data and password hashes, so only its owner may read it.
     (folder / DUMP).chmod(0o600)
     return size
 
 
 async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> str:
-    # a dump of many gigabytes is read once for its hash, before anything is changed
+    # Read and hash the dump first, so that a damaged backup changes nothing.
     backup = await asyncio.to_thread(_read, folder)
     _ensure_known(settings, backup)
     async with _told(), AsyncExitStack() as stack:
@@ -142,7 +142,7 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
             await stack.enter_async_context(replacing(settings.owner_url))
         with counter("Reading", "tables") as name:
             await restore(settings.owner_url, folder / DUMP, _programs(), _tables(name))
-    # the login of the service belongs to the server and is in no dump
+    # The service's login belongs to the server and is not in a dump.
     await ensure_login(settings)
     notes = await _notes(settings, backup)
     text = "\n".join([f"Restored: {folder}, of {backup.made_at:%Y-%m-%d %H:%M} UTC.", *notes])
@@ -150,7 +150,7 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
 
 
 async def end_restore(settings: Settings, *, undoes: bool) -> str:
-    """Puts back what a restore that was broken off had set aside, or deletes it where the backup is in its place."""
+    """Undo an interrupted restore, or finish it if the backup is complete."""
     async with _told():
         _ensure_unserved(await dumped_database(settings.owner_url))
         await (undo if undoes else finish)(settings.owner_url)
@@ -179,16 +179,16 @@ async def _notes(settings: Settings, backup: Backup) -> list[str]:
 
 
 async def _forgetting(settings: Settings) -> list[str]:
-    """Has Redis forget what it knows of the replaced database; a note where it does not answer."""
+    """Clear Redis; return a note if it does not answer."""
     assert settings.redis_url is not None
-    # token versions of the replaced database are higher, and would refuse every new token
+    # Token versions of the replaced database are higher, and would refuse every new token.
     if await forget_everything(settings.redis_url.reveal(), settings.redis_prefix):
         return []
     return ["Redis does not answer: delete the service's keys there, which belong to the replaced database."]
 
 
 def _read(folder: Path) -> Backup:
-    """Description of a backup whose dump is whole. Raises CommandError."""
+    """Return the description of a backup. Raises CommandError for an incomplete dump."""
 
     def refused(why: str) -> CommandError:
         return CommandError(NO_BACKUP.format(folder=folder, why=why, dump=DUMP, description=DESCRIPTION), SETTINGS)
@@ -226,7 +226,7 @@ def _programs() -> list[Path]:
 
 def _fingerprint(settings: Settings) -> str:
     assert settings.secret_key is not None
-    # enough to tell keys apart, and too little to find one by
+    # Security: this short digest can distinguish keys, but an attacker cannot derive a key from it.
     return hmac.digest(settings.secret_key.reveal().encode(), b"tenantry backup", "sha256").hex()[:16]
 
 
@@ -236,7 +236,7 @@ def _sha256(file: Path) -> str:
 
 
 def _tables(name: Callable[[str], None]) -> Callable[[str], None]:
-    """Finds the table at work in what pg_dump and pg_restore say, and hands it to ``name``."""
+    """Pass the table named in output of pg_dump or pg_restore to ``name``."""
 
     def tell(line: str) -> None:
         if "dumping contents" in line or "processing data" in line:

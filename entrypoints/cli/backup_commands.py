@@ -1,4 +1,4 @@
-"""``tenantry backup`` and ``tenantry restore``: arguments and options of the commands."""
+"""Arguments and options of ``tenantry backup`` and ``tenantry restore``."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -12,17 +12,17 @@ Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
 def add_backup_commands(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+    """Add the commands to a group; ``run`` runs them with the servers in the settings."""
 
     @group.command("backup")
     @click.argument("folder", type=click.Path(path_type=Path))
     @JSON
     def backup_command(folder: Path) -> None:
-        """Write the whole database as of now into a new FOLDER; a running service goes on.
+        """Write the whole database as of now into a new FOLDER; a running service continues.
 
-        TENANTRY_SECRET_KEY, which opens the stored keys, is not in it: keep it elsewhere.
+        The backup omits TENANTRY_SECRET_KEY, needed to open the stored keys: store it elsewhere.
         """
-        from entrypoints.cli.backup import make_backup  # each command imports what it needs
+        from entrypoints.cli.backup import make_backup
 
         run(lambda settings: make_backup(settings, folder))
 
@@ -35,8 +35,8 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
     def restore_command(folder: Path | None, replace: bool, undo: bool, finish: bool) -> None:
         """Restore the backup in FOLDER into an empty database, all of it or nothing.
 
-        Where a restore with --replace was killed, `tenantry check` says so, and which way is open: --undo, --finish, or
-        to restore again.
+        If a restore with --replace was killed, `tenantry check` reports it and says what to use: --undo, --finish, or
+        another restore.
         """
         from entrypoints.cli.backup import end_restore, restore_backup
 

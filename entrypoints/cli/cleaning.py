@@ -1,4 +1,4 @@
-"""``tenantry clean``: housekeeping at once."""
+"""``tenantry clean``: immediate housekeeping."""
 
 from entrypoints.assembly.adapters import open_adapters
 from entrypoints.assembly.entities import load_registry
@@ -9,7 +9,7 @@ from entrypoints.terminal.answers import Answer
 
 
 async def clean_now(settings: Settings) -> Answer:
-    """Deletes all that is past its retention, and tends the tables."""
+    """Delete all data past its retention, and maintain the tables."""
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         housekeeping = assemble(adapters, settings).housekeeping
         gone = await clean(housekeeping)

@@ -1,12 +1,12 @@
-"""``tenantry completion``: scripts that have a shell ask the commands themselves what may come next."""
+"""``tenantry completion``: shell scripts that ask the commands for completions."""
 
 import rich_click as click
 from click.shell_completion import get_completion_class
 
 NAME = "tenantry"
 VARIABLE = "_TENANTRY_COMPLETE"
-"""Variable by which a shell's script asks: `_TENANTRY_COMPLETE=bash_complete tenantry` prints what may come next."""
-# Those of click, all of which ask at each key press: no list of commands stands in them that could be old.
+"""Variable for a shell's completion request: `_TENANTRY_COMPLETE=bash_complete tenantry` prints completions."""
+# click supports these shells. Each key press asks the command, so the scripts contain no list.
 SHELLS = ("bash", "zsh", "fish")
 
 

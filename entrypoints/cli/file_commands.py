@@ -1,4 +1,4 @@
-"""``tenantry export`` and ``tenantry import``: arguments and options of the commands."""
+"""Arguments and options of ``tenantry export`` and ``tenantry import``."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ import rich_click as click
 from entrypoints.settings.settings import Settings
 from entrypoints.terminal.answers import JSON
 
-# The keys of FILE_FORMS in domain/entities/sheets.py, which `tenantry --help` need not import; a test compares them.
+# The keys of FILE_FORMS in domain/entities/sheets.py, without importing it for `tenantry --help`; a test compares them.
 _FORMS = ["csv", "xlsx", "json", "parquet"]
 
 # Options of an import by the names of the command's parameters.
@@ -26,8 +26,8 @@ Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
 def add_file_commands(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
-    # The functions import what they need when they run: `tenantry --help` answers without these imports.
+    """Add the commands to a group; ``run`` runs them with the servers in the settings."""
+    # Import inside functions, so that `tenantry --help` is fast.
 
     @group.command("export")
     @click.argument("entity")

@@ -1,4 +1,4 @@
-"""``tenantry export`` and ``tenantry import``: the use cases behind the HTTP endpoints, with a progress bar."""
+"""``tenantry export`` and ``tenantry import``: the HTTP endpoints' use cases, with a progress bar."""
 
 import os
 import tempfile
@@ -30,12 +30,12 @@ from entrypoints.terminal.progress import progress_bar
 
 MOST_NAMED = 20
 PARQUET = (b"PAR1", b"PARE")
-"""Both ends of a Parquet file; the second ones are of an encrypted file, which is refused when it is read."""
+"""First and last bytes of a Parquet file; the second value marks an encrypted file, refused at reading."""
 
 
 @dataclass(frozen=True)
 class ExportJob:
-    """Export to a file. ``parameters`` are those of a list: filters, search, sort, fields, include."""
+    """Export to a file. ``parameters`` are a list's: filters, search, sort, fields, include."""
 
     plural: str
     tenant: str
@@ -53,7 +53,7 @@ class ImportJob:
 
 
 async def export_file(settings: Settings, job: ExportJob) -> str:
-    """Exports rows and returns the text to print. The file appears under its name when it is complete."""
+    """Export rows; return the text to print. The file appears under its name when it is complete."""
     registry = load_registry(settings.entities)
     model = _model(registry, job.plural)
     query = read_export(model, registry, frozenset(), job.parameters)
@@ -63,7 +63,7 @@ async def export_file(settings: Settings, job: ExportJob) -> str:
         async with adapters.database.read_only(scope) as read:
             total = await read.transfers.count(model, query, MOST_XLSX_ROWS if job.form == "xlsx" else 2**31 - 1)
         pieces = exporting.pieces(scope, model, query, job.form)
-        # A built file is compressed: the lines that `_write` counts would be none of its rows.
+        # The number of lines in a compressed format is not the number of rows, so show a bar without a total.
         with progress_bar("Exporting", total if FILE_FORMS[job.form].built is None else None) as tell:
             await _write(job.out, pieces, tell)
     return Answer(f"{job.out}: {total} {job.plural}.", {"file": job.out, "entity": job.plural, "rows": total})
@@ -78,11 +78,11 @@ async def _write(out: Path, pieces: AsyncIterator[bytes], tell: Callable[[int], 
 
 @contextmanager
 def _complete_or_absent(out: Path) -> Iterator[Callable[[bytes], None]]:
-    """Function that writes to a file, which is called ``out`` once the block succeeds. Raises CommandError."""
+    """Yield a function that writes a file, renamed to ``out`` on success. Raises CommandError."""
     remedy = "name a file in a folder that is there"
     part = out.with_name(f".{out.name}.part")
     with writing(out, remedy):
-        # The place of a device or of a pipe would be taken by a file.
+        # The file would replace a device or pipe.
         if out.exists() and not out.is_file():
             raise CommandError(f"{out} is no file, and nothing was written: name a file.", SETTINGS)
         file = part.open("wb")
@@ -97,16 +97,16 @@ def _complete_or_absent(out: Path) -> Iterator[Callable[[bytes], None]]:
             file.close()
             part.replace(out)
     finally:
-        # What is buffered still finds the disk as full as before.
+        # The disk may still be full when close() writes the buffer.
         with suppress(OSError):
             file.close()
         part.unlink(missing_ok=True)
 
 
 async def import_file(settings: Settings, job: ImportJob) -> str:
-    """Imports rows and returns the text to print.
+    """Import rows; return the text to print.
 
-    Raises CommandError after the valid rows are stored when others had errors, so that the exit code tells it too.
+    Raises CommandError after storing the valid rows if others had errors, for the exit code.
     """
     registry = load_registry(settings.entities)
     model = _model(registry, job.plural)
@@ -127,7 +127,7 @@ async def import_file(settings: Settings, job: ImportJob) -> str:
 
 
 def _ensure_as_named(path: Path) -> None:
-    """Raises CommandError for what is called Parquet and is none: a damaged file would be read as CSV."""
+    """Raises CommandError for a false Parquet file: a damaged one would be read as CSV."""
     if path.suffix.lower() != ".parquet":
         return
     with path.open("rb") as file:
@@ -142,8 +142,8 @@ def _ensure_as_named(path: Path) -> None:
 
 
 def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
-    """Copies the file and returns its number of lines, None for an xlsx or Parquet file."""
-    # A copy, because somebody could change the file while it is read.
+    """Copy the file and return its number of lines, or None for xlsx and Parquet."""
+    # Copy, because the file could change during reading.
     lines, is_text = 0, True
     while piece := given.read(1024 * 1024):
         is_text = is_text and (upload.tell() > 0 or not piece.startswith((b"PK", b"PAR1")))
@@ -154,7 +154,7 @@ def _copied(given: BinaryIO, upload: BinaryIO) -> int | None:
 
 
 def _summary(report: Report, *, is_dry: bool) -> str:
-    """Text for the report; raises CommandError with it when rows had errors."""
+    """Text of the report. Raises CommandError if rows had errors."""
     would = "would be " if is_dry else ""
     text = f"{report.imported} rows {would}imported, {report.skipped} skipped, {report.failed} with errors."
     text = "\n".join([text, *_suggested(report)])
@@ -185,7 +185,7 @@ def _model(registry: Registry, plural: str) -> EntityModel:
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Sheets that report the rows they have read to ``tell``."""
+    """Sheets that report the number of read rows to ``tell``."""
 
     sheets: Sheets
     tell: Callable[[int], None]

@@ -15,7 +15,7 @@ from entrypoints.terminal.answers import Answer
 from entrypoints.terminal.errors import CommandError
 
 MOST = 1_000
-"""Number of mails that are listed, or taken by --all, at a time."""
+"""Maximum mails listed, or selected by --all, at a time."""
 
 
 async def list_given_up(settings: Settings) -> str:
@@ -31,7 +31,7 @@ async def open_newest(settings: Settings) -> str:
         raise CommandError(
             "Mails are files only where TENANTRY_SMTP_URL is not set and TENANTRY_BASE_URL is this machine."
         )
-    # as text: a terminal shows no HTML, and the link can be copied from it
+    # As text: a terminal shows no HTML, and users can copy the link.
     for mail in await inbox.newest(1):
         text = f"To: {mail.to}\nSubject: {mail.subject}\nSent: {mail.at:%Y-%m-%d %H:%M:%S} UTC\n\n{mail.text}"
         return Answer(text, {"to": mail.to, "subject": mail.subject, "sentAt": mail.at, "text": mail.text})
@@ -39,7 +39,7 @@ async def open_newest(settings: Settings) -> str:
 
 
 async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
-    """Puts mails back into the outbox, all of them without ids. The running service sends them."""
+    """Put these mails, or all if no ids are given, back into the outbox. The running service then sends them."""
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         now = adapters.clock.now()
@@ -48,7 +48,7 @@ async def retry(settings: Settings, ids: Sequence[UUID]) -> str:
 
 
 async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
-    """Deletes mails, all of them without ids."""
+    """Delete these mails, or all mails if no ids are given."""
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         number = await _each(tx, ids, tx.outbox.drop)
@@ -56,11 +56,11 @@ async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
 
 
 async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Awaitable[bool]]) -> int:
-    """Returns the number of mails; raises NotFound for the id of a mail that was not given up."""
+    """Number of mails. Raises NotFound for an id that was not given up."""
     chosen = ids or [found.mail.id for found in await tx.outbox.given_up(MOST)]
     for mail_id in chosen:
         if not await do(mail_id):
-            raise NotFound(f"No mail {mail_id} was given up.")  # rolls back: all are changed or none
+            raise NotFound(f"No mail {mail_id} was given up.")  # the error rolls back all changes of this command
     return len(chosen)
 
 

@@ -1,4 +1,4 @@
-"""``tenantry mail``: commands for mails that were given up."""
+"""``tenantry mail``: commands for undeliverable mails."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID
@@ -15,16 +15,16 @@ _ALL = click.option("--all", "takes_all", is_flag=True, help="All mails that wer
 
 
 def add_mail_commands(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+    """Add the commands to a group; ``run`` runs them with the servers in the settings."""
 
     @group.group("mail")
     def mail() -> None:
-        """Mails that were given up, refused for good or undeliverable for three days, and mails that are files."""
+        """Handle mails given up after a permanent refusal or three days, and mails stored as files."""
 
     @mail.command("list")
     @JSON
     def list_command() -> None:
-        """Print mails that were given up, the last first: id, time, kind, recipient and reason."""
+        """Print mails that were given up, latest first: id, time, kind, recipient and reason."""
         from entrypoints.cli.mail import list_given_up
 
         run(list_given_up)
@@ -32,7 +32,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @mail.command("open")
     @JSON
     def open_command() -> None:
-        """Print the newest mail that was written as a file, where no mail server is set."""
+        """Print the newest mail stored as a file, because no mail server is set."""
         from entrypoints.cli.mail import open_newest
 
         run(open_newest)
@@ -53,7 +53,7 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
     @_ALL
     @JSON
     def drop_command(ids: tuple[UUID, ...], takes_all: bool) -> None:
-        """Delete mails for good."""
+        """Delete mails permanently."""
         from entrypoints.cli.mail import drop
 
         _ensure_named(ids, takes_all)
@@ -61,6 +61,6 @@ def add_mail_commands(group: click.RichGroup, run: Run) -> None:
 
 
 def _ensure_named(ids: tuple[UUID, ...], takes_all: bool) -> None:
-    # No ids must not mean all: a script whose list came out empty would delete every mail.
+    # No ids must not mean all: a script's empty list would delete every mail.
     if bool(ids) == takes_all:
         raise click.UsageError("Name mails by their ids (`tenantry mail list` shows them), or say --all.")

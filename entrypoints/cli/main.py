@@ -1,4 +1,4 @@
-"""Entry point of the command line: declares the commands and prints their answers and failures."""
+"""Entry point of the command line: declares commands, and prints answers and failures."""
 
 import asyncio
 import os
@@ -63,7 +63,7 @@ def tenantry() -> None:
     """Identity, tenants, and a whole API for every entity you declare.
 
     Settings come from environment variables that begin with TENANTRY_, and from `.env` and `tenantry.toml` in the
-    current folder; `tenantry check` says what is wrong with them.
+    current folder; `tenantry check` reports errors in them.
     """
 
 
@@ -76,7 +76,7 @@ def tenantry() -> None:
 )
 def serve_command(allows_superuser: bool) -> None:
     """Serve until stopped, with embedded PostgreSQL and Valkey where no URL is set."""
-    # Here and below: a command imports what it needs when it runs, so that `--help` answers at once.
+    # Import late, here and below, so that `--help` is fast.
     from entrypoints.server.serve import serve
 
     serve(_settings(), allows_superuser=allows_superuser)
@@ -85,7 +85,7 @@ def serve_command(allows_superuser: bool) -> None:
 @tenantry.command("init")
 @click.argument("folder", default=".", type=click.Path(file_okay=False, path_type=Path))
 def init_command(folder: Path) -> None:
-    """Make a project in FOLDER, the current one unless it is named: an entity, a route, a test, settings, images."""
+    """Create a project in FOLDER, by default the current one: an entity, a route, a test, settings, images."""
     from entrypoints.cli.new_project import make_project
 
     click.echo(make_project(folder))
@@ -96,10 +96,10 @@ def init_command(folder: Path) -> None:
 @click.option("--generate", is_flag=True, help="Make a password and print it.")
 @JSON
 def create_admin(email: str, generate: bool) -> None:
-    """Make another super-admin.
+    """Create another super-admin.
 
-    The password is that of TENANTRY_ADMIN_PASSWORD, else it is asked for, or made with --generate. Without a terminal
-    it is a line of standard input.
+    The password is that of TENANTRY_ADMIN_PASSWORD, else it comes from a prompt or --generate. Without a terminal it is
+    a line of standard input.
     """
     from entrypoints.cli.identity.accounts import add_admin
 
@@ -116,11 +116,11 @@ def _password(settings: Settings) -> str:
 @tenantry.command()
 @JSON
 def clean() -> None:
-    """Delete data past its retention now; a running service does so about every hour.
+    """Delete data past its retention time now. A running service does so about every hour.
 
-    Deleted are ended and expired sessions, forgotten failed logins, stored responses of repeated requests, used links
-    and the like, and events of the audit trail and lines of histories where TENANTRY_AUDIT_RETENTION_DAYS and
-    TENANTRY_HISTORY_RETENTION_DAYS say so. Where autovacuum is late, tables are vacuumed and analysed.
+    This deletes ended and expired sessions, old failed logins, stored responses of repeated requests, used links and
+    similar data. It deletes audit events after TENANTRY_AUDIT_RETENTION_DAYS and history entries after
+    TENANTRY_HISTORY_RETENTION_DAYS. If autovacuum is late, the command vacuums and analyses tables.
     """
     from entrypoints.cli.cleaning import clean_now
 
@@ -129,13 +129,13 @@ def clean() -> None:
 
 @tenantry.group()
 def keys() -> None:
-    """Replace the keys that sign tokens, and those that passwords are encrypted to."""
+    """Replace the keys that sign tokens and encrypt passwords."""
 
 
 @keys.command()
 @JSON
 def rotate() -> None:
-    """Make new keys: they are used from the next minute on, and log nobody out."""
+    """Make new keys, used from the next minute on. Users stay logged in."""
     from entrypoints.cli.identity.accounts import rotate_keys
 
     _run(rotate_keys)
@@ -146,7 +146,7 @@ def rotate() -> None:
 def reseal() -> None:
     """Seal stored keys with TENANTRY_SECRET_KEY after it was changed.
 
-    The secret before it stands in TENANTRY_OTHER_SECRET_KEY, and can be taken out afterwards.
+    Set the previous secret in TENANTRY_OTHER_SECRET_KEY; remove it afterwards.
     """
     from entrypoints.cli.identity.accounts import reseal_keys
 
@@ -157,7 +157,7 @@ def reseal() -> None:
 @click.option("--plans", "shows_plans", is_flag=True, help="Query plans of usual requests, and the tables they scan.")
 @JSON
 def entities(shows_plans: bool) -> None:
-    """Print what is served: paths, fields, relations, permissions and limits."""
+    """Print each entity's paths, fields, relations, permissions and limits."""
     if shows_plans:
         from entrypoints.cli.reports.plans import plans
 
@@ -178,7 +178,7 @@ def schema_group() -> None:
 def citus_command() -> None:
     """Print the SQL that distributes the tables over the nodes of a Citus cluster, by tenant.
 
-    Nothing is run. The exit code is 5 where something declared cannot be distributed.
+    Runs nothing. The exit code is 5 if something declared cannot be distributed.
     """
     from entrypoints.cli.reports.citus import report
 
@@ -206,7 +206,7 @@ def demo() -> None:
 @tenantry.command()
 @JSON
 def check() -> None:
-    """Check settings, entities, database and Redis, and print everything that is wrong."""
+    """Check settings, entities, database and Redis, and print all errors."""
     from entrypoints.cli.reports.checks import report
     from entrypoints.cli.reports.findings import Findings
 
@@ -219,7 +219,7 @@ def check() -> None:
 @tenantry.command()
 @JSON
 def doctor() -> None:
-    """Check what `tenantry check` checks, and what else commonly goes wrong, each with what to do about it."""
+    """Run `tenantry check` and look for other common problems, each with its remedy."""
     from entrypoints.cli.reports.checks import report
     from entrypoints.cli.reports.findings import Findings
 
@@ -227,7 +227,7 @@ def doctor() -> None:
     try:
         is_right = report(os.environ, findings)
         if is_right:
-            from entrypoints.cli.reports.doctor import examine  # takes a second, and settings may be wrong
+            from entrypoints.cli.reports.doctor import examine  # the import needs a second, and settings may be wrong
 
             is_right = examine(_settings(), findings)
     except CommandError as error:
@@ -251,14 +251,14 @@ def completion_command(shell: str) -> None:
 
 
 def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
-    """Runs the command and prints its answer.
+    """Run the command and print its answer.
 
-    Servers are those of the settings, those of a service that runs in DATA_DIR, or embedded ones for the time being.
+    The command uses the servers in the settings, those of a service running in DATA_DIR, or temporary embedded servers.
     """
     from entrypoints.server.servers import any_servers
 
     settings = _settings()
-    load_registry(settings.entities)  # a wrong declaration is reported before servers are started for nothing
+    load_registry(settings.entities)  # report invalid declarations before servers start
     with any_servers(settings) as (ready, running):
         if running is not None:
             said = f"A service runs in {settings.data_dir} (process {running.pid}): working with its servers."
@@ -267,7 +267,6 @@ def _run(work: "Callable[[Settings], Awaitable[str]]") -> None:
 
 
 def _show(work: "Callable[[], str]") -> None:
-    """Prints the answer; of work that failed, the data where --json asks for it."""
     try:
         show(work())
     except CommandError as failure:

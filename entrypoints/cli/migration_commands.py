@@ -1,4 +1,4 @@
-"""``tenantry migrate`` and ``tenantry migrations``: the commands for the schema of the database."""
+"""``tenantry migrate`` and ``tenantry migrations``: commands for the database schema."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,7 +11,7 @@ Run = Callable[[Callable[[Settings], Awaitable[str]]], None]
 
 
 def add_migration_commands(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands; ``run`` does the work of one with the servers that the settings name."""
+    """Add the commands; ``run`` runs them with the servers in the settings."""
 
     @group.command("migrate")
     @click.option("--write", metavar="MESSAGE", help="Only write a migration from the declared entities.")
@@ -24,10 +24,10 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
     def migrate_command(write: str | None, renamed: tuple[str, ...], sql: bool, check: bool) -> None:
         """Apply the pending migrations.
 
-        Migrations are written, read, then applied: --write MESSAGE writes a file and changes no database. A field or an
-        entity with a new name keeps its values with --rename code=sku, --rename books.code=sku, --rename books=titles.
+        Write a migration, read it, then apply it: --write MESSAGE writes a file and changes no database. A renamed
+        field or entity retains its values with --rename code=sku, --rename books.code=sku, --rename books=titles.
         """
-        from entrypoints.assembly import migrations  # each command imports what it needs
+        from entrypoints.assembly import migrations
 
         if sum((write is not None, sql, check)) > 1:
             raise click.UsageError("--write, --sql and --check exclude each other.")
@@ -42,7 +42,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
 
     @group.group("migrations")
     def migrations_group() -> None:
-        """Look at the migrations of the database, and mark which are applied."""
+        """Show the database's migrations, and mark which are applied."""
 
     _add_readers(migrations_group, run)
     _add_ways_back(migrations_group, run)
@@ -53,8 +53,8 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
     def stamp_command(revision: str) -> None:
         """Mark the database as being at REVISION, without running any migration.
 
-        For a database that got its tables in another way, such as from a backup of tables and rows alone. REVISION is
-        the number of a migration, or "heads" for the newest ones.
+        Use it for a database with tables from another source, such as a backup of only tables and rows. REVISION is the
+        number of a migration, or "heads" for the newest ones.
         """
         from entrypoints.assembly import migrations
 
@@ -62,7 +62,7 @@ def add_migration_commands(group: click.RichGroup, run: Run) -> None:
 
 
 def _add_ways_back(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands that take a migration back."""
+    """Adds the commands that undo a migration."""
 
     @group.command("discard")
     @JSON
@@ -75,7 +75,7 @@ def _add_ways_back(group: click.RichGroup, run: Run) -> None:
     @group.command("downgrade")
     @JSON
     def downgrade_command() -> None:
-        """Undo the newest of your own migrations in this database. Values of what it added are lost."""
+        """Undo your project's newest migration in this database. The values that it added are lost."""
         from entrypoints.assembly import migrations
 
         run(migrations.downgrade)
@@ -87,7 +87,7 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     @group.command("current")
     @JSON
     def current_command() -> None:
-        """Print the newest migration that is applied, one line for each folder of migrations."""
+        """Print the newest applied migration of each folder, one per line."""
         from entrypoints.assembly import migrations
 
         run(migrations.current)
@@ -103,10 +103,10 @@ def _add_readers(group: click.RichGroup, run: Run) -> None:
     @group.command("check")
     @JSON
     def check_command() -> None:
-        """Compare the whole schema with what the entities declare, column by column and index by index.
+        """Compare the whole schema with the entities' declarations, column by column and index by index.
 
-        The exit code is 5 when they differ. `tenantry migrate --check` is quicker: it looks for pending migrations,
-        missing columns, rights of the service and row-level security that is off only.
+        The exit code is 5 for differences. `tenantry migrate --check` is quicker: it checks only pending migrations,
+        missing columns, rights of the service and disabled row-level security.
         """
         from entrypoints.assembly import migrations
 

@@ -1,4 +1,4 @@
-"""``tenantry init``: the files of a new project, which are texts beside this module."""
+"""``tenantry init``: files of a new project, stored as texts next to this module."""
 
 from pathlib import Path
 
@@ -16,13 +16,13 @@ FILES = {
     ".gitignore": "gitignore.txt",
     ".dockerignore": "dockerignore.txt",
 }
-"""Files of a project, and the texts that they are made of."""
+"""Files of a project, and their templates."""
 
 MIGRATIONS = "migrations"
 
 
 def make_project(folder: Path) -> str:
-    """Writes the files and says what comes next. Raises CommandError where a file is there already, and writes none."""
+    """Write the project's files; return the next steps. Raises CommandError, and writes nothing, if a file exists."""
     with writing(folder, "name a new folder where this account may write"):
         _write(folder)
     into = "" if folder == Path() else f"cd {folder}\n"
@@ -31,13 +31,13 @@ def make_project(folder: Path) -> str:
 
 def _write(folder: Path) -> None:
     there = [name for name in (*FILES, MIGRATIONS) if (folder / name).exists()]
-    # half a project among somebody's files would be harder to remove than to write
+    # Write nothing if a file exists, because a partial project among other files is hard to remove.
     if there:
         raise CommandError(
             f"{folder} has {', '.join(there)} already, and nothing was written: name a new folder.", SETTINGS
         )
     (folder / MIGRATIONS).mkdir(parents=True)
-    # Git keeps no empty folder
+    # Git does not store empty folders
     (folder / MIGRATIONS / ".gitkeep").touch()
     for name, text in FILES.items():
         (folder / name).write_text((TEXTS / text).read_text("utf-8"), "utf-8")

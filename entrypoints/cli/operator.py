@@ -1,4 +1,4 @@
-"""The operator as a caller: the command line acts with every permission and without an account."""
+"""The operator as a caller. Commands have every permission, and the operator needs no account."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ CLIENT = Client(address="", network="", device="command line", request_id="")
 
 
 def operator(tenant_id: UUID | None = SYSTEM_TENANT_ID) -> Caller:
-    """The caller in a tenant; in ``system``, the operator acts on users of all tenants."""
+    """Return the caller in a tenant; in ``system``, the operator acts on users of all tenants."""
     return Caller(
         user_id=cast(UUID, None),  # rows, history and audit trail name no user: the operator may have no account
         session_id=UUID(int=0),
@@ -35,7 +35,7 @@ def operator(tenant_id: UUID | None = SYSTEM_TENANT_ID) -> Caller:
 
 @asynccontextmanager
 async def open_prepared(settings: Settings) -> AsyncIterator[tuple[Adapters, Services]]:
-    """Use cases on a database that has the tenant ``system`` and the shipped roles: no start need come before."""
+    """Open the use cases; first create the tenant ``system`` and the shipped roles if the service never started."""
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         services = assemble(adapters, settings)
         await services.first_start.ensure_system()
@@ -49,7 +49,7 @@ async def open_services(settings: Settings) -> AsyncIterator[Services]:
 
 
 async def tenant_named(adapters: Adapters | Services, identifier: str) -> Tenant:
-    """Raises CommandError for an unknown identifier."""
+    """Return the tenant. Raises CommandError for an unknown identifier."""
     async with adapters.database.read_only(EveryTenant()) as read:
         found = await read.tenants.by_identifier(identifier)
     if found is None:
@@ -58,5 +58,5 @@ async def tenant_named(adapters: Adapters | Services, identifier: str) -> Tenant
 
 
 async def operator_in(services: Services, identifier: str) -> Caller:
-    """The operator in the tenant. Raises CommandError for an unknown identifier."""
+    """Return the operator in the tenant. Raises CommandError for an unknown identifier."""
     return operator((await tenant_named(services, identifier)).id)

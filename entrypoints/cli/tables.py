@@ -8,7 +8,7 @@ from entrypoints.terminal.answers import Answer
 
 
 def listed(items: Sequence[object], columns: Sequence[str]) -> Answer:
-    """Table of the items; ``columns`` are the wire names of the fields that it shows. JSON has all fields."""
+    """Return a table of the items; ``columns`` are the JSON names of its fields. JSON has all fields."""
     records = [msgspec.to_builtins(item) for item in items]
     lines = [list(columns), *([_cell(record.get(column)) for column in columns] for record in records)]
     widths = [max(len(line[number]) for line in lines) for number in range(len(columns))]
@@ -26,5 +26,5 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "-"
-    # a terminal would obey control characters in somebody's name
+    # Security: a terminal would obey control characters in a name.
     return "".join(letter if letter.isprintable() else "�" for letter in str(value))

@@ -1,7 +1,7 @@
-"""Work that a serving process does beside its requests.
+"""Background work of a serving process.
 
-Signing keys are read again, mail is delivered, old rows are removed, uses of API keys are stored, tenants are told of
-keys that expire, and domains are looked up again.
+The process reloads signing keys, delivers mail, removes old rows, stores uses of API keys, warns tenants of expiring
+keys, and looks up domains again.
 """
 
 import asyncio
@@ -26,14 +26,14 @@ LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
 LOAD_TOLD_EVERY = 1.0
-"""Seconds: the greatest age of another process's load in an answer of ``/metrics``."""
+"""Maximum age in seconds of another process's load in a ``/metrics`` answer."""
 
 Work = Callable[[], Awaitable[int]]
-"""Does what is due, some of it at a time, and returns how much that was."""
+"""Does some of the due work, and returns the amount."""
 
 
 class LogTexts(NamedTuple):
-    """Log lines by their level: ``debug`` while the database is away, ``error`` after any other failure.
+    """Log messages by level: ``debug`` during a database outage, ``error`` after any other failure.
 
     ``docs/reference/log-lines.md`` lists the texts of every call.
     """
@@ -62,7 +62,7 @@ DOMAINS = LogTexts(
 
 @asynccontextmanager
 async def background(services: Services) -> AsyncIterator[None]:
-    """Begins when the signing keys have been read."""
+    """Run the background tasks, once the signing keys are read."""
     await _first_keys(services.signing_keys)
     work = (
         _keep_reloading(services.signing_keys),
@@ -76,24 +76,24 @@ async def background(services: Services) -> AsyncIterator[None]:
         async with beside(*work):
             yield
     finally:
-        # What was noted since the last turn would be lost with the process.
+        # Store the last uses of API keys, because the end of the process would lose them.
         await _do(services.last_uses.store, USES)
 
 
 async def keep_reporting_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:
-    """Tells this process's load to the metrics, for the process that is asked for them."""
+    """Report this process's load at intervals, for the process that serves the metrics."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + LOAD_TOLD_EVERY
         await asyncio.sleep(LOAD_TOLD_EVERY)
-        # what keeps this timer waiting keeps every request of the process waiting
+        # A delay of this timer delays every request of the process.
         metrics.see_load(monitoring.load(), max(0.0, loop.time() - due))
 
 
 async def _first_keys(keys: KeyRotation) -> None:
-    """Reads the keys, and makes them at the very first start; while the database is away, the process waits for it.
+    """Read the signing keys, or create them at the first start. Wait if the database is unavailable.
 
-    Without them every token would look forged.
+    Without the keys, the process would reject every token as forged.
     """
     while True:
         try:
@@ -113,12 +113,12 @@ async def _keep_reloading(keys: KeyRotation) -> None:
 
 
 async def _keep_doing(work: Work, every: float, texts: LogTexts) -> None:
-    """Works at once and for ever, with a pause of ``every`` seconds whenever there was nothing to do.
+    """Work forever, with a pause of ``every`` seconds when idle.
 
-    Every process looks for itself: a mail, a key or a domain that is due is handed to one of them alone.
+    Every process polls, but only one receives a due mail, key or domain.
     """
     while True:
-        # As long as some were found there may be more: they are taken some at a time.
+        # Work is done in batches: continue until none is found.
         if not await _do(work, texts):
             await asyncio.sleep(every)
 
@@ -130,7 +130,7 @@ async def _keep_storing_uses(uses: LastUses) -> None:
 
 
 async def _do(work: Work, texts: LogTexts) -> int:
-    """Does the work and returns how much it was; logs a failure and returns 0."""
+    """Return the amount of work; 0 after a logged failure."""
     try:
         return await work()
     except ServiceUnavailable:

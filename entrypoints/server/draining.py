@@ -1,4 +1,4 @@
-"""Draining: what a service does between SIGTERM and its end, so that a balancer loses no request."""
+"""Draining: the time from SIGTERM to the end of a service. A load balancer stops sending requests in it."""
 
 import asyncio
 import signal
@@ -11,18 +11,20 @@ from typing import TYPE_CHECKING, Any, cast
 
 from application.tasks import beside
 
-if TYPE_CHECKING:  # the process that starts the workers serves nothing, and does without it
+if TYPE_CHECKING:  # the parent process of the workers does not need this import
     from litestar import Litestar
     from litestar.types import Message, Scope
 
 LOOKED_EVERY = 0.1
-"""Seconds until a worker notices."""
+"""Seconds until a worker notices the draining."""
 
 
 class Drain:
-    """Delays SIGTERM. Meanwhile the workers answer, are not ready, and close each connection after its answer.
+    """Delays SIGTERM.
 
-    A second SIGTERM ends the service at once, and so does Ctrl-C.
+    During the delay the workers answer, report that they are not ready, and close each connection after its answer.
+
+    A second SIGTERM, or Ctrl-C, ends the service at once.
     """
 
     def __init__(self, seconds: float, flag: Path) -> None:
@@ -32,7 +34,7 @@ class Drain:
         self._end: Callable[..., Any] | None = None
 
     def install(self) -> None:
-        """For the start of granian, which has set handlers of its own just before."""
+        """Install the handler at granian's start, after granian has set its own."""
         self._end = cast(Callable[..., Any], signal.getsignal(signal.SIGTERM))
         signal.signal(signal.SIGTERM, self._begin)
 
@@ -49,18 +51,18 @@ class Drain:
 
 @contextmanager
 def drain_of(seconds: int) -> Iterator[Drain | None]:
-    """The drain that the processes of the block share, None for 0 seconds."""
+    """Yield the drain shared by the block's processes, None for 0 seconds."""
     if not seconds:
         yield None
         return
-    # A file, because workers are forked on some systems and spawned on others, and replaced when they die.
+    # A file, because workers may be forked, spawned or replaced.
     with tempfile.TemporaryDirectory(prefix="tenantry-drain-", ignore_cleanup_errors=True) as folder:
         yield Drain(seconds, Path(folder) / "begun")
 
 
 @asynccontextmanager
 async def drained(app: "Litestar", flag: Path | None) -> AsyncIterator[None]:
-    """Has the worker notice the flag."""
+    """Watch the flag in the worker."""
     if flag is None:
         yield
         return
@@ -72,7 +74,7 @@ async def _watch(app: "Litestar", flag: Path) -> None:
     while not flag.exists():  # noqa: ASYNC110, ASYNC240  # nobody tells; asking for a file takes microseconds
         await asyncio.sleep(LOOKED_EVERY)
     app.state.draining = True
-    # Appended only now: until then the hook costs no request anything.
+    # Append the hook only now, so that requests before the draining do not pay for it.
     app.before_send.append(_close)
 
 

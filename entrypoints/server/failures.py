@@ -1,4 +1,4 @@
-"""Failures that an operator can remedy, as messages without a traceback."""
+"""Converts failures that the operator can repair to messages without a traceback."""
 
 import re
 from collections.abc import AsyncIterator
@@ -75,12 +75,12 @@ REFUSED = (
     asyncpg.InvalidCatalogNameError,
     asyncpg.ClientConfigurationError,
 )
-"""Errors of servers that answer, and want another URL, and of the driver that cannot use the one that it has."""
+"""Errors of servers that need another URL, and of the driver with an unusable URL."""
 
 
 @asynccontextmanager
 async def explained(settings: Settings) -> AsyncIterator[None]:
-    """Turns failures inside the block into CommandError, which names the setting whose URL is refused."""
+    """Turn failures inside the block into CommandError with the setting of a refused URL."""
     try:
         yield
     except (WrongSecretKey, EntitiesError) as error:
@@ -106,7 +106,7 @@ def _refused_statement(error: LoginRefused | asyncpg.PostgresError) -> CommandEr
         return CommandError(str(error), UNAVAILABLE)
     if isinstance(error, asyncpg.UndefinedTableError):
         return CommandError(NOT_MIGRATED, MIGRATIONS)
-    # The first migration of a server makes the role that every session takes on.
+    # The first migration creates the role that every session sets, so a missing role means a missing migration.
     if isinstance(error, asyncpg.InvalidParameterValueError) and f'"{ROLE}"' in str(error):
         return CommandError(NO_ROLE, MIGRATIONS)
     if isinstance(error, asyncpg.InsufficientPrivilegeError) and _IS_LACKING.match(str(error)):
@@ -135,14 +135,14 @@ def _outage(error: ServiceUnavailable, settings: Settings) -> str:
     reason = str(cause) or "no answer in time"  # a TimeoutError has no text
     url = refused_url(error)
     database = "The database" if url is None else f"The database of {_setting_of(url, settings)}"
-    # where the server itself has said why, such as that it has too many clients, its address is right
+    # If the server gave a reason, such as too many clients, its address is right.
     is_silent = url is not None and isinstance(cause, OSError)
     way = ": check that its server runs, and that the URL has its host, its port and its TLS" if is_silent else ""
     return f"{database} does not answer ({reason}){way}."
 
 
 def _setting_of(url: str | None, settings: Settings) -> str:
-    """Setting that has the URL; that of the service where none has it, as for an embedded server."""
+    """Return the name of the setting with the URL, by default the setting of the service's URL."""
     service, owner = settings.database_url, settings.database_owner_url
     if owner is not None and owner.reveal() == url and owner != service:
         return "TENANTRY_DATABASE_OWNER_URL"

@@ -1,4 +1,4 @@
-"""Housekeeping: now and then in the background of every process; the command line does the same at once."""
+"""Housekeeping: periodically in the background of every process, or at once on the command line."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ Pause = Callable[[float], Awaitable[None]]
 
 EVERY = 3600.0
 BETWEEN = 0.1
-"""Seconds after each sweep that found something: requests come first."""
+"""Pause in seconds between two sweeps that find rows, so that requests have priority."""
 
 RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
     {
@@ -27,21 +27,21 @@ RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
         DatedRecords.HISTORIES: "TENANTRY_HISTORY_RETENTION_DAYS",
     }
 )
-"""Variable that says how long records are kept."""
+"""Variable with a record's retention time."""
 
 
 async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> None:
-    """Cleans now and then, for ever."""
+    """Clean at intervals, forever."""
     while True:
-        # Processes that started together must not come together. No secret hangs on this chance.
+        # Spread processes started together. This randomness is not for security.
         await pause(EVERY * random.uniform(0.5, 1.5))
-        # Each by itself: where something cannot be deleted, tables are tended, and parts made, all the same.
+        # Run each step separately: if a deletion fails, the service still maintains tables and creates partitions.
         await _try(lambda: clean(housekeeping, pause))
         await _try(lambda: tend(housekeeping))
 
 
 async def _try(work: Callable[[], Awaitable[object]]) -> None:
-    """Does the work and logs a failure: it is tried again in an hour."""
+    """Log a failure; the work is repeated in an hour."""
     try:
         await work()
     except ServiceUnavailable:
@@ -51,10 +51,10 @@ async def _try(work: Callable[[], Awaitable[object]]) -> None:
 
 
 async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Counter[str] | None:
-    """Sweeps until nothing is left; None when another process is at it."""
+    """Sweep until nothing is left; return None if another process does so."""
     gone: Counter[str] = Counter()
     now, among = await housekeeping.now(), RETENTION
-    # What is left of one rule may be much, and the others have nothing then: they are asked once more at the end.
+    # Repeat only the unfinished rules first; at the end, check all rules once more.
     while (swept := await housekeeping.sweep(now, among)) or (swept is not None and among is not RETENTION):
         among = tuple(swept) or RETENTION
         if swept:
@@ -69,7 +69,6 @@ async def clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> Cou
 
 
 async def _forget(housekeeping: Housekeeping, records: DatedRecords, now: datetime, pause: Pause) -> Counter[str]:
-    """Deletes records past their retention until none is left."""
     gone: Counter[str] = Counter()
     while number := await housekeeping.forget(records, now):
         gone[records.value] += number
@@ -83,7 +82,7 @@ async def _forget(housekeeping: Housekeeping, records: DatedRecords, now: dateti
 
 
 async def tend(housekeeping: Housekeeping) -> Sequence[str]:
-    """Tends the tables where autovacuum does not come in time."""
+    """Vacuum and analyse tables if autovacuum is late."""
     tables = await housekeeping.tend()
     if tables:
         log.info("Housekeeping tended the tables %s: autovacuum had not come.", ", ".join(tables))
@@ -91,5 +90,5 @@ async def tend(housekeeping: Housekeeping) -> Sequence[str]:
 
 
 def summary(gone: Counter[str]) -> str:
-    """Kinds and numbers of deleted data: ``3 ended sessions, 1 invitations``."""
+    """Summarise deleted data: ``3 ended sessions, 1 invitations``."""
     return ", ".join(f"{number} {what}" for what, number in gone.items())

@@ -1,4 +1,4 @@
-"""Tenantry as a Litestar plugin with adapters of its own, and the service: that plugin on an empty application."""
+"""Tenantry as a Litestar plugin with its own adapters, and the service: that plugin on an empty application."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -43,7 +43,7 @@ from entrypoints.settings.settings import Settings, SettingsError, read_settings
 
 @dataclass(frozen=True, kw_only=True)
 class Runtime:
-    """Adapters that the plugin uses: real technology here, memory in ``entrypoints.testing.app``."""
+    """Adapters for the plugin: real ones here, in-memory ones in ``entrypoints.testing.app``."""
 
     adapters: Callable[[Settings, Registry], Adapters]
     background: Callable[[Services], AbstractAsyncContextManager[None]]
@@ -56,9 +56,9 @@ PRODUCTION = Runtime(adapters=serving_adapters, background=background)
 class TenantryPlugin(HttpPlugin):
     """Identity, tenants and entities in a Litestar application: ``Litestar(plugins=[TenantryPlugin()])``.
 
-    Without ``settings`` they are read from the environment. ``entities`` are structs that are served instead of those
-    in the modules of the setting ``entities``, ``routes`` are handlers beside those of the modules. What the plugin
-    needs is opened and closed with the application. Raises SettingsError and EntitiesError.
+    Without ``settings``, the plugin reads the environment. ``entities`` are structs that replace those in the modules
+    of the setting ``entities``; ``routes`` are handlers in addition to those of the modules. The plugin opens and
+    closes its resources with the application. Raises SettingsError and EntitiesError.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class TenantryPlugin(HttpPlugin):
 
 
 class Service(TenantryPlugin):
-    """The whole service: the plugin with documentation, health and metrics, which answers every path."""
+    """The whole service: the plugin with documentation, health and metrics, for every path."""
 
     answers_everything = True
 
@@ -108,7 +108,7 @@ class Service(TenantryPlugin):
         return service_parts(services, settings, metrics, Traffic(time, shared_counters()))
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
-        """Raises EntitiesError for routes that cannot be served."""
+        """Return the application. Raises EntitiesError for routes that cannot be served."""
         with routes_checked():
             return empty_application(self, self.http, [self._load_reporting, *lifespan], **options)
 
@@ -123,7 +123,7 @@ def production_with(log: AccessLog) -> Runtime:
 
 
 def _with_entities(settings: Settings, entities: Sequence[type[Struct]] | None) -> tuple[Settings, Registry]:
-    """Structs that are given name their modules: migrations are looked for beside them."""
+    """Settings with the structs' modules, next to which migrations are stored, and the registry."""
     if entities is None:
         return settings, load_registry(settings.entities)
     modules = tuple(dict.fromkeys(entity.__module__ for entity in entities))

@@ -1,4 +1,4 @@
-"""Preparation before anybody is served: migrations, the signing keys, the first start."""
+"""Preparation before the first request: migrations, the signing keys, the first start."""
 
 from adapters.postgres.connection.login_roles import login_role
 from adapters.postgres.connection.poolers import pooler_of
@@ -14,9 +14,9 @@ from entrypoints.terminal.errors import SETTINGS, CommandError
 
 
 async def ensure_fit_login(settings: Settings, *, allows_superuser: bool) -> list[str]:
-    """Makes the role that the service logs in as, where an owner is named, and returns sentences to warn of.
+    """Create the service's login role, if an owner is named; return warnings.
 
-    Raises CommandError for a superuser beyond this machine, before anything else is changed.
+    Raises CommandError for a superuser beyond this machine, before any other change.
     """
     assert settings.database_url is not None
     if settings.migrate:
@@ -27,7 +27,7 @@ async def ensure_fit_login(settings: Settings, *, allows_superuser: bool) -> lis
 
 
 async def ensure_named_pooler(settings: Settings) -> None:
-    """Raises CommandError where a pooler would take settings of a session to other clients, or leave them out."""
+    """Raise CommandError if a pooler would pass session settings to other clients, or drop them."""
     assert settings.database_url is not None
     found = await pooler_of(settings.database_url.reveal())
     if found == "none" or settings.database_pooler in (found, "transaction"):
@@ -41,14 +41,14 @@ async def ensure_named_pooler(settings: Settings) -> None:
 
 
 async def prepare(settings: Settings) -> str | None:
-    """Answers the first super-admin's password when it was generated now."""
+    """Prepare the start; return the first super-admin's password if it was generated now."""
     registry = load_registry(settings.entities)
     assert settings.redis_url is not None
     await ensure_accepted(settings.redis_url.reveal())  # before anything is changed
     await ensure_migrated(settings, registry)
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)
-        ensure_routes_served(services, settings)  # here, where a mistake is told once, and not by every worker
+        ensure_routes_served(services, settings)  # report an error once, not in every worker
         await services.signing_keys.ensure()
         given = settings.admin_password.reveal() if settings.admin_password else None
         return await services.first_start.prepare(settings.admin_email, given)

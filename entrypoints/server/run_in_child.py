@@ -1,4 +1,4 @@
-"""Work done in a process of its own, whose memory ends with it."""
+"""Runs work in a separate process. The memory of the process is free after its end."""
 
 import multiprocessing
 import signal
@@ -15,9 +15,9 @@ _Said = tuple[T | None, tuple[str, int] | None]
 
 
 def run_in_child(work: Callable[[], T], beside: Callable[[], None] = lambda: None) -> T:
-    """Answers what ``work`` answers in a child process, or in this one where processes are not forked.
+    """Return the result of ``work`` in a child process, or in this process on systems without fork.
 
-    ``beside`` runs here meanwhile. Raises the CommandError that ``work`` raises.
+    This process runs ``beside`` concurrently. Raises the CommandError of ``work``.
     """
     if sys.platform != "linux":
         beside()
@@ -26,13 +26,13 @@ def run_in_child(work: Callable[[], T], beside: Callable[[], None] = lambda: Non
     here, there = fork.Pipe(duplex=False)
     process = fork.Process(target=_say, args=(work, there))
     process.start()
-    there.close()  # or recv() would wait for ever for a child that died
+    there.close()  # otherwise recv() would wait forever for a dead child
     try:
         beside()
         answer, refusal = here.recv()
     except EOFError:
         raise CommandError("The start was broken off: the lines above say why.") from None
-    except BaseException:  # told to stop while it works
+    except BaseException:  # stopped during the work
         process.kill()
         raise
     finally:
@@ -44,7 +44,7 @@ def run_in_child(work: Callable[[], T], beside: Callable[[], None] = lambda: Non
 
 
 def _say(work: Callable[[], T], there: Connection) -> None:
-    """Ctrl-C reaches both processes: the parent ends this one."""
+    """Run ``work`` and send its result. Ctrl-C reaches both processes: the parent ends this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     said: _Said[T]
     try:

@@ -1,4 +1,4 @@
-"""``tenantry serve``: servers, migrations, first start, and then the processes that answer requests."""
+"""``tenantry serve``: servers, migrations, first start, and the worker processes."""
 
 import asyncio
 import errno
@@ -41,29 +41,34 @@ if TYPE_CHECKING:
 
     from domain.entities.declaration import Registry
 
-PORT_FREE_WITHIN = 2.0  # the workers of a killed service are on their way out
+PORT_FREE_WITHIN = 2.0  # workers of a killed service may still be ending
 STOPS_WITHIN = 30
-"""Seconds that requests under way are given to finish."""
+"""Seconds for running requests to finish."""
 CONNECTIONS = 16_384
-"""Connections that one worker holds at a time, idle ones too; more wait in the socket's queue, health checks among
-them: the operating system's bound on open files, which is raised as far as it allows, may be lower."""
+"""Maximum open connections of one worker, including idle ones.
+
+Further connections, such as health checks, wait in the socket's queue. The operating system's limit on open files may
+be lower; the service raises that limit as far as possible.
+"""
 BACKLOG = 2048
 FILES_OF_ITS_OWN = 256
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108  # in it a folder of the service's own is made
 MOST_FILES = CONNECTIONS + 1024
-"""Open files that a process asks for: with far more it would never come near its limit, as an alert expects."""
+"""Limit of open files that each process requests. With a much higher limit, usage would never approach it, so no alert
+would fire.
+"""
 FEW_CONNECTIONS = 500
 FEW_FILES = (
     "The limit of open files leaves each process {} connections of clients, idle ones among them; more have to wait."
     " Raise it: `ulimit -n 20000`, or LimitNOFILE of systemd."
 )
 WORKER = "entrypoints.server.worker"
-HEADERS_WITHIN = 30_000  # milliseconds; a connection that says nothing for so long ends
+HEADERS_WITHIN = 30_000  # milliseconds; then a silent connection ends
 
 
 def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
-    """Returns when it was told to stop and everything that it started has ended."""
-    # Hardly anything that a start makes is garbage: passes over all of it took a tenth of the time.
+    """Serve until a stop request; return after all started processes have ended."""
+    # A start creates little garbage: collections took a tenth of the time.
     gc.disable()
     exit_on_signals()
     configure_logs(settings)
@@ -81,9 +86,9 @@ def warn(sentences: Iterable[str]) -> None:
 
 
 def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool) -> str | None:
-    """In a child process: what migrations and the first start take in memory would stay in all that is forked here.
+    """Prepare the start in a child process, because its memory would otherwise remain in all workers.
 
-    Meanwhile this process imports and compiles what every worker needs.
+    Concurrently, this process imports modules and compiles statements for the workers.
     """
     from adapters.postgres.entities.usual_statements import (  # only now, when all else is right
         compile_usual_statements,
@@ -97,7 +102,7 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
             return await prepare(settings)
 
     def get_ready() -> None:
-        # Imported by statements, which name the layers rightly in an installed wheel too.
+        # Import statements remain correct in an installed wheel.
         import granian  # noqa: F401  # loaded before the workers are forked
 
         from entrypoints.server import worker  # noqa: F401  # loaded before the workers are forked
@@ -108,7 +113,7 @@ def _prepare(settings: Settings, registry: "Registry", *, allows_superuser: bool
 
 
 def ensure_port_free(settings: Settings) -> None:
-    """Raises CommandError when another program has the port: Granian would share it with one that allows sharing."""
+    """Raise CommandError if another program uses the port: Granian would share it if both allow that."""
     deadline = time.monotonic() + PORT_FREE_WITHIN
     while (error := _bind_error(settings.host, settings.port)) is not None:
         if not isinstance(error, socket.gaierror) and time.monotonic() < deadline and _is_in_use(error):
@@ -146,7 +151,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
     from granian.log import LogLevels
 
     if sys.platform == "linux":
-        multiprocessing.set_start_method("fork", force=True)  # what is imported here, workers need not import
+        multiprocessing.set_start_method("fork", force=True)  # workers inherit the imports of this process
         os.register_at_fork(after_in_child=_drop_signal_handlers)
     connections = _connections()
     if connections < FEW_CONNECTIONS:
@@ -159,7 +164,7 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         workers=settings.workers,
         loop=Loops.uvloop,
         websockets=False,
-        http=HTTPModes.http1,  # telling versions apart, it would wait for a silent client for ever
+        http=HTTPModes.http1,  # version detection would wait forever for a silent client
         http1_settings=HTTP1Settings(header_read_timeout=HEADERS_WITHIN),
         backpressure=connections,
         backlog=BACKLOG,
@@ -174,8 +179,8 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
             server.on_startup(drain.install)
         flag = drain.flag if drain else None
         server.on_startup(partial(_end_with_terminal, is_kept=is_kept_running()))
-        # Workers share what was imported here, until a collection of theirs writes to the objects that it looks at.
-        # None runs before: it would take a quarter of a second, and find one object of garbage in five hundred.
+        # Exclude these imports from garbage collection: workers share their memory until a collection writes to it. A
+        # collection before would need a quarter of a second and find one garbage object in five hundred.
         gc.freeze()
         gc.enable()
         server.serve(target_loader=partial(_worker, settings, os.getpid(), flag), wrap_loader=False)
@@ -198,11 +203,12 @@ def _connections() -> int:
 
 @contextmanager
 def _shared_metrics(workers: int) -> Iterator[None]:
-    """Names the folder where several processes add up what they count, before they start."""
+    """Set the folder for the shared counters of all processes, before the processes start."""
     if workers == 1:
         yield
         return
-    # The files are mapped into memory: on a full disk, as imports in /tmp may fill it, the next count ends its worker.
+    # Prefer a folder in memory. The processes map these files, so on a full disk, such as after imports in /tmp, the
+    # next count would kill its worker.
     memory = str(SHARED_MEMORY) if os.access(SHARED_MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="tenantry-metrics-", dir=memory, ignore_cleanup_errors=True) as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
@@ -210,19 +216,19 @@ def _shared_metrics(workers: int) -> Iterator[None]:
 
 
 def _end_with_terminal(*, is_kept: bool) -> None:
-    """A closed terminal ends the service as SIGTERM does: granian, which has just set its handlers, would go on."""
+    """Handle a closed terminal like SIGTERM, because granian's handlers, set just before, would continue."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN if is_kept else signal.getsignal(signal.SIGTERM))
 
 
 def _drop_signal_handlers() -> None:
-    """A worker that inherited the parent's would not hear that it is to end, until it has its own."""
+    """Reset inherited signal handlers. With them, a worker would ignore SIGTERM until it sets its handlers."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @dataclass
 class Greeting:
-    """Lines for a newcomer; a password that was made now is said once, whatever happens."""
+    """Text for a new user. It contains a new password exactly once."""
 
     settings: Settings
     is_embedded: bool
@@ -248,7 +254,7 @@ class Greeting:
         here = f"http://{host_and_port(_reachable(settings.host), settings.port)}"
         data = settings.data_dir.resolve() if self.is_embedded else "the database of TENANTRY_DATABASE_URL"
         yield f"Tenantry listens on {here}, its data is in {data}"
-        # Who names the hosts has a proxy: this machine's own address may be answered 400.
+        # Behind a proxy with named hosts, the service may answer 400 to requests with the address of this machine.
         is_proxied = bool(settings.allowed_hosts) and _names_a_host(settings.base_url)
         called = settings.base_url.rstrip("/") if is_proxied else here
         if settings.console and console.is_built():
@@ -282,18 +288,18 @@ def _login(called: str, email: str, password: str) -> str:
 
 
 def _reachable(host: str) -> str:
-    """An address to go to, for one that only says to listen everywhere."""
+    """Return a reachable address in place of one that listens on all interfaces."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # read, not bound
 
 
 def _names_a_host(base_url: str) -> bool:
-    """False where it is the default, made of an address that only says to listen everywhere."""
+    """Return whether BASE_URL names a host, and is not the default for listening on all interfaces."""
     host = urlsplit(base_url).hostname or ""
     return _reachable(host) == host
 
 
 def _named(settings: Settings) -> str:
-    """Host and port, on this machine by the name that passkeys belong to: browsers know none of an address."""
+    """Host and port; localhost on this machine, since browsers accept no passkeys for an address."""
     host = _reachable(settings.host)
     is_here = settings.passkey_rp_id == "localhost" and host in ("127.0.0.1", "::1")
     return host_and_port("localhost" if is_here else host, settings.port)

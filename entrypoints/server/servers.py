@@ -1,4 +1,4 @@
-"""The servers that a command works with: given by URL, embedded, or those of a service that runs already."""
+"""Servers for a command: given by URL, embedded, or those of an already running service."""
 
 import asyncio
 import os
@@ -15,15 +15,16 @@ from entrypoints.terminal.errors import IN_USE, UNAVAILABLE, CommandError
 
 @contextmanager
 def own_servers(settings: Settings) -> Iterator[Settings]:
-    """The settings with both URLs and the secret key in place; embedded servers run as long as the block does.
+    """Yield the settings with both URLs and the secret key; embedded servers run as long as the block.
 
-    Raises CommandError when another process has DATA_DIR, or the servers cannot be started.
+    Raises CommandError if another process has DATA_DIR, or the servers cannot start.
     """
     if settings.database_url is not None and settings.redis_url is not None:
         yield _with_secret_key(settings)
         return
     ensure_usable(settings.data_dir)
-    # Before the database: a start that is killed between the two leaves a key without a database, and not the reverse.
+    # Create the key before the database: an interrupted start may leave a key without a database, but not a database
+    # without a key.
     keyed = _with_secret_key(settings)
     with ExitStack() as stops:
         running = _start(settings, stops)
@@ -34,12 +35,12 @@ def own_servers(settings: Settings) -> Iterator[Settings]:
 
 @contextmanager
 def any_servers(settings: Settings) -> Iterator[tuple[Settings, Running | None]]:
-    """As ``own_servers``, or, where a service runs in DATA_DIR, that service and the settings to reach its servers."""
+    """Act as ``own_servers``. If a service runs in DATA_DIR, yield settings with its servers' URLs, and the service."""
     with ExitStack() as stops:
         try:
             own = stops.enter_context(own_servers(settings))
         except CommandError as refusal:
-            if refusal.exit_code != IN_USE:  # else a service runs there, and its servers serve us too
+            if refusal.exit_code != IN_USE:  # if DATA_DIR is in use, use the servers of the running service
                 raise
         else:
             yield own, None
@@ -82,7 +83,7 @@ def _with_secret_key(settings: Settings) -> Settings:
 
 
 def _joined(settings: Settings, running: Running) -> Settings:
-    """Settings with the address of the service that runs, and the URLs of its servers where they name none."""
+    """Return the settings with the running service's address, and its servers' URLs where they name none."""
     return replace(
         settings,
         base_url=running.base_url,

@@ -1,4 +1,4 @@
-"""Warnings of a start: what is safe on this machine alone, and what leaves it in clear."""
+"""Startup warnings: settings safe only on this machine, and unencrypted connections."""
 
 import os
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from entrypoints.settings.this_machine import is_this_machine
 from entrypoints.terminal.errors import SETTINGS, CommandError
 
 if TYPE_CHECKING:
-    from adapters.postgres.connection.login_roles import LoginRole  # would import the driver for every command
+    from adapters.postgres.connection.login_roles import LoginRole  # commands would otherwise import the driver
 
 PLAIN_ROLE = (
     "Name its owner in TENANTRY_DATABASE_OWNER_URL and a role that is not there yet in TENANTRY_DATABASE_URL: the start"
@@ -22,7 +22,7 @@ PLAIN_ROLE = (
 
 
 def setting_warnings(settings: Settings) -> Iterator[str]:
-    """Sentences about settings that any server would run with."""
+    """Return warnings about valid but unsafe settings."""
     if settings.rate_limits == "count":
         yield "TENANTRY_RATE_LIMITS is count: limits are shown, and nothing is refused."
     if settings.rate_limits == "off":
@@ -49,7 +49,7 @@ def _in_clear(settings: Settings) -> Iterator[str]:
 
 
 def database_warnings(role: "LoginRole", settings: Settings, *, allows_superuser: bool) -> Iterator[str]:
-    """Sentences about the session of the service. Raises CommandError for a superuser beyond this machine."""
+    """Return warnings about the service's session. Raises CommandError for a superuser on another machine."""
     if role.server is not None and not role.is_encrypted and not is_this_machine(role.server):
         yield (
             f"TENANTRY_DATABASE_URL: the connection to {role.server} is in clear; set up TLS there, and end the URL"

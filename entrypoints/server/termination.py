@@ -1,4 +1,4 @@
-"""Signals that end a command: SIGTERM, and SIGHUP, which the system sends when a terminal is closed."""
+"""Signals that end a command: SIGTERM, and SIGHUP for a closed terminal."""
 
 import signal
 import sys
@@ -6,21 +6,21 @@ from typing import NoReturn
 
 
 def exit_on_signals() -> None:
-    """Leaves by the way of exceptions: servers that were started stop, and nothing half done is left."""
+    """Exit by an exception on a signal, so that started servers stop and cleanup runs."""
     signal.signal(signal.SIGTERM, _end)
     if not is_kept_running():
         signal.signal(signal.SIGHUP, _end)
 
 
 def forget_signals() -> None:
-    """For a child that is forked, which has nothing to clean up: what it inherits is its parent's."""
+    """Reset the signal handlers of a forked child, without cleanup: inherited resources belong to the parent."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if not is_kept_running():
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def is_kept_running() -> bool:
-    """Whether a closed terminal ends nothing, as `nohup` asks for."""
+    """Return whether the service survives a closed terminal, as with `nohup`."""
     return signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
 
 

@@ -1,4 +1,4 @@
-"""The ASGI application, and the processes that serve it."""
+"""The ASGI application and the processes that serve it."""
 
 import asyncio
 import ctypes
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 PR_SET_PDEATHSIG = 1
 LOOKED_EVERY = 0.5
 WOKEN_AFTER = (0.2, 1.0, 5.0)
-"""Seconds between the wake-ups of a loop that has just begun to serve."""
+"""Seconds between the wake-ups of an event loop that has just started to serve."""
 
 
 def worker(settings: Settings, parent: int, flag: Path | None = None) -> Litestar:
-    """The application in a process of ``tenantry serve``, which ends with it, whatever ends it.
+    """Return the application for a worker process of ``tenantry serve``. The worker ends with its parent.
 
-    ``flag`` is the file that begins to drain it.
+    ``flag`` is the file that starts the draining.
     """
     gc.disable()  # until everything is made, as in the parent
     _die_with(parent)
@@ -43,14 +43,14 @@ def worker(settings: Settings, parent: int, flag: Path | None = None) -> Litesta
 
 
 def served(settings: Settings, parent: int | None = None, flag: Path | None = None) -> Litestar:
-    """The service's plugin on an empty application, as a process of its own."""
+    """Return the service's plugin on an empty application, for a separate process."""
     writer = LogWriter([with_fields, *rendering(settings)])
     service = Service(settings, runtime=production_with(access_writer(settings, writer)))
     traces = start_traces()
 
     @asynccontextmanager
     async def lifespan(app: Litestar) -> AsyncIterator[None]:
-        # The log is the last to end, so that it has the lines of everything else.
+        # Close the log last, so that it contains all entries.
         with written_beside(writer):
             async with _traced(traces):
                 if parent is None:
@@ -68,7 +68,6 @@ def served(settings: Settings, parent: int | None = None, flag: Path | None = No
 
 @asynccontextmanager
 async def _traced(traces: "Traces | None") -> AsyncIterator[None]:
-    """Sends what is left of the traces at the end."""
     try:
         yield
     finally:
@@ -77,7 +76,8 @@ async def _traced(traces: "Traces | None") -> AsyncIterator[None]:
 
 
 async def _keep_what_is_made() -> None:
-    # It stays as long as the process: the collector's passes over it would stop requests for tens of milliseconds.
+    # These objects are permanent. Collect and freeze them now, because later collections would stop requests for tens
+    # of milliseconds.
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
@@ -87,7 +87,7 @@ async def _keep_what_is_made() -> None:
 @asynccontextmanager
 async def _watched(parent: int) -> AsyncIterator[None]:
     if sys.platform == "linux":
-        yield  # the kernel watches
+        yield  # the kernel ends the process, so no task is necessary
         return
     async with beside(_watch(parent)):
         yield
@@ -95,13 +95,13 @@ async def _watched(parent: int) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def heeding_signals() -> AsyncIterator[None]:
-    """Has the loop handle a signal that came while it stood still, between the end of the startup and the serving.
+    """Make the event loop handle a signal that arrives between startup and serving.
 
-    uvloop notes such a signal and calls its handler with the next one: a service that is told to end at the moment at
-    which it is ready would not hear it, and be killed when the time to end is over.
+    uvloop calls the handler of such a signal only at the next signal, so the parent would kill a service stopped at
+    that moment after the timeout.
     """
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGURG, lambda: None)  # whoever has no handler ignores it
+    loop.add_signal_handler(signal.SIGURG, lambda: None)  # a process without a handler ignores this signal
     async with beside(_wake()):
         yield
 
@@ -113,22 +113,22 @@ async def _wake() -> None:
 
 
 def _leave_terminal_to_parent() -> None:
-    """Ctrl-C and a closed terminal reach all processes at once; the parent lets them finish, one signal later."""
+    """Ignore Ctrl-C and a closed terminal: the parent ends the workers with another signal."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, lambda: None)
 
 
 def _die_with(parent: int) -> None:
-    """Has the system end this process with its parent, where it can."""
-    # A worker that outlived its parent would keep the port.
+    """Let the kernel end this process with its parent."""
+    # A worker that outlived its parent would hold the port.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
-        if os.getppid() != parent:  # it ended before the system was asked
+        if os.getppid() != parent:  # the parent ended before the request to the kernel
             os._exit(1)
 
 
 async def _watch(parent: int) -> None:
-    """Ends this process after its parent, on systems that do not."""
+    """End this process after its parent."""
     while os.getppid() == parent:  # noqa: ASYNC110  # nobody tells
         await asyncio.sleep(LOOKED_EVERY)
     os.kill(os.getpid(), signal.SIGKILL)

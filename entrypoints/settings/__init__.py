@@ -1,1 +1,1 @@
-"""Settings: environment variables, read once at start, and the files of DATA_DIR."""
+"""Settings: environment variables, read once at startup, and the files of DATA_DIR."""

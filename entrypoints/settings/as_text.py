@@ -1,11 +1,11 @@
-"""Settings as text for people: every variable with its value, and of secrets nothing but whether they are set."""
+"""Settings as text: every variable with its value. For secrets, the text only says whether they are set."""
 
 from application.operations.system_reports import SettingItem
 from entrypoints.settings.settings import PREFIX, VARIABLES, Settings
 
 
 def settings_as_text(settings: Settings) -> tuple[SettingItem, ...]:
-    """Settings of a running service, in the order of their declaration."""
+    """Return a running service's settings, in the order of their declaration."""
     defaults = Settings()
     return tuple(
         SettingItem(
@@ -19,7 +19,7 @@ def settings_as_text(settings: Settings) -> tuple[SettingItem, ...]:
 
 
 def value_of(name: str, settings: Settings) -> str | None:
-    """A value as its variable would take it: ``on``, ``a,b``; None for one without a value. Not for secrets."""
+    """Return a value as its variable has it: ``on``, ``a,b``; None for an empty value. Do not use this for secrets."""
     value = _stored(name, settings)
     if isinstance(value, bool):
         return "on" if value else "off"
@@ -29,7 +29,7 @@ def value_of(name: str, settings: Settings) -> str | None:
 
 
 def _stored(name: str, settings: Settings) -> object:
-    """The field of the variable; ``SOCIAL_GITHUB_CLIENT_ID`` is the field ``client_id`` of the provider github."""
+    """Value of the variable; ``SOCIAL_GITHUB_CLIENT_ID`` is ``client_id`` of the provider github."""
     if hasattr(settings, name.lower()):
         return getattr(settings, name.lower())
     provider, _, field = name.removeprefix("SOCIAL_").lower().partition("_")

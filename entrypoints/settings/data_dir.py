@@ -1,4 +1,4 @@
-"""Files of the service in DATA_DIR: its secret key, and the addresses of a running service's servers."""
+"""Files in DATA_DIR: the service's secret key, and the addresses of a running service's servers."""
 
 import os
 import secrets
@@ -19,7 +19,7 @@ MISSING = (
 
 
 class Running(Struct, frozen=True, kw_only=True):
-    """Service that runs embedded servers; ``None`` for the URL of a server that its settings name."""
+    """A running service with embedded servers; a URL is ``None`` if the service's settings name that server."""
 
     pid: int
     base_url: str
@@ -29,16 +29,17 @@ class Running(Struct, frozen=True, kw_only=True):
 
 
 def secret_key(data_dir: Path) -> Secret:
-    """Reads the secret key in DATA_DIR, which the first start makes before its database."""
+    """Read the secret key in DATA_DIR, created by the first start before its database."""
     file, database = data_dir / "secret.key", data_dir / "postgres"
     with _usable(data_dir):
         if not file.exists():
-            # A key made anew would open nothing of what is there, and a restore of the file would find it in its place.
+            # Refuse to create a key for an existing database: a new key could not decrypt its data, and would prevent
+            # restoring the old key file.
             if database.exists():
                 raise CommandError(MISSING.format(file=file, database=database, folder=data_dir), SETTINGS)
             _write(file, secrets.token_urlsafe(48).encode(), replaces=False)
         key = file.read_bytes().decode(errors="replace").strip()
-    # Never made anew over a broken file: everything that was sealed with the first key would be lost.
+    # Never replace a damaged key file, because all data sealed with its key would be lost.
     if len(key) < SECRET_LENGTH:
         raise CommandError(
             f"{file} does not hold the key that it was made with: put it back, "
@@ -49,7 +50,7 @@ def secret_key(data_dir: Path) -> Secret:
 
 
 def ensure_usable(data_dir: Path) -> None:
-    """Makes the folder where it is not there. Raises CommandError where nothing can be written into it."""
+    """Create a missing DATA_DIR. Raises CommandError if the folder is not writable."""
     with _usable(data_dir):
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=data_dir).close()
@@ -66,7 +67,7 @@ def note_running(data_dir: Path, running: Running) -> None:
 
 
 def read_running(data_dir: Path) -> Running | None:
-    """Running service as it was noted, None without a note. A killed service leaves its note: ask DATA_DIR's lock."""
+    """Return the recorded running service, or None. A killed service leaves its record: check DATA_DIR's lock."""
     try:
         return msgspec.json.decode((data_dir / "run.json").read_bytes(), type=Running)
     except (FileNotFoundError, msgspec.DecodeError):
@@ -78,8 +79,8 @@ def forget_running(data_dir: Path) -> None:
 
 
 def _write(file: Path, content: bytes, *, replaces: bool) -> None:
-    """Writes the file whole or not at all. Without ``replaces`` an existing file stays, also one of this moment."""
-    # mkstemp makes a file of mode 0600: secrets are readable for the service's account alone.
+    """Write the file atomically. Without ``replaces`` an existing file remains, even one created concurrently."""
+    # Security: mkstemp creates mode 0600, so that only the service's account can read secrets.
     descriptor, name = tempfile.mkstemp(prefix=f"{file.name}.", dir=file.parent)
     unfinished = Path(name)
     with os.fdopen(descriptor, "wb") as stream:

@@ -1,4 +1,4 @@
-"""Settings in files of the current folder: ``tenantry.toml`` and ``.env``. The environment wins, then ``.env``."""
+"""Settings in ``tenantry.toml`` and ``.env`` of the current folder. The environment overrides both."""
 
 import difflib
 import re
@@ -14,7 +14,7 @@ _COMMENT = re.compile(r"(?:^|\s)#")
 
 @dataclass
 class FileSettings:
-    """Variables that files set, by name with the prefix; ``origins`` has the file of each, for messages."""
+    """Variables set in files, by name with the prefix; ``origins`` has the file of each, for messages."""
 
     values: dict[str, str] = field(default_factory=dict)
     origins: dict[str, str] = field(default_factory=dict)
@@ -26,22 +26,21 @@ class FileSettings:
 
 
 def read_files(folder: Path, prefix: str, known: Collection[str], secrets: Collection[str]) -> FileSettings:
-    """Settings of the folder's files; ``known`` are the names of variables without the prefix.
+    """Return settings of the folder's files; ``known`` are the names of variables without the prefix.
 
-    Values of ``secrets``, which are some of these, stand in no message.
+    Messages never contain values of ``secrets``, a subset of these names.
     """
     found = FileSettings()
     if _is_file(path := folder / TOML, found.mistakes):
         found.add(TOML, _toml(path, prefix, known, secrets, found.mistakes))
-    # read second: it belongs to this machine, and overrules what belongs to the project
+    # Read this file second, because the file for this machine has priority over the project's file.
     if _is_file(path := folder / ENV, found.mistakes):
         found.add(ENV, _dotenv(path, prefix, found.mistakes))
     return found
 
 
 def _is_file(path: Path, mistakes: list[str]) -> bool:
-    """Whether there is a file to read; what stands in its place and cannot be one is a mistake."""
-    # an environment of Python may have the name of a file of settings
+    # A Python environment may be a folder with the name of a settings file, so ignore it.
     is_folder = path.is_dir() and not (path / "pyvenv.cfg").exists()
     if is_folder or (path.is_symlink() and not path.exists()):
         what = "a folder" if is_folder else "a link to nothing"
@@ -50,7 +49,7 @@ def _is_file(path: Path, mistakes: list[str]) -> bool:
 
 
 def read_secret_file(name: str, path: Path, mistakes: list[str]) -> str | None:
-    """Content of the file that the variable ``name`` gives, without the line break at its end."""
+    """Read the file named by the variable ``name``, without the final line break."""
     text = _read(path, f"{name}: {path}", mistakes)
     if text is not None and not text.strip():
         mistakes.append(f"{name}: {path} is empty.")
@@ -93,8 +92,8 @@ def _toml(
 
 
 def _text(given: object) -> str | None:
-    """A value as a variable of the environment says it; a list is separated by commas."""
-    # before numbers, for True is one to Python
+    """Value as in an environment variable; lists are separated by commas."""
+    # before numbers, because Python's bool is an int
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, int):
@@ -105,10 +104,9 @@ def _text(given: object) -> str | None:
 
 
 def _dotenv(path: Path, prefix: str, mistakes: list[str]) -> dict[str, str]:
-    """``NAME=value`` on each line, for names with the prefix."""
     values: dict[str, str] = {}
     for number, name, text in _assignments((_read(path, ENV, mistakes) or "").splitlines()):
-        # other names belong to other programs, such as Docker Compose
+        # Ignore other names, because they belong to other programs, such as Docker Compose.
         if not name.startswith(prefix):
             continue
         if text is None:
@@ -127,7 +125,7 @@ def _assignments(lines: list[str]) -> Iterator[tuple[int, str, str | None]]:
 
 
 def _unquoted(text: str) -> str | None:
-    """A value without its quotes or the comment behind it; None for a quote that does not end."""
+    """Return the value without quotes or a comment, or None if a quote is not closed."""
     if text.startswith(_QUOTES):
         value, closing, rest = text[1:].partition(text[0])
         return value if closing and (not rest.strip() or rest.strip().startswith("#")) else None

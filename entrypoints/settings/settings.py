@@ -1,4 +1,4 @@
-"""Settings, read once at start from the environment and two files. Every wrong one is reported, all in one error."""
+"""Settings, read once at startup from the environment and two files. One error reports all invalid settings."""
 
 import difflib
 import re
@@ -51,11 +51,11 @@ from entrypoints.settings.variables import (
 PREFIX = "TENANTRY_"
 PROVIDERS = ("google", "microsoft", "github", "facebook")
 NEED_SECRET = ("github", "facebook")
-"""Providers whose API checks a token with our client secret."""
+"""Providers that need our client secret for token checks."""
 
 
 class SocialProvider(Struct, frozen=True, kw_only=True):
-    """Registration with a provider. ``base_url`` replaces its hosts, by an enterprise installation or a test double."""
+    """Registration with a provider. ``base_url`` replaces its hosts, such as by a test double."""
 
     client_id: str
     client_secret: Secret | None
@@ -63,7 +63,7 @@ class SocialProvider(Struct, frozen=True, kw_only=True):
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """Settings by name: ``TENANTRY_PORT`` is the field ``port``; what a variable takes stands beside its type."""
+    """Settings by name: ``TENANTRY_PORT`` is the field ``port``. Each field's declaration has the accepted values."""
 
     host: Annotated[str, HOST] = "127.0.0.1"
     port: Annotated[int, number(1, 65_535)] = 8000
@@ -139,14 +139,14 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     @property
     def owner_url(self) -> str:
-        """URL of the owner of the tables, who migrates and vacuums; of the service where nobody else is named."""
+        """URL of the tables' owner, for migrations and vacuum; else the URL of the service."""
         url = self.database_owner_url or self.database_url
         assert url is not None
         return url.reveal()
 
 
 class SettingsError(Exception):
-    """Refusal of the settings; the message has a line for every mistake."""
+    """Invalid settings; the message has a line for every error."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -172,11 +172,11 @@ VARIABLES: Mapping[str, Variable[Any]] = {**_OWN, **_SOCIAL}
 
 SECRETS = frozenset(name for name, variable in VARIABLES.items() if variable.secret)
 IN_FILES = {f"{name}_FILE": name for name in SECRETS}
-"""Variables that name a file with a secret, as Docker and Kubernetes mount them, by the variable of the secret."""
+"""Variables for a secret's file, as mounted by Docker and Kubernetes, by the variable of the secret."""
 
 
 def read_settings(environment: Mapping[str, str], folder: Path | None = None) -> Settings:
-    """Settings of an environment, and of the files in ``folder``, which the environment overrules.
+    """Read settings from an environment and from files in ``folder``; the environment has priority.
 
     An empty variable counts as unset. Raises SettingsError.
     """
@@ -189,7 +189,7 @@ def read_settings(environment: Mapping[str, str], folder: Path | None = None) ->
 
 
 def _with_origin(mistake: str, files: FileSettings, environment: Mapping[str, str]) -> str:
-    """``tenantry.toml: TENANTRY_PORT got 'x'; …`` where a file set the variable that is wrong."""
+    """``tenantry.toml: TENANTRY_PORT got 'x'; …`` if a file set the variable."""
     name = mistake.partition(" ")[0]
     return f"{files.origins[name]}: {mistake}" if name in files.origins and name not in environment else mistake
 
@@ -198,12 +198,12 @@ def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> S
     given = {
         name.removeprefix(PREFIX): value
         for name, value in environment.items()
-        # TENANTRY_TEST_… belong to the test suite, which starts services in its own environment.
+        # Ignore TENANTRY_TEST_…: the test suite uses these variables, and starts services in its environment.
         if name.startswith(PREFIX) and not name.startswith(f"{PREFIX}TEST_") and value.strip()
     }
     mistakes = list(earlier)
     given |= _from_files(given, mistakes)
-    # A name that is misspelt would otherwise leave its setting at the default without a word.
+    # Report unknown variables, because a misspelt name would leave its setting at the default without a message.
     mistakes += [_unknown(name) for name in given if name not in VARIABLES and name not in IN_FILES]
     values: dict[str, Any] = {}
     for name in VARIABLES.keys() & given.keys():
@@ -218,7 +218,7 @@ def _read_variables(environment: Mapping[str, str], earlier: Sequence[str]) -> S
 
 
 def _from_files(given: Mapping[str, str], mistakes: list[str]) -> dict[str, str]:
-    """Secrets that stand in files; a variable of its own beside the file is a mistake."""
+    """Read secrets from files. Report variables set in both ways."""
     found: dict[str, str] = {}
     for name in IN_FILES.keys() & given.keys():
         if IN_FILES[name] in given:
@@ -229,7 +229,7 @@ def _from_files(given: Mapping[str, str], mistakes: list[str]) -> dict[str, str]
 
 
 def _read(variable: Variable[Any], text: str) -> Any:
-    # A blank at the end of a secret may be part of it.
+    # A secret may end with a blank.
     return variable.read(text if variable.secret else text.strip())
 
 
@@ -240,7 +240,7 @@ def _wrong(name: str, text: str, reason: str) -> str:
 
 
 def _masked(text: str) -> str:
-    # The scheme is no secret, and tells most mistakes.
+    # Show the scheme of a secret URL: it is not a secret, and it reveals most errors.
     scheme = re.match(r"[a-z][a-z0-9+]{0,20}://", text)
     return f"'{scheme[0]}…' (not shown)" if scheme else f"{len(text)} characters (not shown)"
 
@@ -252,7 +252,8 @@ def _unknown(name: str) -> str:
 
 
 def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterator[str]:
-    # With an embedded database the key is made in DATA_DIR. Replicas share a database, and no DATA_DIR.
+    # Without an embedded database, the key must be set: replicas of the service share a database, but not the DATA_DIR
+    # with the key.
     if "DATABASE_URL" in given and not {"SECRET_KEY", "SECRET_KEY_FILE"} & given.keys():
         yield (
             f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "
@@ -294,7 +295,6 @@ def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:
 def _settings(values: Mapping[str, Any]) -> Settings:
     own = {name.lower(): value for name, value in values.items() if name in _OWN}
     settings = Settings(**own, social=_providers(values))
-    # Defaults that other settings make.
     base_url = settings.base_url or f"http://{host_and_port(settings.host, settings.port)}"
     return replace(
         settings,
@@ -321,7 +321,7 @@ def _providers(values: Mapping[str, Any]) -> dict[str, SocialProvider]:
 
 
 def relying_party(base_url: str) -> tuple[str, tuple[str, ...]]:
-    """Host and origins of passkeys. An address is no relying party, so one of this machine goes by ``localhost``."""
+    """Return host and origins of passkeys; ``localhost`` replaces an IP address, which cannot be a relying party."""
     parts = urlsplit(base_url)
     host, origin = parts.hostname or "", f"{parts.scheme}://{parts.netloc}"
     if not re.fullmatch(r"[0-9.]+|.*:.*", host):

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 
 def is_this_machine(host: str | None) -> bool:
-    """Whether what is sent to the host stays on this machine; None is a Unix socket."""
+    """Return whether data sent to the host stays on this machine. The host None means a Unix socket."""
     if host is None or f".{host.lower()}".endswith(".localhost"):  # RFC 6761
         return True
     try:

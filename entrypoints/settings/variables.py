@@ -1,4 +1,4 @@
-"""Variable: what an environment variable takes, in words, and the function that reads it."""
+"""Variable: the accepted values of an environment variable in words, and its parser."""
 
 import re
 from collections import Counter
@@ -27,16 +27,18 @@ Network = IPv4Network | IPv6Network
 
 SECRET_LENGTH = 32
 LEAST_BITS = 80
-"""Entropy of a secret key, estimated by the frequency of its characters: 32 random hex digits have about 117."""
+"""Minimum entropy in bits of a secret key, by the frequency of its characters: 32 random hex digits have about 117
+bits.
+"""
 DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account", "console")  # first path segments of the service's own routes
-# what PostgreSQL takes in target_session_attrs
+# values of target_session_attrs in PostgreSQL
 _SESSIONS = frozenset({"any", "read-write", "read-only", "primary", "standby", "prefer-standby"})
 _TRUE = ("true", "on", "yes", "1")
 _FALSE = ("false", "off", "no", "0")
 
 
 class Secret:
-    """Value that logs, errors and ``repr`` do not show; ``reveal`` returns it."""
+    """A value that logs, errors and ``repr`` do not show; ``reveal`` returns it."""
 
     __slots__ = ("_value",)
 
@@ -57,14 +59,14 @@ class Secret:
 
 
 class Refused(ValueError):
-    """A value of the right form that is refused; the message continues "got 48 characters"."""
+    """A well-formed but refused value; the message continues "got 48 characters"."""
 
 
 @dataclass(frozen=True)
 class Variable(Generic[T]):
-    """Kind of a variable. ``read`` raises ValueError; ``takes`` says in an error what would have been accepted.
+    """Kind of a variable. ``read`` raises ValueError; ``takes`` describes the accepted values in an error.
 
-    ``secret`` keeps the value out of the error.
+    ``secret`` omits the value from the error.
     """
 
     takes: str
@@ -73,13 +75,13 @@ class Variable(Generic[T]):
 
 
 def converted(takes: str, hint: Any) -> Variable[Any]:
-    """A variable that msgspec reads as the type ``hint``, such as ``Annotated[int, Meta(ge=1)]``."""
+    """Return a variable that msgspec reads as the type ``hint``, such as ``Annotated[int, Meta(ge=1)]``."""
     return Variable(takes, partial(msgspec.convert, type=hint, strict=False))
 
 
 def number(lowest: int, highest: int) -> Variable[int]:
     def read(text: str) -> int:
-        # msgspec reads 1e3 as a whole number, too
+        # msgspec reads 1e3 as an integer, too.
         ensure(re.fullmatch(r"-?[0-9]{1,18}", text) is not None and lowest <= int(text) <= highest)
         return int(text)
 
@@ -87,8 +89,8 @@ def number(lowest: int, highest: int) -> Variable[int]:
 
 
 def matching(takes: str, pattern: str) -> Variable[str]:
-    """Text of which ``pattern`` matches the whole."""
-    # \Z and not $, which takes a line feed at the end.
+    """Return a variable for a text that ``pattern`` must match completely."""
+    # \Z, because $ also accepts a final line feed.
     return converted(takes, Annotated[str, Meta(pattern=rf"^(?:{pattern})\Z")])
 
 
@@ -97,13 +99,13 @@ def secret(takes: str, meta: Meta) -> Variable[Secret]:
 
 
 def one_of(*choices: str) -> Variable[str]:
-    # Choices are known only here, so that no type checker can read the hint.
+    # Choices are known only at run time, so type checkers cannot read the hint.
     hint = Literal[choices]  # type: ignore[valid-type]
     return Variable(f"one of: {', '.join(choices)}", lambda text: msgspec.convert(text.lower(), hint))
 
 
 def several(takes: str, part: Variable[T]) -> Variable[tuple[T, ...]]:
-    """A list of what ``part`` reads, at least one, separated by commas; as secret as its parts."""
+    """Return a variable for a comma-separated list of at least one ``part``. The list is secret if ``part`` is."""
     return Variable(
         f"{takes}, separated by commas", lambda text: tuple(part.read(name) for name in _names(text)), part.secret
     )
@@ -117,7 +119,7 @@ def secret_url(*schemes: str) -> Variable[Secret]:
     def read(text: str) -> Secret:
         parts = _url(_of_one_host(text), schemes)
         _ensure_hosts(text)
-        # The host may stand in the query, as in postgresql:///tenantry?host=/run/postgresql.
+        # The host may be in the query: postgresql:///tenantry?host=/run/postgresql.
         ensure(bool(parts.hostname or parts.query or parts.path.strip("/")))
         return Secret(text)
 
@@ -131,18 +133,18 @@ def _redis_url(text: str) -> Secret:
 
 
 def _of_one_host(text: str) -> str:
-    """The URL without further hosts, each of which has a port of its own: ``postgresql://u@db1:5432,db2:5432/d``."""
+    """Return the URL with only the first of several hosts, as in ``postgresql://u@db1:5432,db2:5432/d``."""
     found = re.fullmatch(r"(postgres(?:ql)?://(?:[^/?#]*@)?[^,/?#@]+),[^/?#@]+(.*)", text)
     return found[1] + found[2] if found else text
 
 
 def _ensure_hosts(text: str) -> None:
-    """Raises ValueError for a host or port that cannot be read, of several ones and of those in the query."""
+    """Raises ValueError for an invalid host or port, also in the query."""
     parts = urlsplit(text)
     query = parse_qs(parts.query)
     hosts = parts.netloc.rpartition("@")[2].split(",")
     ports = ",".join(query.get("port", [])).split(",")
-    # asking for a port checks it
+    # urlsplit validates the port when it is read
     found = [*(urlsplit(f"//{host}").port for host in hosts), *(int(port) for port in ports if port)]
     ensure(all(port is None or 0 < port < 65_536 for port in found))
     ensure(query.get("target_session_attrs", ["any"])[-1] in _SESSIONS)
@@ -159,14 +161,14 @@ def _url_words(schemes: tuple[str, ...]) -> str:
 
 def _url(text: str, schemes: tuple[str, ...]) -> SplitResult:
     parts = urlsplit(text)
-    # Asking for the port checks it: it raises ValueError.
+    # urlsplit validates the port when it is read, and raises ValueError.
     ensure(parts.scheme in schemes and "://" in text and (parts.port or 1) > 0 and not _has_blank(text))
     ensure_host(parts.hostname or "")
     return parts
 
 
 def ensure_host(name: str) -> None:
-    """Raises ValueError for a name of which a part is empty or longer than 63 letters: no resolver takes it."""
+    """Raise ValueError for a name with an empty label or one over 63 letters: every resolver rejects it."""
     name.encode("idna")
 
 
@@ -182,13 +184,14 @@ def _flag(text: str) -> bool:
 def _host(text: str) -> str:
     ensure(re.fullmatch(r"[A-Za-z0-9.:_-]+", text) is not None)
     ensure_host(text)
-    # BASE_URL is made of it: a name with a colon would be a URL that cannot be taken apart
+    # BASE_URL's default contains the host: a name with a colon, other than an IPv6 address, would make an invalid URL.
     return str(IPv6Address(text)) if ":" in text else text
 
 
 def _base_url(text: str) -> str:
     parts = _url(text, ("http", "https"))
-    # Paths are appended to it, and it is published in the API's document: no query, and no password.
+    # Security: allow no query and no password, because the service appends paths and publishes the URL in the API's
+    # document.
     ensure(bool(parts.hostname) and not parts.query and not parts.fragment and parts.username is None)
     return text.rstrip("/")
 
@@ -212,8 +215,8 @@ def _secret_key(text: str) -> Secret:
 
 
 def _regularity(text: str) -> str | None:
-    """The reason why the text can be guessed, to continue "got 48 characters"; None where it has none."""
-    # the same text over and over, of which the last may be cut off
+    """Return the reason why the text is guessable, as a continuation of "got 48 characters", or None."""
+    # a repeated text, possibly with a truncated end
     if any(text[period:] == text[:-period] for period in range(1, len(text) // 2 + 1)):
         return "that repeat the same text"
     steps = [abs(ord(after) - ord(before)) for before, after in pairwise(text)]
@@ -228,7 +231,7 @@ def _folder(text: str) -> Path:
     ensure("\0" not in text)
     try:
         return Path(text).expanduser()
-    except RuntimeError as error:  # no such account, or one without a home
+    except RuntimeError as error:  # the account does not exist or does not have a home folder
         raise ValueError from error
 
 
@@ -238,7 +241,6 @@ def _email(text: str) -> str:
 
 
 def _sender(text: str) -> str:
-    """Sender of mails: an address, or ``Name <address>``."""
     named = re.fullmatch(r"[^<>\r\n]*<([^<>]+)>", text)
     _email(named[1] if named else text)
     return text
@@ -260,7 +262,7 @@ def _network(text: str) -> Network:
 
 
 def _origin(text: str) -> str:
-    """Scheme, host and port alone, as browsers write them: ``https://app.example:8443``; or ``*`` for any."""
+    """Scheme, host and port as browsers write them: ``https://app.example:8443``; or ``*``."""
     if text == "*":
         return text
     parts = _url(text.lower(), ("http", "https"))
@@ -270,7 +272,7 @@ def _origin(text: str) -> str:
 
 
 def _passkey_origin(text: str) -> str:
-    """An origin of the web, or an app as Android names it to passkeys."""
+    """Web origin, or an app in Android's passkey notation."""
     if text.startswith("android:apk-key-hash:") and len(text) > len("android:apk-key-hash:"):
         return text
     ensure(text != "*")

@@ -1,1 +1,3 @@
-"""The terminal: answers of commands as text or JSON, errors, progress, typed passwords. No command's work."""
+"""The terminal: command answers as text or JSON, errors, progress, typed passwords. Command logic
+does not belong here.
+"""

@@ -1,4 +1,4 @@
-"""Answers of commands: text for people, and the data that ``--json`` prints."""
+"""Command answers: text for people, and data for ``--json``."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ import rich_click as click
 
 from entrypoints.terminal.errors import CommandError
 
-STDOUT = 1  # its descriptor
+STDOUT = 1  # file descriptor of standard output
 ASKED = "tenantry.json"
-"""Key of the click context's ``meta`` that is true where --json was given."""
+"""Key in the click context's ``meta`` that is true with --json."""
 
 
 class Answer(str):
-    """Text of an answer, with the data behind it: ``Answer("3 deleted.", {"deleted": 3})``."""
+    """Answer of a command, as text and as data: ``Answer("3 deleted.", {"deleted": 3})``."""
 
     __slots__ = ("data",)
 
@@ -35,21 +35,21 @@ def _remember(context: click.Context, _option: click.Parameter, value: bool) -> 
     context.meta[ASKED] = value
 
 
-# The commands do not see the option: whoever runs them prints what they return.
+# The commands do not receive the option, because the caller of each command prints its answer.
 JSON = click.option("--json", is_flag=True, expose_value=False, callback=_remember, help="As JSON, with all fields.")
 
 
 def is_json_asked() -> bool:
-    """Whether the command that runs now was given --json."""
+    """Return whether the current command was given --json."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(ASKED))
 
 
 def show(answer: str) -> None:
-    """Prints an answer on standard output; a text without data is ``{"message": text}`` as JSON.
+    """Print an answer on standard output; a text without data is ``{"message": text}`` as JSON.
 
-    Raises CommandError with the answer where standard output cannot be written: what it tells may be said once, as the
-    password of a new account is.
+    Raises CommandError with the answer if standard output is not writable: it may be shown only once, such as a new
+    password.
     """
     if not is_json_asked():
         text = answer
@@ -62,10 +62,10 @@ def show(answer: str) -> None:
 
 
 def not_printed(text: str) -> str | None:
-    """Prints a text on standard output; answers why that could not be, and None where all is printed."""
+    """Print a text on standard output. Return the reason if this fails, else None."""
     try:
         click.echo(text)
-    except BrokenPipeError:  # whoever reads has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         _discard_output()
@@ -76,12 +76,12 @@ def not_printed(text: str) -> str | None:
 
 
 def _discard_output() -> None:
-    """Discards what is buffered for standard output: written once more at the end, it would be an error again."""
+    """Discard standard output, because Python would fail again when it flushes the output at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
 
 
 def show_data(data: object) -> None:
-    """Prints the data of a command that failed; its message is printed on standard error. Nothing without --json."""
+    """With --json, print a failed command's data on standard output; its message goes to standard error."""
     if data is not None and is_json_asked():
         click.echo(as_json(data))
 
@@ -91,10 +91,10 @@ def as_json(data: object) -> str:
 
 
 def _plain(value: Any) -> str:
-    """Paths and the like, which JSON has no type for."""
+    """Converts paths and similar values without a JSON type."""
     return str(value)
 
 
 def is_watched() -> bool:
-    """Whether a person sees standard error: whoever pipes it somewhere wants no progress there."""
+    """Return whether a person sees standard error: piped output needs no progress."""
     return sys.stderr.isatty()

@@ -4,7 +4,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# Codes that scripts can tell apart; every other failure is 1.
+# Exit codes for scripts; every other failure exits with 1.
 SETTINGS = 2
 IN_USE = 3
 UNAVAILABLE = 4
@@ -12,9 +12,10 @@ MIGRATIONS = 5
 
 
 class CommandError(Exception):
-    """Failure with a message for the operator: what is wrong, and what to do about it.
+    """Failure of a command. The message names the error and the remedy for the operator.
 
-    ``data`` is what ``--json`` prints on standard output although the command failed, such as the rows with errors.
+    With ``--json``, the command prints ``data`` on standard output despite the failure: for example, the rows with
+    errors.
     """
 
     def __init__(self, message: str, exit_code: int = 1, *, data: object = None) -> None:
@@ -28,13 +29,13 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def writing(what: object, remedy: str) -> Iterator[None]:
-    """Turns what the file system refuses inside the block into CommandError.
+    """Convert file system errors inside the block to CommandError.
 
-    No server may be asked in the block: a connection that breaks is an error of the operating system too.
+    Do not use a server in the block, because Python raises connection errors as OSError too.
     """
     try:
         yield
     except OSError as error:
-        # A disk that is full makes no argument wrong.
+        # A full disk is not a wrong argument.
         code = 1 if error.errno in _FULL else SETTINGS
         raise CommandError(f"{what} cannot be written ({error.strerror or error}): {remedy}.", code) from None

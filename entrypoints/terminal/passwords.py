@@ -1,4 +1,4 @@
-"""Passwords that commands ask for: hidden on a terminal, else a line of standard input."""
+"""Passwords for commands: hidden on a terminal, else a line of standard input."""
 
 import os
 import sys
@@ -14,14 +14,14 @@ MISSING = (
 
 
 def ask_password() -> str:
-    """The password, typed twice on a terminal. Raises CommandError where there is none and standard input is empty."""
-    # Never an argument: other users of the machine see those, and the shell keeps them.
+    """Read a password, typed twice on a terminal, or from standard input. Raises CommandError if that is empty."""
+    # Security: accept no password as an argument, because other users can see arguments and the shell stores them.
     if _has_terminal():
-        # Standard output has the answer alone, which may be JSON or go into a file.
+        # Prompt on standard error: standard output contains only the answer, and may be redirected to a file.
         typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return typed
     click.echo("Password, as a line of standard input: ", nl=False, err=True)
-    # None where standard input was closed before the command began
+    # sys.stdin is None if standard input was closed before the start
     line = sys.stdin.buffer.readline().rstrip(b"\r\n") if sys.stdin else b""
     click.echo(err=True)
     if not line:
@@ -33,7 +33,7 @@ def ask_password() -> str:
 
 
 def _has_terminal() -> bool:
-    """Whether a person can be asked, also where standard input and output are files."""
+    """Return whether the process has a terminal, even if standard input and output are files."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
     except OSError:

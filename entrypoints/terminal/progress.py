@@ -1,4 +1,4 @@
-"""Progress of a command on standard error, on a terminal alone: piped, a command says nothing but its answer."""
+"""Progress of a command on standard error, only on a terminal: a piped command prints only its answer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ COUNT = TextColumn("{task.completed:.0f} {task.fields[unit]}")
 
 @contextmanager
 def progress_bar(title: str, total: int | None, *columns: ProgressColumn) -> Iterator[Advance]:
-    """Shows a bar, and yields the function that advances it; a bar without a total moves to and fro."""
+    """Show a bar and yield the function that advances it. A bar without a total moves back and forth."""
     chosen = columns or (TaskProgressColumn(),)
     with _progress(*chosen) as progress:
         task = progress.add_task(title, total=total)
@@ -33,7 +33,7 @@ def progress_bar(title: str, total: int | None, *columns: ProgressColumn) -> Ite
 
 @contextmanager
 def step_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows a bar that appears with the first step: ``tell(done, total)``. Nothing to do shows nothing."""
+    """Show a progress bar from the first call ``tell(done, total)`` on. Without steps, show nothing."""
     with _progress(MofNCompleteColumn()) as progress:
         task = progress.add_task(title, total=None, visible=False)
 
@@ -45,7 +45,7 @@ def step_bar(title: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def counter(title: str, unit: str) -> Iterator[Name]:
-    """Shows how many things were begun, and yields the function that names the one at work: ``name("books")``."""
+    """Count started items, and yield the function that names the current one: ``name("books")``."""
     with _progress(COUNT) as progress:
         task = progress.add_task(title, total=None, unit=unit)
 
@@ -56,7 +56,7 @@ def counter(title: str, unit: str) -> Iterator[Name]:
 
 
 def _progress(*columns: ProgressColumn) -> Progress:
-    console = Console(stderr=True)  # standard output carries the command's answer alone
+    console = Console(stderr=True)  # standard output contains only the command's answer
     every = (TextColumn("{task.description}", markup=False), BarColumn(), *columns, TimeElapsedColumn())
-    # The last state goes too: the answer stands alone.
+    # Remove the last state too: only the answer remains.
     return Progress(*every, console=console, disable=not is_watched(), transient=True)

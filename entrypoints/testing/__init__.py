@@ -1,1 +1,3 @@
-"""The service in memory for the tests of a project: application, client and pytest fixtures. Nothing that serves."""
+"""In-memory service for a project's tests: application, client and pytest fixtures. Serving code
+does not belong here.
+"""

@@ -1,4 +1,4 @@
-"""The service in memory, with a clock to move: for the tests of a project's entities and routes."""
+"""In-memory service with a movable clock, for tests of a project's entities and routes."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -31,12 +31,14 @@ Headers = dict[str, str]
 Json = dict[str, Any]
 
 _KEYS: list[SigningKey] = []
-"""Signing keys of all applications of a test run, which share SECRET_KEY: making one takes a tenth of a second."""
+"""Signing keys by SECRET_KEY. All applications of a test run share them, because creating one needs a tenth of a
+second.
+"""
 
 
 @dataclass(frozen=True)
 class MemoryApp:
-    """A running application. ``client`` calls it without a socket, ``clock.move(timedelta(hours=1))`` moves time on."""
+    """A running application. ``client`` calls it without a socket, ``clock.move(timedelta(hours=1))`` advances time."""
 
     application: Litestar
     client: httpx.AsyncClient
@@ -47,21 +49,22 @@ class MemoryApp:
         return cast(MovableClock, self.plugin.adapters.clock)
 
     async def login(self, email: str = ADMIN_EMAIL, password: str = ADMIN_PASSWORD, tenant: str = "") -> Headers:
-        """Headers for requests of a user: ``await app.client.get("/api/products", headers=await app.login())``.
+        """Return the headers for requests of a user: ``await app.client.get("/api/products", headers=await
+        app.login())``.
 
-        ``tenant`` is the id of one of the user's tenants, where they have several.
+        ``tenant`` is the id of the tenant, for a user with several tenants.
         """
         body = {"email": email, "password": password, **({"preferredTenantId": tenant} if tenant else {})}
         return _bearer(await self._post("/api/auth/login", body))
 
     async def create_tenant(self, identifier: str) -> Headers:
-        """Headers of the super-admin in a new tenant: ``acme = await app.create_tenant("acme")``."""
+        """Create a tenant; return the super-admin's headers for it: ``acme = await app.create_tenant("acme")``."""
         root = await self.login()
         made = await self._post("/api/tenants", {"name": identifier.title(), "identifier": identifier}, root)
         return _bearer(await self._post("/api/auth/switch-tenant", {"tenantId": made["id"]}, root))
 
     async def create_user(self, tenant: Headers, email: str, permissions: Sequence[str] = ()) -> Headers:
-        """Headers of a new user who holds just these permissions in the tenant that ``tenant`` belongs to."""
+        """Create a user with exactly these permissions in ``tenant``, given as headers; return the user's headers."""
         role = f"Role {uuid4().hex}"
         await self._post("/api/roles", {"name": role, "permissions": list(permissions)}, tenant)
         user = {"email": email, "password": ADMIN_PASSWORD, "fullName": "Somebody Else", "roles": [role]}
@@ -69,7 +72,7 @@ class MemoryApp:
         return await self.login(email)
 
     async def mails(self) -> list[Message]:
-        """Mails that were sent so far, oldest first."""
+        """Return the sent mails, oldest first."""
         await self.plugin.use_cases.relay.deliver()
         return list(cast(MemoryMailer, self.plugin.adapters.mailer).sent)
 
@@ -88,10 +91,10 @@ async def open_app(
     settings: Mapping[str, str] | None = None,
     application: Callable[[TenantryPlugin], Litestar] | None = None,
 ) -> AsyncIterator[MemoryApp]:
-    """The service with ``entities`` and ``routes``, everything in memory, with its first super-admin.
+    """Open the service in memory, with ``entities``, ``routes`` and its first super-admin.
 
-    ``settings`` are variables of the environment. ``application`` puts the plugin into an application of your own.
-    Rate limits are off unless the settings turn them on.
+    ``settings`` are environment variables. ``application`` is a function that puts the plugin into your application.
+    Rate limits are off unless the settings enable them.
     """
     read = read_settings({**ENVIRONMENT, **(settings or {}), "TENANTRY_SECRET_KEY": SECRET_KEY})
     made = Service if application is None else TenantryPlugin
@@ -102,19 +105,19 @@ async def open_app(
 
 
 def client_of(app: ASGIApp) -> httpx.AsyncClient:
-    """Calls the application in this process."""
-    asgi = cast(Any, app)  # Litestar and httpx spell the same callable differently
+    """Return a client that calls the application in this process."""
+    asgi = cast(Any, app)  # Litestar and httpx declare different types for the same callable
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=asgi), base_url="http://localhost")
 
 
 async def prepare_memory(services: Services) -> None:
-    """Signing keys and the first super-admin."""
+    """Create signing keys and the first super-admin."""
     await ensure_keys(services)
     await services.first_start.prepare(ADMIN_EMAIL, ADMIN_PASSWORD)
 
 
 async def ensure_keys(services: Services) -> None:
-    """Stores the keys that another application of this run has made already."""
+    """Store the keys created by another application of this run."""
     async with services.database.autocommit(EveryTenant()) as tx:
         for key in _KEYS:
             await tx.keys.add_first(key)

@@ -1,5 +1,5 @@
-"""Pages on which people sign in, make an account and look after it, for products without pages of their own.
+"""Pages for signing in, registering and managing an account, for products without such pages.
 
 Their scripts are built from ``adapters/console/source`` into ``adapters/http/assets/account``; their texts are in
-``domain/words``. Nothing here knows how users prove who they are: the pages call the public API, as other clients do.
+``domain/words``. The pages call the public API like any client.
 """

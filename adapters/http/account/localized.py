@@ -1,4 +1,4 @@
-"""Account pages in a language: markup and scripts of ``assets/account``, and what a page is told about itself."""
+"""Account pages in one language: markup and scripts of ``assets/account``, with the page's data."""
 
 import html
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from domain.words.languages import chosen_language
 from domain.words.words import Words
 
 BUILT = ASSETS / "account"
-"""The pages as `make console` builds them from ``adapters/console/source``."""
+"""Pages built by `make console` from ``adapters/console/source``."""
 
 VARIES = {"vary": "Accept-Language"}
-# the pages hold a secret in their address: nothing inline, and in no other page's frame
+# Security: the pages' addresses contain a secret, so forbid inline code and framing.
 POLICY = f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {ALONE}"
 
 
 class ShownTarget(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The application that gets a login, with its ``name``; the rest is what the link named."""
+    """The target application of a login: its ``name``, and the parameters of the link."""
 
     app: str
     name: str
@@ -33,11 +33,11 @@ class ShownTarget(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class ShownPage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What the script of a page reads about the page: ``page.ts`` has the same names.
+    """Page data for the page's script; ``page.ts`` has the same names.
 
-    ``name`` is the last step of the page's path, ``service`` the name above the page; ``query`` names the application
-    for links to other pages; a login without one ends at ``ends_at``, a path from the root. ``outcome`` is the answer
-    of a login that has begun elsewhere and goes on here.
+    ``name`` is the last step of the page's path, ``service`` the name at the top of the page; ``query`` names the
+    application for links to other pages. A login without an application ends at ``ends_at``, a path from the root.
+    ``outcome`` is the result of a login at a social provider that continues on this page.
     """
 
     name: str
@@ -55,17 +55,17 @@ class ShownPage(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults
 
 
 def policy_with(picture: str) -> str:
-    """The content security policy of a page that shows one picture of another host; ``picture`` is its address."""
+    """Return the content security policy of a page with one external picture, at the address ``picture``."""
     return POLICY.replace("img-src data:", f"img-src data: {picture}")
 
 
 def language_for(request: StrictRequest, tenant_language: str | None = None) -> str:
-    """The language of the tenant that a page is for, else the browser's, else English."""
+    """Return the language of the page's tenant, else the browser's, else English."""
     return chosen_language(tenant_language, request.from_client.language)
 
 
 def page_of(page: ShownPage, words: Words, root: str) -> bytes:
-    """The markup of a page, whose script does the rest; ``root`` leads from the page to the root of the service."""
+    """Return the HTML of a page; ``root`` is the relative path to the service's root."""
     values = {
         "title": words.text(f"{page.name}.title"),
         "service": page.service,
@@ -76,7 +76,7 @@ def page_of(page: ShownPage, words: Words, root: str) -> bytes:
 
 
 def refusal_of(service: str, told: str, words: Words, root: str) -> bytes:
-    """The markup of a page that says what is wrong with a link, and leads nowhere."""
+    """Return the HTML of an error page for an invalid link."""
     values = {
         "title": words.text("refused.title"),
         "service": service,
@@ -87,7 +87,7 @@ def refusal_of(service: str, told: str, words: Words, root: str) -> bytes:
 
 
 def _filled(name: str, words: Words, root: str, values: Mapping[str, str]) -> bytes:
-    """A built page whose places hold ``values`` as text."""
+    """Insert ``values`` as text into a built page."""
     assets = f"{root}account/assets"
     whole = {"language": words.language, "direction": words.direction, "assets": assets, **values}
     return _template(name).substitute({key: html.escape(value) for key, value in whole.items()}).encode()

@@ -1,4 +1,4 @@
-"""`/account/confirm`, `/account/reset` and `/account/invitation`: what links in mails lead to, and the pages' files."""
+"""`/account/confirm`, `/account/reset` and `/account/invitation`: targets of links in mails, and the pages' files."""
 
 from litestar.handlers import HTTPRouteHandler
 
@@ -14,19 +14,17 @@ HEADERS = {"content-security-policy": POLICY, "referrer-policy": "no-referrer", 
 
 
 def account_handlers(service: str) -> list[HTTPRouteHandler]:
-    """Pages for products without pages of their own: confirm an address, set a new password, accept an invitation."""
+    """Return handlers of the pages to confirm an address, set a new password and accept an invitation."""
     return [*(_page_handler(name, service) for name in NAMES), _asset_handler()]
 
 
 def _page_handler(name: str, service: str) -> HTTPRouteHandler:
-    """A page in each language, made once: it is the same for everybody."""
     page = ShownPage(name=name, service=service)
     pages = {language: file_of(page_of(page, words_of(language), "../"), HTML, HEADERS) for language in LANGUAGES}
     return file_handler(f"/account/{name}", f"account.{name}", lambda request: pages[language_for(request)])
 
 
 def _asset_handler() -> HTTPRouteHandler:
-    """Scripts and styles of the pages."""
     built = {name: content for name, content in unpacked(BUILT).items() if not name.endswith((".html", "SUMS"))}
     files = dict(compressed(built, NOTHING_MORE))
 

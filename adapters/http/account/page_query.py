@@ -1,4 +1,4 @@
-"""The query of a sign-in page: the application, its address, its state and its challenge."""
+"""Query parameters of a sign-in page: the application, its address, the state and the PKCE challenge."""
 
 from collections import Counter
 from urllib.parse import urlencode
@@ -12,7 +12,7 @@ METHOD = "code_challenge_method"
 
 
 def query_of(target: Target | None) -> str:
-    """The query that names a target, for a link to another page: ``?app=…``, or nothing."""
+    """Return the query that names a target, to link to another page: ``?app=…``, or nothing."""
     if target is None:
         return ""
     named = zip(NAMES, (target.app_id, target.redirect, target.state, target.challenge), strict=True)
@@ -20,15 +20,14 @@ def query_of(target: Target | None) -> str:
 
 
 def read_target(request: StrictRequest) -> Target | None:
-    """The application that gets the login; None where the pages were opened for no application.
+    """Return the application that receives the login; None if the query names none.
 
-    Raises ValidationError for a parameter that is given twice or left out, and for a method other than S256.
-
-    Parameters of other names are left alone: links collect some on their way.
+    Raises ValidationError for a repeated or missing parameter and for a method other than S256. Ignores other
+    parameters.
     """
     pairs = [(name, value) for name, value in request.parameters() if name in (*NAMES, METHOD)]
     for name, count in Counter(name for name, _ in pairs).items():
-        # Security: two readers of an address with two values may each take another one.
+        # Security: two programs could read different values of a repeated parameter.
         if count > 1:
             raise ValidationError.on(name, "is given twice")
     given = dict(pairs)

@@ -1,4 +1,4 @@
-"""`/account/login`, `/account/register` and `/account/security`: pages that work with the public API."""
+"""`/account/login`, `/account/register` and `/account/security`: pages on top of the public API."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -41,9 +41,9 @@ _NAMES = {"google": "Google", "microsoft": "Microsoft", "github": "GitHub", "fac
 
 @dataclass(frozen=True, kw_only=True)
 class SignInPages:
-    """The pages on which people sign in and make an account, in the branding of the application's tenant.
+    """Sign-in and registration pages, in the branding of the application's tenant.
 
-    ``service`` is the name of the service, ``has_console`` says whether there is a console to end at.
+    ``service`` is the name of the service; with ``has_console``, a login may end at the console.
     """
 
     service: str
@@ -56,7 +56,7 @@ class SignInPages:
     async def login(
         self, request: StrictRequest, target: Target | None, ends_at: str, root: str = ROOT, outcome: object = None
     ) -> Bytes:
-        """The page to sign in on; ``outcome`` is the answer of a login that has begun elsewhere and goes on here."""
+        """Return the login page; ``outcome`` is the result of a login at a social provider."""
         providers = self.social.providers.redirecting
         shown = tuple({"name": name, "title": _NAMES.get(name, name)} for name in providers)
         return await self._branded(
@@ -71,24 +71,24 @@ class SignInPages:
         return _answer(page_of(page, words_of(language_for(request)), ROOT))
 
     def refused(self, request: StrictRequest, error: Error, root: str) -> Bytes:
-        """A page that says what is wrong, and leads nowhere."""
+        """Return a page that only shows an error."""
         words = words_of(language_for(request))
         return _answer(refusal_of(self.service, _told(words, error), words, root), status=400)
 
     @property
     def is_open(self) -> bool:
-        """Whether people make accounts by themselves."""
+        """Whether people may register without an invitation."""
         return self.registration.policy.is_open
 
     @property
     def home(self) -> str:
-        """Path, from the root, at which a login for no application ends."""
+        """Path from the root to redirect to after a login without an application."""
         return "console/" if self.has_console else f"account/{SECURITY}"
 
     async def _branded(self, request: StrictRequest, target: Target | None, root: str, **more: Any) -> Bytes:
-        """A page in the branding of the application's tenant.
+        """A page with the application's branding.
 
-        Raises ValidationError for an application or an address that is none.
+        Raises ValidationError for an unknown application or address.
         """
         look, shown = Appearance(name=self.service), None
         if target is not None:
@@ -121,7 +121,7 @@ class SignInPages:
 def sign_in_page_router(pages: SignInPages) -> Router:
     @get("/login", name="account.login")
     async def login(request: StrictRequest) -> Response[Any]:
-        # A page of ours alone: what else is named here leads nowhere.
+        # Security: accept only the service's pages.
         wanted = [page for page in (SECURITY, INVITATION) if ("then", page) in request.parameters()]
         return await pages.login(request, read_target(request), f"account/{wanted[0]}" if wanted else pages.home)
 
@@ -137,17 +137,17 @@ def sign_in_page_router(pages: SignInPages) -> Router:
         "/account",
         route_handlers=[login, register, security],
         include_in_schema=False,
-        # Other parameters are let through: links collect some on their way.
+        # Accept unknown parameters, because other programs add parameters to links.
         opt=rules(policy=PUBLIC, limit=ORDINARY, any_query=True),
         exception_handlers=pages_for_errors(pages, ROOT),
     )
 
 
 def pages_for_errors(pages: SignInPages, root: str) -> ExceptionHandlersMap:
-    """Handlers of errors that answer a wrong link, application or address with a page; ``root`` leads to the root."""
+    """Return handlers that answer a wrong link, application or address; ``root`` leads to the service's root."""
 
     def refused(request: Request[Any, Any, Any], error: ValidationError) -> Response[Any]:
-        # Litestar makes a plain request for a handler of errors
+        # Litestar passes a plain request to an error handler.
         return pages.refused(StrictRequest(request.scope), error, root)
 
     return {ValidationError: refused}
@@ -158,7 +158,7 @@ def _answer(markup: bytes, status: int = 200) -> Bytes:
 
 
 def _told(words: Words, error: Error) -> str:
-    """Sentence that says what is wrong, in the language of the page."""
+    """Error message in the page's language."""
     wrong = [
         words.text(
             "field.is",

@@ -1,4 +1,4 @@
-"""`/api/auth/social/{provider}`: a browser leaves for a provider, and comes back with the provider's code."""
+"""`/api/auth/social/{provider}`: sends a browser to a provider and receives the provider's code."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +24,12 @@ from domain.errors import Error, InvalidCredentials
 from domain.identity.redirects import answered
 
 ROOT = "../../../../"
-"""The service's root, from the address that a provider sends browsers to."""
+"""The service's root, relative to the callback address of a provider."""
 
 
 def state_cookie(base_url: str) -> HostCookie:
-    """The cookie that binds a login at a provider to the browser in which it began."""
-    # Lax: the browser comes back from another site, by an address in its own bar
+    """Return the cookie that binds a login at a provider to its browser."""
+    # Lax: the browser returns from another site by navigation.
     return HostCookie("tenantry-social", base_url, "Lax", LIVES)
 
 
@@ -47,14 +47,14 @@ class SocialPages:
         return NoBody(302, {**NO_STORE, "location": departure.address, "set-cookie": self.state.kept(departure.ticket)})
 
     async def callback(self, request: StrictRequest, provider: str) -> Response[Any]:
-        """Only ``code`` and ``state`` are read: whatever else a provider adds decides nothing."""
+        """Complete a login at a provider; read only ``code`` and ``state``."""
         given = dict(reversed(request.parameters()))
         ticket, state = self.state.read(request), given.get("state", "")
         begun = await self.redirect.returned(provider, ticket, state)
         try:
             result = await self.redirect.login(begun, given.get("code", ""), request.from_client)
         except Error as refusal:
-            # The login page says why, or goes on with the second factor.
+            # The login page shows the error or asks for the second factor.
             return await self._page(request, begun, _told(refusal, given))
         if begun.target is None:
             return await self._to_the_console(request, begun, result)
@@ -69,7 +69,6 @@ class SocialPages:
         return NoBody(302, {**NO_STORE, "location": location, "set-cookie": self.state.without()})
 
     async def _to_the_console(self, request: StrictRequest, begun: BegunLogin, result: LoginResult) -> Response[Any]:
-        """The session becomes the browser's cookie; the page notes that there is one, and goes on by itself."""
         data = msgspec.to_builtins(result)
         cookie = self.session.kept(data.pop(REFRESH_TOKEN))
         page = await self._page(request, begun, {"data": data})
@@ -77,7 +76,7 @@ class SocialPages:
         return page
 
     async def _page(self, request: StrictRequest, begun: BegunLogin, outcome: object) -> Bytes:
-        """Raises ValidationError where the application was closed meanwhile, or its address taken out."""
+        """Raises ValidationError for an application or address removed in the meantime."""
         return await self.pages.login(request, begun.target, self.pages.home, ROOT, outcome)
 
 

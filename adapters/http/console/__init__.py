@@ -1,4 +1,4 @@
-"""The console over HTTP: its files, and the routes of its session, which keep refresh tokens from scripts.
+"""The console over HTTP: its files, and its session routes, which hide refresh tokens from scripts.
 
-Everything else that the console asks for is the public API; no other folder knows of the console.
+Otherwise the console uses only the public API. No other folder depends on the console.
 """

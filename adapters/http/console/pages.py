@@ -1,4 +1,4 @@
-"""`/console`: the built application for the browser, and `/`, which leads there."""
+"""`/console`: the built browser application, and `/`, which redirects to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ HEADERS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Console:
-    """The built console, and the address at which the service is reached.
+    """The built console, and the address of the service.
 
-    ``files`` are by name, and empty where the console is off. ``base_url`` is the service's public address; browsers
-    keep the cookie of a session for ``remembered``.
+    ``files`` are by name, and empty if the console is off. ``base_url`` is the service's public address; browsers store
+    the session cookie for ``remembered``.
     """
 
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
@@ -48,14 +48,14 @@ class Console:
 
     @property
     def prefix(self) -> str:
-        """Path of the public address, which a proxy takes off before this service: ``/tenantry``, mostly empty."""
+        """Path of the public address, removed by a proxy before this service: ``/tenantry``, usually empty."""
         return urlsplit(self.base_url).path.rstrip("/")
 
 
 def page_handlers(console: Console) -> list[HTTPRouteHandler]:
-    """Handlers of the console's page and files.
+    """Return handlers of the console's page and files.
 
-    A path without a file gets the page where a browser asks, and the application explains it; others get 404.
+    For a path without a file, a browser gets the console's page with an explanation; other clients get 404.
     """
     found = dict(compressed({**console.files, PAGE: _behind(console)}, HEADERS))
 
@@ -72,7 +72,7 @@ def page_handlers(console: Console) -> list[HTTPRouteHandler]:
 
 
 def front_handler(leads_to: str) -> HTTPRouteHandler:
-    """Handler of `/`, which sends a browser on to ``leads_to`` and answers 404 to programs."""
+    """Return the handler of `/`: it redirects browsers to ``leads_to`` and answers 404 to programs."""
 
     @get("/", **unlisted("front"), status_code=302)
     async def front(request: StrictRequest) -> Response[Any]:
@@ -84,10 +84,10 @@ def front_handler(leads_to: str) -> HTTPRouteHandler:
 
 
 def is_browser(request: StrictRequest) -> bool:
-    """True for the address bar of a browser, which asks for HTML by name; programs and scripts take anything."""
+    """Return True for a browser's address bar, which names HTML in ``Accept``; programs and scripts accept anything."""
     return "text/html" in (request.header(b"accept") or "").lower()
 
 
 def _behind(console: Console) -> bytes:
-    """The page with the public addresses of its scripts and styles, which find all others from their own."""
+    """The page with the public addresses of its scripts and styles."""
     return console.files[PAGE].replace(f'"{ROOT}/'.encode(), f'"{console.prefix}{ROOT}/'.encode())

@@ -1,4 +1,4 @@
-"""Guard of the session routes: requests of the console itself, and of no other page."""
+"""Guard of the session routes: it accepts only requests from the console itself."""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,18 +12,18 @@ from domain.errors import Forbidden, UnsupportedMediaType
 
 
 def same_origin(base_url: str) -> Guard:
-    """Refuses, with 403, what a page of another origin could make a browser send along with its cookies.
+    """Return a guard that refuses, with 403, cross-site requests with cookies.
 
-    ``Sec-Fetch-Site`` must say ``same-origin``, or ``Origin`` be that of ``base_url``: browsers send the former to
-    addresses that they trust alone, and no script can set either. ``X-Console: 1`` and JSON are what a form of another
-    page cannot send, and a script of another page only after the browser asked this service, which never allows
-    cookies with it.
+    ``Sec-Fetch-Site`` must be ``same-origin``, or ``Origin`` must be that of ``base_url``. Browsers send
+    ``Sec-Fetch-Site`` only to trusted addresses, and no script can set either header. A form of another site cannot
+    send ``X-Console: 1`` or JSON. A script of another site can send them only after a preflight, and the service never
+    allows cookies there.
     """
     own = origin_of(base_url)
 
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:
         headers = connection.headers
-        # an origin is compared as browsers write it; the word `null` is one of nobody
+        # Compare origins in the browser's spelling. `null` is not an origin.
         is_own = headers.get("sec-fetch-site") == "same-origin" or headers.get("origin") == own
         if not is_own or headers.get("x-console") != "1" or not _is_json(connection):
             raise Forbidden("This is for the console alone: programs use /api/auth.")
@@ -32,7 +32,7 @@ def same_origin(base_url: str) -> Guard:
 
 
 def _is_json(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
-    """Whether the body is JSON; a DELETE without a body needs no type."""
+    """Return whether the body is JSON; a DELETE without a content type counts as JSON."""
     given = connection.headers.get("content-type")
     if given is None:
         return connection.scope.get("method") == "DELETE"
@@ -44,7 +44,7 @@ def _is_json(connection: ASGIConnection[Any, Any, Any, Any]) -> bool:
 
 
 def origin_of(base_url: str) -> str:
-    """Scheme, host and port as browsers write them, without the port that the scheme has anyway."""
+    """Return scheme, host and port as browsers write them, without the scheme's default port."""
     parts = urlsplit(base_url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = f":{parts.port}" if parts.port and parts.port != {"http": 80, "https": 443}[parts.scheme] else ""

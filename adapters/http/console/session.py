@@ -1,4 +1,4 @@
-"""`/console/session`: what `/api/auth` does, with the refresh token in a cookie instead of the answer."""
+"""`/console/session`: like `/api/auth`, but with the refresh token in a cookie."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -27,20 +27,20 @@ from domain.limits import LOGIN
 WAY = "with"
 
 Way = Callable[[StrictRequest, Mapping[str, object]], Awaitable[Struct]]
-"""A way to sign in: the body of its public endpoint to that endpoint's result."""
+"""A sign-in method: maps the body of its public endpoint to that endpoint's result."""
 
 
 class TenantToRefresh(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
     """Body of a refresh of the console's session.
 
-    ``tenant_id`` is the tenant of the new tokens; without it they are for the session's own tenant.
+    ``tenant_id`` is the tenant of the new tokens, by default the session's own.
     """
 
     tenant_id: UUID | None = None
 
 
 def session_router(services: UseCases, console: Console) -> Router:
-    """The routes that the console has for itself. They are no part of the public API and of its document."""
+    """Return the router of the console's private routes, outside the public API and its document."""
     cookie, ways = SessionCookie(console), _ways(services)
 
     @post("/", name="console.sign-in", opt=rules(policy=PUBLIC, limit=LOGIN, by_email=True), status_code=200)
@@ -75,7 +75,7 @@ def session_router(services: UseCases, console: Console) -> Router:
 
 
 def _ways(services: UseCases) -> Mapping[str, Way]:
-    """Ways to sign in by the value of ``with``; each calls the use case of the public endpoint."""
+    """Sign-in methods by the value of ``with``."""
 
     async def by_password(request: StrictRequest, body: Mapping[str, object]) -> Struct:
         form = read_form(LoginForm, body)
@@ -83,7 +83,7 @@ def _ways(services: UseCases) -> Mapping[str, Way]:
         return await services.sign_in.login(replace(form, requested_app_id=app_id), request.from_client)
 
     async def by_invitation(request: StrictRequest, body: Mapping[str, object]) -> Struct:
-        """An account made by the link of an invitation; one that exists joins by the public endpoint."""
+        """Create an account by an invitation's link; existing accounts join by the public endpoint."""
         app_id = request.requested_app_id()
         return await services.acceptance.register(read_form(AcceptForm, body), app_id, request.from_client)
 

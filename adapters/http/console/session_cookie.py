@@ -1,4 +1,4 @@
-"""The cookie that keeps a refresh token from scripts."""
+"""Cookie with the refresh token, hidden from scripts."""
 
 import msgspec
 from msgspec import Struct
@@ -17,19 +17,19 @@ class SessionCookie(HostCookie):
         super().__init__("tenantry", console.base_url, "Strict", console.remembered)
 
     def token(self, request: StrictRequest) -> str:
-        """The refresh token; raises Unauthorized without the cookie."""
+        """Return the refresh token; raise Unauthorized without the cookie."""
         token = self.read(request)
         if not token:
             raise Unauthorized("No session is kept here: sign in.")
         return token
 
     def answer(self, result: Struct) -> Json:
-        """Area A's envelope around ``result`` without its refresh token, which becomes the cookie."""
+        """Return area A's envelope around ``result``; move its refresh token into the cookie."""
         data = msgspec.to_builtins(result)
         token = data.pop(REFRESH_TOKEN, None)
         return identity_data(data, headers={} if token is None else {"set-cookie": self.kept(token)})
 
     def ended(self) -> Json:
-        """An answer that takes the cookie away."""
+        """Return an answer that removes the cookie."""
         body = msgspec.json.encode({"isSuccess": True, "message": "The session has ended."})
         return Json(body, 200, {**NO_STORE, "set-cookie": self.without()})

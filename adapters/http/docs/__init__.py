@@ -1,1 +1,1 @@
-"""The OpenAPI document, descriptions of entities, and the HTML pages that the service serves, with their assets."""
+"""The OpenAPI document, entity descriptions, and HTML pages with their assets."""

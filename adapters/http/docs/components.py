@@ -1,4 +1,4 @@
-"""Schemas that msgspec makes of structs, corrected to what requests and answers really carry."""
+"""Msgspec's schemas of structs, corrected to the actual content of requests and answers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
@@ -24,7 +24,7 @@ GUARDED: Json = {
     "description": "Fields and relations that need a permission to be read. `GET /api/entities` describes those that "
     "you may read."
 }
-"""Schema of the members of a row that the public document does not name."""
+"""Schema of row members that the public document does not name."""
 
 
 def constant(value: bool) -> Json:
@@ -32,12 +32,12 @@ def constant(value: bool) -> Json:
 
 
 def codes_of(area: Area) -> list[str]:
-    """Error codes of an area as its answers spell them, sorted."""
+    """Return an area's error codes, sorted and in the spelling of its responses."""
     return sorted({code_in(area, code) for code in STATUS if area == "A" or code not in _OF_LOGIN})
 
 
 def correct(components: Json, answers: Iterable[Any], forms: Iterable[Any]) -> None:
-    """Bodies with defaults in words, answers with all that is always in them, and errors with their codes."""
+    """Describe the defaults of bodies in words, require the members that answers always have, and name error codes."""
     sent, answered = _structs(forms), _structs(answers)
     for name in sent.keys() & components.keys():
         for schema in components[name].get("properties", {}).values():
@@ -49,9 +49,10 @@ def correct(components: Json, answers: Iterable[Any], forms: Iterable[Any]) -> N
 
 
 def _body(schema: Json, is_answered: bool) -> None:
-    """A default in words: generators of clients take a field with ``default`` as always there, in bodies too.
+    """Describe the default of a body's field in words, because client generators assume that a field with ``default``
+    is always present.
 
-    A struct that is also an answer keeps its defaults, as an answer has these fields.
+    A struct that is also an answer retains its defaults, because an answer always has these fields.
     """
     default = schema.get("default", UNSET)
     if default is None:
@@ -61,18 +62,18 @@ def _body(schema: Json, is_answered: bool) -> None:
 
 
 def with_default(value: object, text: str | None = None) -> Json:
-    """Description of an optional field of a body: ``text``, and the value that the field has if it is omitted."""
+    """Return the description of a body's optional field: ``text``, and the value of the field if it is omitted."""
     told = f"Default: `{msgspec.json.encode(value).decode()}`."
     return {"description": f"{text} {told}" if text else told}
 
 
 def _answer(schema: Json, struct: StructType) -> None:
-    """A field with a default is sent all the same, unless its struct leaves defaults out."""
+    """Require an answer's fields with a default, unless the struct omits defaults."""
     leaves_out = struct.cls.__struct_config__.omit_defaults
     required = []
     for field in struct.fields:
         schema["properties"][field.encode_name].pop("default", None)
-        # msgspec tells a default of UNSET, which is never sent, as no default at all
+        # A field with the default UNSET may be absent. msgspec reports it as without a default.
         is_unset = field.default is NODEFAULT and field.default_factory is NODEFAULT
         if field.required or not (leaves_out or is_unset):
             required.append(field.encode_name)
@@ -82,14 +83,14 @@ def _answer(schema: Json, struct: StructType) -> None:
 
 
 def _moment(schema: Json) -> None:
-    """The text of a timestamp, which a struct holds as it is sent."""
+    """Mark the string type as a timestamp."""
     for part in schema.get("anyOf", [schema]):
         if part == {"type": "string"}:
             part["format"] = "date-time"
 
 
 def _errors(components: Json) -> None:
-    """The envelopes of errors; an application that has no handler of an area has not its envelope either."""
+    """Complete the error envelopes of the areas in use."""
     if "ErrorA" in components:
         components["ErrorA"]["properties"]["isSuccess"] = constant(False)
         components["ErrorA"]["properties"]["errorCode"] = {"type": "string", "enum": codes_of("A")}
@@ -100,7 +101,7 @@ def _errors(components: Json) -> None:
 
 
 def without_fields(schema: Json, names: Iterable[str]) -> None:
-    """Takes fields out of a body's schema, which does not say then that there are no others."""
+    """Remove fields from the schema of a body, and allow other fields in it."""
     taken = [name for name in names if schema["properties"].pop(name, None) is not None]
     if taken:
         schema["required"] = [name for name in schema["required"] if name not in taken]
@@ -108,7 +109,7 @@ def without_fields(schema: Json, names: Iterable[str]) -> None:
 
 
 def merged(schemas: Iterable[Json]) -> Json:
-    """Schema of one object for answers of several forms: it requires what all of them have, of any of their types."""
+    """Merge schemas of several objects into one; it requires their common members, each of any of their types."""
     parts = list(schemas)
     kinds: dict[str, list[Json]] = {}
     for name, schema in (pair for part in parts for pair in part["properties"].items()):
@@ -148,9 +149,9 @@ def _structs_in(kind: Type, seen: set[type]) -> Iterator[StructType]:
 
 
 def without_modules(schemas: Sequence[Json], found: Json) -> tuple[Sequence[Json], Json]:
-    """Components by plain names, where msgspec writes the modules of two types that are called alike: `shop.Status`.
+    """Rename components to plain names where msgspec prefixes modules to distinguish equal names: `shop.Status`.
 
-    The type that is used first keeps its name, as clients know it; others get a number, `Status2`.
+    The first type with a name retains it; the others get a number: `Status2`.
     """
     names: dict[str, str] = {}
     for name in found:
@@ -168,6 +169,6 @@ def without_modules(schemas: Sequence[Json], found: Json) -> tuple[Sequence[Json
 
 
 def portable(schemas: Json) -> Json:
-    """Schemas with msgspec's Python patterns written as JSON Schema has them: the end of a pattern is `$`."""
+    """Convert msgspec's Python patterns to JSON Schema, with `$` for the end."""
     portable: Json = msgspec.json.decode(msgspec.json.encode(schemas).replace(rb"\\Z", b"$"))
     return portable

@@ -1,4 +1,4 @@
-"""`GET /api/entities`: the entities that the caller may read, described."""
+"""`GET /api/entities`: descriptions of the entities that the caller may read."""
 
 import gzip
 import hashlib
@@ -22,26 +22,26 @@ and operators, relations, and what the caller may do with rows. Fields that a pe
 caller are left out. `areas` names the areas of administration that the caller may use. The answer changes with the \
 caller's permissions and with the declarations alone: ask again with `If-None-Match`."""
 REMEMBERED = 4_000_000
-"""Bytes of descriptions that a process keeps, by the rights they are for."""
+"""Maximum bytes in a process's cache of descriptions. The key of an entry is the caller's rights."""
 SMALLEST_COMPRESSED = 1_000  # bytes
 LEVEL = 5
 
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if the description is still this one.", "header")
 ETAG = ResponseHeader(name="ETag", description="Of this description, for `If-None-Match`.", documentation_only=True)
 
-# amounts are numbers here, as they are in rows
+# Rows also show amounts as numbers.
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
 def descriptions_router(descriptions: Descriptions) -> Router:
-    # declarations do not change while a process lives, so that no entry ends
+    # Declarations do not change while the process runs, so entries do not expire.
     remembered: BoundedCache[Rights, tuple[bytes, str]] = BoundedCache(most=REMEMBERED)
 
     def described(rights: Rights) -> tuple[bytes, str]:
         found = remembered.get(rights)
         if found is None:
             body = _ENCODER.encode(descriptions.all(rights))
-            # weak, for the time in the envelope differs each time
+            # Weak, because the envelope contains the time.
             found = body, f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
             remembered.put(rights, found, len(body), math.inf)
         return found
@@ -70,7 +70,6 @@ def descriptions_router(descriptions: Descriptions) -> Router:
 
 
 def _compressed(request: StrictRequest, answer: Json) -> Json:
-    """The answer as gzip where the client takes it, and no middleware of the application's compresses it."""
     coding = chosen_coding(request.header(b"accept-encoding"), ["gzip"])
     if coding and request.app.compression_config is None and len(answer.content) > SMALLEST_COMPRESSED:
         answer.content = gzip.compress(answer.content, LEVEL)

@@ -1,4 +1,4 @@
-"""Operations of the document, completed by what follows from their handlers' rules."""
+"""Operations of the document, completed from their handlers' rules."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ LIMIT_HEADERS = {
     "X-RateLimit-Remaining": ("remaining", "How many of them are left."),
     "X-RateLimit-Reset": ("reset", "The epoch second at which there is room again."),
 }
-"""Names of components and descriptions, by the headers' names."""
+"""Component names and descriptions, by header name."""
 BEARER = SecurityScheme(
     type="http",
     scheme="bearer",
@@ -44,25 +44,25 @@ _EVERYWHERE = {
     500: ["INTERNAL_ERROR"],
     503: ["SERVICE_UNAVAILABLE"],
 }
-"""Errors that follow from what else an operation says; a status with these codes alone stands in ``default``."""
+"""Errors that follow from the rest of an operation; a status with only these codes is described in ``default``."""
 _ERRORS = frozenset(STATUS.values()) - {503}  # 503 is a readiness answer too
 
 
 def shared_components() -> Components:
-    """The security scheme, and the headers of every response that counts a limit."""
+    """Return the security scheme, and the headers of each response with a rate limit."""
     number = Schema(type=OpenAPIType.INTEGER)
     headers = {name: OpenAPIHeader(description=text, schema=number) for name, text in LIMIT_HEADERS.values()}
     return Components(security_schemes={"bearer": BEARER}, headers=dict(headers))
 
 
 def camel(name: str) -> str:
-    """``auth.switch-tenant`` → ``authSwitchTenant``."""
+    """Convert ``auth.switch-tenant`` to ``authSwitchTenant``."""
     first, *rest = re.split(r"[._-]", name)
     return first + "".join(word[:1].upper() + word[1:] for word in rest)
 
 
 def operation_id(name: str | None) -> OperationIDCreator:
-    """``auth.switch-tenant`` → ``authSwitchTenant``, and another for HEAD, as ids are unique; None takes Litestar's."""
+    """Convert ``auth.switch-tenant`` to ``authSwitchTenant``, with another id for HEAD; None means Litestar's id."""
 
     def made(handler: HTTPRouteHandler, method: Any, path: Any) -> str:
         given = camel(name) if name else _UNNAMED(handler, method, path)
@@ -75,7 +75,7 @@ _UNNAMED = OpenAPIConfig("", "").operation_id_creator
 
 
 def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> type[Operation]:
-    """The operation of a handler, told with its parameters, errors, permission and limit."""
+    """Return the operation class of a handler, with parameters, errors, permission and limit."""
 
     class RulesOperation(handler.operation_class):  # type: ignore[name-defined,misc]
         def to_schema(self) -> Json:
@@ -102,14 +102,14 @@ def operation_class(handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas
 
 
 def _security(rules: Rules) -> list[Json]:
-    """The token as required, as optional (an empty object beside it), or not at all."""
+    """Return the security requirement: a token is required, optional (additional empty object) or not read."""
     if rules.policy.asks:
         return [{"bearer": []}]
     return [{}, {"bearer": []}] if rules.policy.reads_token else []
 
 
 def without_flags(described: Json) -> Json:
-    """The description without members that are False: Litestar writes ``deprecated: false`` into everything."""
+    """Return the description without False members: Litestar adds ``deprecated: false`` everywhere."""
     return {name: value for name, value in described.items() if value is not False}
 
 
@@ -122,7 +122,6 @@ def _extensions(rules: Rules) -> Json:
 
 
 def _text(given: str | None, rules: Rules) -> str:
-    """Description of the handler, and what its rules say in words."""
     sentences = {
         given: given,
         "Takes a Global Token as well as a Tenant Token.": rules.policy.asks == "any",
@@ -143,7 +142,6 @@ def _parameter(parameter: Parameter) -> Json:
 
 
 def _with_headers(given: Json, handler: HTTPRouteHandler, rules: Rules, exact: ExactSchemas) -> Json:
-    """Responses with headers that no decorator has to name: a row's ETag, and where identity tells what it has made."""
     headers = given[str(handler.status_code)].setdefault("headers", {})
     brought = [ETAG] if exact.is_row(handler) else []
     brought += [LOCATION] if rules.area == "A" and handler.status_code == 201 else []
@@ -153,24 +151,21 @@ def _with_headers(given: Json, handler: HTTPRouteHandler, rules: Rules, exact: E
 
 
 def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
-    """Successes as the handler states them.
-
-    Litestar adds an error of its own shape to handlers with parameters; it never leaves this service.
-    """
+    """Successful responses, without the error that Litestar adds to handlers with parameters."""
     stated = {str(status) for status in (handler.status_code, *(handler.responses or {})) if status not in _ERRORS}
     counted = {header: {"$ref": f"#/components/headers/{name}"} for header, (name, _) in LIMIT_HEADERS.items()}
     successes: Json = {}
     of_success = given[str(handler.status_code)].get("headers", {})
     for status in (status for status in given if status in stated):
-        # a 304 has the entity tag of the answer that it stands for
+        # A 304 has the entity tag of the full response.
         told = of_success if status == "304" else given[status].get("headers", {})
-        # sorted, as Litestar keeps them in a set: the document and its entity tag are the same in every process
+        # Litestar stores the headers in a set. Sort them, so that the document is equal in every process.
         headers: Json = {name: {"schema": {"type": "string"}} | without_flags(told[name]) for name in sorted(told)}
         headers |= counted if isinstance(rules.limit, Limit) else {}
         success: Json = {"description": "Not modified." if status == "304" else "Done."}
         success |= {"headers": headers} if headers else {}
         if status != "204" and "content" in given[status]:
-            # Litestar writes no media type for a file whose handler names none
+            # Litestar writes an empty media type if the handler of a file has none.
             content = given[status]["content"].items()
             success["content"] = {media_type or "application/octet-stream": told for media_type, told in content}
         successes[status] = success
@@ -178,7 +173,7 @@ def _successes(given: Json, handler: HTTPRouteHandler, rules: Rules) -> Json:
 
 
 def _failures(codes: list[str], rules: Rules) -> Json:
-    """Errors by status, naming the codes that can stand there; ``default`` stands for those of every operation."""
+    """Errors by status; ``default`` describes the errors of every operation."""
     by_status: dict[int, dict[str, None]] = {}
     for code in codes:
         status = STATUS_AT.get((rules.operation, code)) or STATUS[code]
@@ -209,14 +204,14 @@ def _codes(handler: HTTPRouteHandler, rules: Rules, has_id: bool) -> list[str]:
     if rules.policy.asks or rules.policy.reads_token:
         codes += ["UNAUTHORIZED", "TOKEN_INVALID", "TOKEN_EXPIRED"]
     if rules.policy.asks:
-        codes.append("FORBIDDEN")  # of the permission, or of the networks that an API key is held to
+        codes.append("FORBIDDEN")  # of the permission, or of an API key's networks
     codes += ["REAUTHENTICATION_REQUIRED"] if rules.policy.recent else []
     if "data" in handler.parsed_fn_signature.parameters:
         codes += ["VALIDATION_ERROR", "BAD_REQUEST", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE"]
     if has_id or rules.takes_scope:
-        codes.append("NOT_FOUND")  # of the row, or of the tenant that X-Tenant-Scope names
+        codes.append("NOT_FOUND")  # unknown row, or unknown tenant in X-Tenant-Scope
     if not rules.any_query:
-        codes.append("VALIDATION_ERROR")  # of a query parameter: each one is read, or refused by its name
+        codes.append("VALIDATION_ERROR")  # the pipeline refuses unknown query parameters
     if rules.takes_scope:
         codes.append("BAD_REQUEST")
     if isinstance(rules.limit, Limit):

@@ -1,6 +1,6 @@
-"""Documentation pages, which need no internet.
+"""Documentation pages that work without internet access.
 
-Markup stands in ``adapters/http/assets``. Links are relative, so that the pages work behind a prefix too.
+The markup is in ``adapters/http/assets``. Relative links make the pages work behind a prefix.
 """
 
 import html
@@ -23,8 +23,8 @@ LICENCES = ("LICENSE", "NOTICE", "swagger-ui-bundle.js.LICENSE.txt")
 OWN = ("docs.js", "docs-theme.js", "docs.css", "page.css", "encrypted-passwords.js", "encrypted-passwords-page.js")
 DOCS_FILES = frozenset({"swagger-ui-bundle.js", "swagger-ui.css", *OWN, *LICENCES})
 COMPRESSED = frozenset({"swagger-ui-bundle.js", "swagger-ui.css"})
-"""Large files, which stand compressed beside themselves."""
-# the documentation may ask nobody but the service itself
+"""Large files, also stored compressed."""
+# documentation pages may connect to this service only
 DOCS_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     f"font-src 'self' data:; connect-src 'self'; {ALONE}"
@@ -33,7 +33,7 @@ DOCS_POLICY = (
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Title, contact and licence in the documentation; ``root`` is one step of a path."""
+    """Title, contact and licence in the documentation; ``root`` is a path of one segment."""
 
     root: str = "docs"
     title: str = "Tenantry"
@@ -46,12 +46,12 @@ class About:
 
 
 def docs_handlers(about: About, below: str = "") -> list[HTTPRouteHandler]:
-    """The page that tries every endpoint out, and one that shows how a browser encrypts a password, by doing it.
+    """Return handlers of the page to try every endpoint, and of a demonstration of password encryption in browsers.
 
     ``below`` is the path of the public address.
     """
     root, policy = f"/{about.root}", {"content-security-policy": DOCS_POLICY}
-    code = (ASSETS / "encrypted-passwords.js").read_text()  # the very script that the page runs
+    code = (ASSETS / "encrypted-passwords.js").read_text()  # the page runs this script
     index = _page("docs.html", policy, service=about.title, root=about.root)
     encrypting = _page("encrypted-passwords.html", policy, service=about.title, code=code)
 
@@ -70,13 +70,11 @@ def docs_handlers(about: About, below: str = "") -> list[HTTPRouteHandler]:
 
 
 def _page(name: str, headers: Mapping[str, str], **values: str) -> File:
-    """A page of ``assets`` with its ``$names`` filled in, as text and not as markup."""
     text = {name: html.escape(value) for name, value in values.items()}
     return file_of(Template((ASSETS / name).read_text()).substitute(text).encode(), HTML, headers)
 
 
 def _asset(request: StrictRequest) -> File:
-    """A file of the documentation, read when it is first asked for."""
     if (name := request.path_params["name"]) not in DOCS_FILES:
         raise NotFound
     return asset(name, chosen_coding(request.header(b"accept-encoding"), ["gzip"]) if name in COMPRESSED else None)

@@ -1,4 +1,4 @@
-"""Exact JSON schemas, by msgspec and from the entities' declarations, for Litestar's document.
+"""Exact JSON schemas for Litestar's document, from msgspec and the entities' declarations.
 
 Litestar's own generator loses constraints within unions.
 """
@@ -45,7 +45,7 @@ _EXAMPLES: dict[Kind, object] = {
     Kind.TIMESTAMP: "2026-11-20T12:00:00Z",
     Kind.DATE: "2026-11-20",
     Kind.UUID: "0198c0de-0000-7000-8000-000000000000",
-    Kind.CHOICE: None,  # its first choice, which the declaration has
+    Kind.CHOICE: None,  # the first choice of the declaration
     Kind.UUIDS: [],
     Kind.TEXTS: [],
 }
@@ -66,19 +66,19 @@ _ENVELOPES: dict[Any, tuple[Json, Json]] = {
     EntityData: ({"success": constant(True)}, {"meta": ref("ResponseMeta")}),
 }  # properties before and after the data
 _UNTYPED: Json = {"ImportForm": IMPORT_FORM, **filter_schemas()}
-"""Schemas of parameters and of a form that no type of a handler stands for."""
+"""Schemas of parameters and of a form without a type in a handler."""
 
 _TENANT = {"type": "string", "format": "uuid", "description": "Only with `X-Tenant-Scope: all`."}
 _HAS_MORE = {"type": "boolean", "description": "Only with `include`: whether there are more than these."}
 
 
 class UnreadableType(Exception):
-    """A body or an answer of a handler whose type msgspec does not accept: the application does not start."""
+    """Raised at startup if msgspec does not accept the type of a handler's body or answer."""
 
 
 @dataclass
 class ExactSchema(Schema):
-    """A JSON schema that goes into the document as it is."""
+    """A JSON schema that is added to the document unchanged."""
 
     exact: Json | None = None
 
@@ -87,14 +87,14 @@ class ExactSchema(Schema):
 
 
 class ExactSchemas(OpenAPISchemaPlugin):
-    """Describes what published handlers take and answer with; all other types are Litestar's to describe."""
+    """Describes the bodies and answers of published handlers; Litestar describes all other types."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._answers: dict[Any, None] = {}
         self._forms: dict[Any, None] = {}
-        self._filled: Any = None  # the registry of schemas that has those of no type
-        # an entity's struct in an annotation stands for its row, which has fields of the service's, too
+        self._filled: Any = None  # registry with the untyped schemas
+        # In an annotation, an entity's struct means the full row, including the service's fields.
         self._rows = {kind for model in registry for kind in (model.struct, RowsPage[model.struct])}  # type: ignore[name-defined]
 
     def publish(self, handler: HTTPRouteHandler) -> None:
@@ -114,7 +114,7 @@ class ExactSchemas(OpenAPISchemaPlugin):
         self._forms |= dict.fromkeys(forms)
 
     def is_row(self, handler: HTTPRouteHandler) -> bool:
-        """Whether a handler of a user's own answers with a single row that brings its version."""
+        """Return whether a project's handler answers with a single row with a version."""
         kinds = get_args(handler.parsed_fn_signature.return_type.annotation)
         return any(kind in self._versioned for kind in kinds)
 
@@ -124,7 +124,7 @@ class ExactSchemas(OpenAPISchemaPlugin):
 
     @cached_property
     def schemas(self) -> "Schemas":
-        """Made when the document is first asked for, when all handlers are known."""
+        """Schemas, built when the document is first requested, because all handlers are known then."""
         return Schemas(self._answers, self._forms, self._registry)
 
     def is_plugin_supported_field(self, field_definition: FieldDefinition) -> bool:
@@ -135,11 +135,11 @@ class ExactSchemas(OpenAPISchemaPlugin):
         return isinstance(kind, type) and (is_known or issubclass(kind, NamedSchema | RawBody))
 
     def to_openapi_schema(self, field_definition: FieldDefinition, schema_creator: Any) -> Any:
-        """The exact schema; the named schemas that it refers to are added to the components."""
+        """Return the exact schema; add the named schemas in it to the components."""
         exact = self.schemas.of(field_definition.annotation)
         self._add_referred(exact, schema_creator.schema_registry)
         if schema_creator.schema_registry is not self._filled:
-            # what refers to them is written without Litestar's registry
+            # Litestar's registry does not see the references to these schemas, so add them here.
             self._filled = schema_creator.schema_registry
             self._add_referred([ref(name) for name in _UNTYPED], self._filled)
         return ExactSchema(exact=exact)
@@ -149,13 +149,13 @@ class ExactSchemas(OpenAPISchemaPlugin):
             field = FieldDefinition.from_kwarg(object, name, kwarg_definition=BodyKwarg(schema_component_key=name))
             if registry.get_reference_for_field_definition(field) is None:
                 exact = self.schemas.components[name]
-                # the registry makes the schema, so that it can only be told what it comes to
+                # The registry offers no other way to change the schema.
                 registry.get_schema_for_field_definition(field).to_schema = lambda exact=exact: exact
                 self._add_referred(exact, registry)
 
 
 def _payloads(kind: Any) -> Iterator[Any]:
-    """Types for msgspec: structs, and whatever stands in an envelope but is no entity's shape."""
+    """Yield the types for msgspec: structs and the contents of envelopes, except the named schemas of entities."""
     if isinstance(kind, type) and issubclass(kind, RawBody | Struct):
         yield kind.form if issubclass(kind, RawBody) else kind
     elif get_origin(kind) in _ENVELOPES:
@@ -167,7 +167,7 @@ def _payloads(kind: Any) -> Iterator[Any]:
 
 
 def _ensure_readable(handler: HTTPRouteHandler, kind: Any) -> None:
-    """Raises UnreadableType, where each request would be a 500, and the document: msgspec looks at a type late."""
+    """Raises UnreadableType for a type that msgspec would refuse at each request."""
     try:
         msgspec.json.Decoder(kind)
     except TypeError as error:
@@ -179,7 +179,7 @@ def _ensure_readable(handler: HTTPRouteHandler, kind: Any) -> None:
 
 
 def _bare_structs(kind: Any) -> Iterator[type[Struct]]:
-    """Structs outside of envelopes: there that of an entity is no row, but what it declares."""
+    """Yield the structs outside envelopes. There, an entity's struct means its declaration, not a row."""
     if isinstance(kind, type) and issubclass(kind, Struct):
         yield kind
     elif get_origin(kind) not in _ENVELOPES:
@@ -192,7 +192,7 @@ def _references(schema: Json | list[Json]) -> list[str]:
 
 
 class Schemas:
-    """Schemas of ``types`` and of all entities; ``components`` are those that have a name."""
+    """Schemas of ``types`` and of all entities; ``components`` are the named ones."""
 
     def __init__(self, answers: Iterable[Any], forms: Iterable[Any], registry: Registry) -> None:
         own_forms = [form for model in registry for form in (model.create_form, model.update_form)]
@@ -211,14 +211,14 @@ class Schemas:
         self._properties = {
             model: self.components.pop(row.__name__)["properties"] for model, row in zip(registry, rows, strict=True)
         }
-        # an entity gives way to a schema of the service's own
+        # Rename an entity with the name of a schema of the service.
         names = (name for model in registry for name in (model.name, f"{model.name}Page"))
         self._names = {name: f"{name}Entity" if name in found else name for name in names}
         for model in registry:
             self._add_entity(model, registry)
 
     def of(self, kind: Any) -> Json:
-        """Schema of a published type, an entity's row or shape, a body, or an envelope around one of them."""
+        """Return the schema of a published type, an entity's row or shape, a body, or an envelope around one."""
         if get_origin(kind) in _ENVELOPES:
             before, after = _ENVELOPES[get_origin(kind)]
             return _object(before | {"data": self.of(get_args(kind)[0])} | after)
@@ -232,7 +232,7 @@ class Schemas:
         return self._by_type[kind.form if is_raw else kind]
 
     def example(self, form: type[Struct] | None) -> Json | None:
-        """A body that would be taken; None where one cannot be made up."""
+        """Return an example of a valid body; None if none can be generated."""
         if (model := self._models.get(form)) is None:
             return None
         columns = self._properties[model]
@@ -255,7 +255,7 @@ class Schemas:
         for name in hidden:
             del columns[name]
         single, page = self._names[model.name], self._names[f"{model.name}Page"]
-        # a user's handler says `EntityData[Product]` for a row, and `EntityData[RowsPage[Product]]` for a page
+        # Handlers of a project write `EntityData[Product]` for a row and `EntityData[RowsPage[Product]]` for a page.
         self._by_type |= {model.struct: ref(single), RowsPage[model.struct]: ref(page)}  # type: ignore[name-defined]
         relations = [model.relations[name] for name in seen.relation_names(model)]
         row = self._shown_row(model, columns, relations, registry)
@@ -276,7 +276,6 @@ class Schemas:
         return row
 
     def _related(self, relation: Relation, registry: Registry) -> Json:
-        """Properties that ``include`` adds to a row."""
         target, text = ref(self._names[registry.target(relation).name]), "Only with `include`."
         if not relation.is_many:
             return {relation.name: {"anyOf": [target, NULL], "description": text}}
@@ -285,12 +284,12 @@ class Schemas:
 
 
 def _row(model: EntityModel) -> type[Struct]:
-    """A struct with the fields of a row: ``Product_row``, a name that no declaration can have."""
+    """Return the struct of a row, such as ``Product_row``. No declaration can have this name."""
     return msgspec.defstruct(f"{model.name}_row", [(field.wire, _shown_type(field)) for field in model.fields])
 
 
 def _shown_type(field: FieldModel) -> Any:
-    """Decimals are JSON numbers in answers, exact to their scale."""
+    """Return the field's type in answers, where decimals are JSON numbers, exact to their scale."""
     if (money := field.money) is None:
         return field.type
     text = f"At most {money.precision - money.scale} digits before the point and {money.scale} after it."
@@ -300,7 +299,7 @@ def _shown_type(field: FieldModel) -> Any:
 
 
 def _with_text(number: Json) -> Json:
-    """A body may carry a decimal as text too."""
+    """Return the schema of a decimal in a body: the decimal may also be text."""
     kinds = number.get("anyOf", [number])
     return {"anyOf": [kinds[0], {"type": "string", "format": "decimal"}, *kinds[1:]]}
 
@@ -319,7 +318,6 @@ def _page(item: Json) -> Json:
 
 
 def _schema_of_other(kind: type) -> Json:
-    """Schema of ``object``, which is any JSON, and of a file in a form; nothing else is left without a schema."""
     if issubclass(kind, UploadFile):
         return {"type": "string", "format": "binary"}
     assert kind is object, kind

@@ -1,4 +1,4 @@
-"""The document where it is served: Litestar's, on the service's own path, without what repeats itself."""
+"""Litestar's OpenAPI document on the service's own path, without repetition."""
 
 import re
 from asyncio import Lock, to_thread
@@ -35,9 +35,9 @@ OF_SERVICE = frozenset(
 
 
 class CachedDocument:
-    """The document as the service shows it, made and encoded once, when it is first asked for.
+    """The OpenAPI document, built and encoded once.
 
-    That takes seconds where hundreds of entities are declared: a thread does it, and the loop goes on answering.
+    Building needs seconds with hundreds of entities. A thread does it, so that the event loop stays free.
     """
 
     def __init__(self) -> None:
@@ -45,9 +45,9 @@ class CachedDocument:
         self._one_at_a_time = Lock()
 
     async def answer(self, request: Request[Any, Any, Any]) -> bytes | None:
-        """Hook before the handlers of Litestar's router: the document in place of what its own handlers would make."""
+        """Return this document in place of Litestar's. The document's router calls this hook before its handlers."""
         if request.path_params:
-            return None  # Litestar's path for all that is no document
+            return None  # Litestar's path for everything except the document
         tags = asked_tags(cast(StrictRequest, request).parameters())
         async with self._one_at_a_time:
             if self._document is None:
@@ -60,7 +60,7 @@ def _encoded(app: Litestar) -> bytes:
 
 
 class DocumentResponse(Response[bytes]):
-    """The document with its entity tag, or 304 where the client has it."""
+    """The document with its entity tag, or 304 if the client has it."""
 
     def to_asgi_response(self, app: Any, request: Request[Any, Any, Any], **options: Any) -> ASGIResponse:
         file = file_of(self.content, "application/json")
@@ -68,7 +68,7 @@ class DocumentResponse(Response[bytes]):
 
 
 def openapi_config(about: About, router: Callable[..., Router], below: str = "") -> OpenAPIConfig:
-    """The document's own handlers stand on a router of the plugin's, and so go through the pipeline.
+    """Return the configuration with the document's handlers on a router of the plugin, behind the pipeline.
 
     ``below`` is the path of the public address.
     """
@@ -94,7 +94,7 @@ def openapi_config(about: About, router: Callable[..., Router], below: str = "")
 
 
 async def _no_page(response: Response[Any]) -> Response[Any]:
-    """Litestar answers other paths beside its document with a page of its own."""
+    """Raise NotFoundException in place of Litestar's 404 page."""
     if response.status_code == 404:
         raise NotFoundException
     return response
@@ -102,7 +102,7 @@ async def _no_page(response: Response[Any]) -> Response[Any]:
 
 def finished(document: Json) -> Json:
     """The service's own document: paths in camel case, repeated parameters once, tags of own entities first."""
-    document["paths"] = {  # HEAD is noise in it
+    document["paths"] = {  # omits HEAD operations
         re.sub(r"{(\w+)}", lambda found: "{" + camel(found[1]) + "}", path): {
             method: operation for method, operation in item.items() if method != "head"
         }
@@ -121,7 +121,7 @@ def finished(document: Json) -> Json:
         if schema.get("title") == name:
             del schema["title"]
         if "description" in schema:
-            # Descriptions are Markdown; docstrings write code as reStructuredText does.
+            # Docstrings use reStructuredText, descriptions use Markdown.
             schema["description"] = schema["description"].replace("``", "`")
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
     own_first = sorted(tags, key=lambda tag: tag in OF_SERVICE)
@@ -129,9 +129,8 @@ def finished(document: Json) -> Json:
 
 
 def _shared_parameters(operations: list[Json]) -> Json:
-    """Parameters that several operations take, which refer to them from now on.
-
-    The meaning that a name has most often keeps the bare name, as ``page`` does; any other has the tag before it.
+    """Move repeated parameters to components: the most frequent with its plain name (``page``), others with their tag
+    as prefix.
     """
     takers = defaultdict(list)
     for operation in operations:
@@ -153,9 +152,8 @@ def _shared_parameters(operations: list[Json]) -> Json:
 
 
 def _shared_responses(operations: list[Json]) -> Json:
-    """Responses that several operations give, which refer to them from now on.
-
-    Errors are called by area and status, ``B404``, others by tag and status: ``products200``.
+    """Move repeated responses to components: errors by area and status (``B404``), others by tag and status
+    (``products200``).
     """
     takers = defaultdict(list)
     for operation in operations:

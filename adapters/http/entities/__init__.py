@@ -1,1 +1,1 @@
-"""Endpoints of area B, made for every entity of the registry."""
+"""Endpoints of area B, created for every entity of the registry."""

@@ -1,4 +1,4 @@
-"""Handlers of many rows at once, all or none."""
+"""Handlers that write many rows at once, all or none."""
 
 import asyncio
 from typing import Annotated, Any
@@ -36,9 +36,9 @@ class BatchDeleted(Struct):
 
 
 LARGE_BODY = 1024 * 1024
-"""Bytes from which a body is read item by item, and the most that one item may have."""
+"""Bytes from which the service reads a body item by item, and the maximum bytes of one item."""
 MOST_COMMAS = 500_000
-"""Commas in a body that is read item by item, those in texts included."""
+"""Maximum number of commas, including commas in strings, in a body that the service reads item by item."""
 
 IDS = raw_body(BatchDelete, decimals=False)
 
@@ -126,7 +126,7 @@ def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
 
 
 def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    """The same as ``_delete`` and under its limit, for clients that cannot send a body with DELETE."""
+    """Like ``_delete``, with the same limit, for clients that cannot send a body with DELETE."""
     model = fields.model
     policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY")
 
@@ -154,7 +154,7 @@ async def _deleted(fields: GuardedFields, batches: Batches, request: StrictReque
 
 
 def _ensure_no_version(request: StrictRequest, remedy: str) -> None:
-    """Raises BadRequest where ``If-Match`` names a version: a batch that passed it over would lose updates."""
+    """Raises BadRequest for a version in ``If-Match``: a batch that ignored the version would lose updates."""
     if request.wanted_versions() is not None:
         raise BadRequest(f"If-Match is for one row, and this request is about several: {remedy}.")
 
@@ -164,7 +164,6 @@ def _created_form(model: EntityModel) -> Any:
 
 
 def _updated_form(model: EntityModel) -> Any:
-    """Items of the update form with an ``id`` each."""
     declared: list[Any] = [(field.name, field.type, field.default) for field in structs.fields(model.update_form)]
     item = defstruct(
         f"{model.name}BatchItem",
@@ -185,7 +184,7 @@ class _Batch(msgspec.Struct, forbid_unknown_fields=True):
 
 
 async def read_batch(body: bytes, decimals: bool) -> dict[str, object]:
-    """Read the object of a batch. Raises BadRequest, also for an item larger than the body of a single row may be."""
+    """Read the JSON object of a batch. Raises BadRequest, also for an item over the size limit of a single row."""
     if len(body) <= LARGE_BODY:
         return read_object(body, decimals)
     decode(body)

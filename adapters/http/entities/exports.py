@@ -1,4 +1,4 @@
-"""Handler that sends the rows of an entity as a file."""
+"""Handler that exports an entity's rows as a file."""
 
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -31,7 +31,7 @@ as `category.name`, in JSON objects. A transfer that does not end properly is no
 
 
 class FileOperation(Operation):
-    """An export: rows in JSON have a schema, the other formats are text to the document."""
+    """An export in the OpenAPI document: JSON rows have a schema, other formats are text."""
 
     def to_schema(self) -> dict[str, Any]:
         described = super().to_schema()
@@ -74,7 +74,7 @@ def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteH
 
 
 async def _marked(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
-    """The pieces with the mark of UTF-8 before them, which an empty file has too."""
+    """Add a byte order mark, also to an empty file."""
     try:
         yield _BOM + await anext(pieces, b"")
         async for piece in pieces:
@@ -84,7 +84,7 @@ async def _marked(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, 
 
 
 def _form(parameters: dict[str, str], accept: str | None) -> str:
-    """Raises BadRequest for a format that there is not."""
+    """Raises BadRequest for an unknown format."""
     given = parameters.get("format")
     if given is not None:
         if given.lower() not in TYPES:
@@ -94,14 +94,15 @@ def _form(parameters: dict[str, str], accept: str | None) -> str:
 
 
 def _accepted(accept: str | None) -> str:
-    """The format that ``Accept`` weighs most: of several the one that it names most exactly, then first; or else CSV.
+    """Return the format with the highest weight in ``Accept``; of equal weights the most specific, then the first; CSV
+    by default.
 
-    Example: ``application/*`` is xlsx, the first of ours that it covers.
+    Example: ``application/*`` selects xlsx.
     """
     asked = {kind: (weight, -place) for place, (kind, weight) in enumerate(weights(accept))}
     ranks: dict[str, tuple[float, int, int]] = {}
     for form, kind in TYPES.items():
-        # the most exact range says the weight of a type (RFC 9110, 12.5.1)
+        # The most specific range gives the weight of a type (RFC 9110, 12.5.1).
         covering = [given for given in (kind, f"{kind.partition('/')[0]}/*", "*/*") if given in asked]
         if covering and (weight := asked[covering[0]][0]) > 0:
             ranks[form] = (weight, -covering[0].count("*"), asked[covering[0]][1])

@@ -1,4 +1,4 @@
-"""Handler of the changes that a row has seen."""
+"""Handler for the history of a row."""
 
 from typing import Annotated
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""Writes with their ``Idempotency-Key``: who writes, in which tenant, and whether the request came before."""
+"""Writes with an ``Idempotency-Key``: the caller, the tenant, and whether the request is a repetition."""
 
 import hashlib
 
@@ -24,7 +24,7 @@ REPLAYED = ResponseHeader(
 
 
 def write_of(request: StrictRequest, body: bytes = b"") -> Write:
-    """The write that a request asks for; ``body`` (or a digest of it) tells requests under one key apart."""
+    """Return the write of a request; ``body`` (or its digest) distinguishes different requests with the same key."""
     return Write(caller=request.caller, scope=request.written_tenant, idempotency_key=_key(request, body))
 
 
@@ -40,5 +40,5 @@ def _key(request: StrictRequest, body: bytes) -> IdempotencyKey | None:
 
 
 def replayed(is_replayed: bool) -> dict[str, str]:
-    """The header of an answer that was stored, and no header of a new one."""
+    """Return the header that marks a stored response; a new response has no such header."""
     return {"idempotent-replayed": "true"} if is_replayed else {}

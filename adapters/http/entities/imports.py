@@ -1,4 +1,4 @@
-"""Handler that takes rows of an entity from a file."""
+"""Handler that imports rows of an entity from a file."""
 
 from typing import Any
 
@@ -84,9 +84,9 @@ FORM = {
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Result of an import; ``errors`` lists the first 1,000 rows that were left out: the header of a file is row 1.
+    """Result of an import; ``errors`` lists the first 1,000 omitted rows. The header of a file is row 1.
 
-    A dry run reports ``header``, and an error of the header as an error of its row.
+    A dry run reports ``header``, and reports a header error as an error of the header's row.
     """
 
     imported: int
@@ -97,7 +97,7 @@ class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
 
 
 class RowErrorShown(Struct):
-    """A row that was left out; ``message`` has all of its errors, ``details`` each, none for an unreadable row."""
+    """An omitted row. ``message`` has all its errors, ``details`` each error; an unreadable row has no ``details``."""
 
     row: int
     message: str
@@ -108,7 +108,7 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
     model = fields.model
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
-        # A place is taken before the file comes: it would be written to the disk for nothing.
+        # Reserve the slot before receiving the file, which would otherwise be stored in vain.
         with importing.slots.taken(request.caller):
             async with uploaded(request) as upload:
                 may = fields.access(request.caller)

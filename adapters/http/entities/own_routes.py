@@ -1,4 +1,4 @@
-"""Handlers of a user's own: their router, and what they get and answer with."""
+"""A user's own handlers: their router, inputs and responses."""
 
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -33,11 +33,11 @@ from domain.scope import OneTenant
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
 WRITES = "own_writes"
-"""Key of the request's state that counts the writes of a handler."""
+"""Key in the request's state that counts the writes of a handler."""
 
 
 class OwnRequest(StrictRequest):
-    """The request of a user's own handler, which its rows are read and written for."""
+    """Request of a user's own handler, for reading and writing rows."""
 
     async def next_write(self) -> Write:
         write, state = write_of(self, await _sent_body(self)), self.scope["state"]
@@ -49,18 +49,18 @@ class OwnRequest(StrictRequest):
 
 @dataclass(frozen=True)
 class TenantDatabase:
-    """The database as the request's caller reaches it: ``async with database.transaction() as tx: …``."""
+    """The database with the rights of the request's caller: ``async with database.transaction() as tx: …``."""
 
     whole: WholeDatabase
     entities: tuple[EntityAccess, ...]
     request: OwnRequest
 
     def read_only(self) -> AbstractAsyncContextManager[RowsTransaction]:
-        """Reads in the caller's tenant, or those that ``X-Tenant-Scope`` names; each statement has its own snapshot."""
+        """Open a read-only connection for the caller's tenant or ``X-Tenant-Scope``; statements have own snapshots."""
         return self._lent(self.whole.read_only(self.request.tenant_scope), locks=False)
 
     def transaction(self) -> AbstractAsyncContextManager[RowsTransaction]:
-        """Commits when it is left, and undoes everything when an error leaves it."""
+        """Open a transaction: it commits at the end of the block, and rolls back after an error."""
         return self._lent(self.whole.transaction(self.request.written_tenant), locks=True)
 
     @asynccontextmanager
@@ -76,7 +76,7 @@ class TenantDatabase:
 
 
 def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) -> Router:
-    """Router of a user's own handlers: the rows of ``order-lines`` are their argument ``order_lines``."""
+    """Return the router of a project's handlers. The argument ``order_lines`` receives the rows of ``order-lines``."""
     rows = tuple(
         EntityAccess(model, services.crud, services.batches, GuardedFields(model, services.registry))
         for model in services.registry
@@ -94,12 +94,12 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
 
 
 def methods_and_paths(router: Router) -> list[str]:
-    """What a router serves by path, as ``GET /api/stock/low``; handlers that are not of HTTP have been refused."""
+    """Return a router's methods by path, as ``GET /api/stock/low``. The caller has refused non-HTTP handlers."""
     served: list[str] = []
     routes = [route for route in router.routes if isinstance(route, HTTPRoute)]
-    # Litestar keeps the paths of a handler in a set, whose order differs from start to start.
+    # Litestar stores paths in a set, so their order differs at each start.
     for route in sorted(routes, key=lambda route: route.path_format):
-        # Litestar adds a handler of OPTIONS to each path, which nobody wrote.
+        # Litestar adds an OPTIONS handler to each path.
         handlers = [handler for handler in route.route_handlers if handler.http_methods != {"OPTIONS"}]
         methods = sorted(method for handler in handlers for method in handler.http_methods)
         served += [f"{method} {route.path_format}" for method in methods]
@@ -107,13 +107,13 @@ def methods_and_paths(router: Router) -> list[str]:
 
 
 def argument_name(plural: str) -> str:
-    """``order-lines`` → ``order_lines``; an entity called as an argument of Litestar's or ours gets ``_rows``."""
+    """Convert ``order-lines`` to ``order_lines``; append ``_rows`` if Litestar or the service uses the name."""
     name = plural.replace("-", "_")
     return f"{name}_rows" if name in TAKEN else name
 
 
 def _rows(entity: EntityAccess) -> Provide:
-    """A closure: registering a router copies it deeply, and functions are left as they are."""
+    """A closure: registering a router copies objects deeply, but not functions."""
 
     async def provide(request: Request[Any, Any, Any]) -> Rows[Any]:
         return Rows(entity, cast(OwnRequest, request))
@@ -129,7 +129,7 @@ def _database(database: WholeDatabase, entities: tuple[EntityAccess, ...]) -> Pr
 
 
 def _session(own_queries: TenantSessions | None) -> Provide:
-    """An SQLAlchemy session that ends with its handler, before the response is sent."""
+    """An SQLAlchemy session that ends before the response is sent."""
 
     async def provide(request: Request[Any, Any, Any]) -> AsyncGenerator[Any, None]:
         if own_queries is None:
@@ -144,7 +144,7 @@ def _session(own_queries: TenantSessions | None) -> Provide:
 
 
 def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
-    """Answers for errors that leave a session, in the words that the service has for them."""
+    """Translate a session's errors to the service's errors."""
     if own_queries is None:
         return {}
 
@@ -155,7 +155,7 @@ def _query_errors(own_queries: TenantSessions | None) -> ExceptionHandlersMap:
 
 
 def _numbered(given: IdempotencyKey, number: int) -> IdempotencyKey:
-    """Key of a handler's second and later writes: under the request's own they would get the first one's answer."""
+    """Return a separate key for a later write: with the request's key, it would receive the first write's answer."""
     return replace(given, key=hashlib.sha256(f"{number}\n{given.key}".encode()).hexdigest())
 
 
@@ -164,15 +164,16 @@ async def _sent_body(request: StrictRequest) -> bytes:
         return b""
     kind = request.header(b"content-type") or ""
     if kind.startswith("multipart/"):
-        # a form may have been read to its end already: its length stands for it
+        # The handler may already have consumed a form, so use the form's length.
         return (request.header(b"content-length") or "").encode()
     return await request.body()
 
 
 class DataResponse(Json):
-    """Envelope of entities around a row, a page of rows or any other value: ``return DataResponse(row)``.
+    """Envelope of area B around a row, a page of rows or any other value: ``return DataResponse(row)``.
 
-    A row brings its ``ETag``, if it has versions. In annotations the envelope is ``Response[EntityData[Product]]``.
+    For a row with versions, the response has an ``ETag``. In annotations the envelope is
+    ``Response[EntityData[Product]]``.
     """
 
     def __init__(self, value: object, status: int | None = None, headers: Headers | None = None) -> None:

@@ -1,4 +1,4 @@
-"""A page of rows as the specification's JSON."""
+"""JSON of a page of rows, as specified."""
 
 import msgspec
 
@@ -8,7 +8,7 @@ from domain.entities.query.query import Query
 
 
 def page_body(query: Query, page: RowPage) -> bytes:
-    """The specification's page around the store's own JSON."""
+    """Return the specification's page around the store's JSON."""
     total, size = page.total, query.page_size
     pages = None if total is None else -(-total // size)
     around: dict[str, object] = {

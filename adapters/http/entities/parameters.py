@@ -1,4 +1,4 @@
-"""Query parameters of an entity, as the document describes them."""
+"""Query parameters of an entity, as described in the OpenAPI document."""
 
 from collections.abc import Callable, Iterable
 
@@ -16,7 +16,7 @@ from domain.scope import Rights
 
 FILTERS = Parameter(
     "filters",
-    # exploded, as forms are: each member is a parameter of its own
+    # exploded, as in forms: each member is a separate parameter
     {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}},
     "Filters with operators, bounds, and properties of related rows up to three relations deep, each a parameter of "
     "its own: `price.gte=10`, `minPrice=10`, `category.name.contains=lamp`. The schemas of the properties' own "
@@ -31,9 +31,9 @@ Taken = Callable[[EntityModel, Registry, Hidden], Iterable[QueryParameter]]
 
 
 def described_parameters(model: EntityModel, registry: Registry) -> DescribedParameters:
-    """Functions that describe a list's parameters, a read's, an export's and a history's when they are asked for."""
+    """Return functions that describe, on request, the parameters of a list, a read, an export and a history."""
 
-    # a property of this name has the parameter for itself
+    # a property of this name uses the parameter itself
     filters = () if FILTERS.name in model.by_wire else (FILTERS,)
 
     def described(taken: Taken, *further: Parameter) -> Callable[[], tuple[Parameter, ...]]:

@@ -1,4 +1,4 @@
-"""/api/{entity}: one router per entity, with the handlers that its declaration asks for, and one for all of them."""
+"""/api/{entity}: one router per entity with its declared handlers, and one router for all entities."""
 
 from litestar import Router
 

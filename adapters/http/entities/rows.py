@@ -1,4 +1,4 @@
-"""Handlers of one row and of pages of them, whichever the entity is."""
+"""Handlers of single rows and of pages, for any entity."""
 
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 
 KEPT_BY_THE_CALLER = "private, no-cache"
-"""A row that has a version may stay with its caller, who asks each time whether it is still the same."""
+"""Cache-Control that lets the caller cache a row with a version and revalidate it for each use."""
 
 
 def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
@@ -74,14 +74,14 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         if not model.has_versions:
             return entity_data(request, bytes(stored.body))
         tag = {"etag": etag(stored.version), "cache-control": KEPT_BY_THE_CALLER}
-        # Related rows change without this row's version, and others may have been shown other fields under its tag.
+        # The tag does not cover related rows or differences between the callers' fields.
         is_the_version = entity.fields.are_shown_alike and not view.include and isinstance(scope, OneTenant)
         if is_the_version and request.has_version(stored.version):
             return NoBody(304, tag)
         return entity_data(request, bytes(stored.body), headers=tag)
 
     return get(
-        "/{id:str}",  # and not :uuid: a malformed id passes token, limit and permission before it is a 404
+        "/{id:str}",  # not :uuid: a malformed id is a 404 only after token, limit and permission
         **entity_operation(
             model,
             "read",
@@ -118,7 +118,6 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
 
 def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
-    """PATCH is PUT by another name, and shares its limit."""
     model, fields, method = entity.model, entity.fields, put if name == "update" else patch
     errors = ("CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 

@@ -1,4 +1,4 @@
-"""Entity with all that its handlers need."""
+"""An entity with the dependencies of its handlers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Describe = Callable[[], tuple[Parameter, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedParameters:
-    """Descriptions of the query parameters that a list, a read, an export and a history take, for the document."""
+    """OpenAPI descriptions of the query parameters of a list, a read, an export and a history."""
 
     page: Describe
     view: Describe
@@ -23,7 +23,7 @@ class DescribedParameters:
 
 @dataclass(frozen=True, kw_only=True)
 class ServedEntity:
-    """The entity and what reads requests for it; factories of handlers close over it and a use case."""
+    """An entity with the readers of its requests. Functions that create handlers close over it and a use case."""
 
     model: EntityModel
     queries: EntityQueries

@@ -1,4 +1,4 @@
-"""Types that stand for an entity's JSON in annotations, and what the decorators of its handlers have in common."""
+"""Annotation types for an entity's JSON, and shared parts of its handlers' decorators."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,17 +16,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class NamedSchema:
-    """A named schema of the document: a row arrives from the database as JSON, so no struct of it exists."""
+    """A named schema of the OpenAPI document. Rows have no struct, because the database returns them as JSON."""
 
 
 @lru_cache(maxsize=4096)
 def shape(name: str) -> type[NamedSchema]:
-    """``shape("ProductPage")``: the type for annotations of a response that holds a page of products."""
+    """Return the response type for annotations: ``shape("ProductPage")`` is a page of products."""
     return type(name, (NamedSchema,), {"__module__": "entities"})
 
 
 def typed(function: F, answer: Any, body: Any = None) -> F:
-    """Gives a closure the types of its entity, which Litestar reads and a type checker cannot."""
+    """Annotate a closure with its entity's types, for Litestar."""
     function.__annotations__["return"] = Response[answer]
     if body is not None:
         function.__annotations__["data"] = cast(Any, JSONBody)[body]
@@ -42,9 +42,10 @@ def entity_operation(
     counted_as: str | None = None,
     **options: Unpack[FurtherOptions],
 ) -> dict[str, Any]:
-    """Arguments of a handler's decorator: ``products.read``, its summary with the rows' name for ``{}``, its rules.
+    """Return decorator arguments of a handler: operation ``products.read``, a summary with the rows' name in place of
+    ``{}``, rules.
 
-    Operations count their limit under their own name, or share that of ``counted_as``.
+    Operations count their rate limit under their own name, or under ``counted_as``.
     """
     options["limit"] = entity_limit(model.plural, counted_as or name)
     title = summary.format(model.plural.replace("-", " "))
@@ -56,7 +57,7 @@ def may_read(model: EntityModel) -> Policy:
 
 
 def may_write(model: EntityModel, action: str) -> Policy:
-    """Policy of a handler that writes; rows that all tenants share are written by super-admins only."""
+    """Return the policy of a handler that writes; only super-admins write rows shared by all tenants."""
     permission = model.permission(action)
     return needs(permission) if model.tenant_owned else super_admin(permission)
 
@@ -66,5 +67,5 @@ def rule_errors(model: EntityModel) -> tuple[str, ...]:
 
 
 def deletion_errors(registry: Registry, model: EntityModel) -> tuple[str, ...]:
-    """Errors of the rules of other entities, whose references a deletion clears."""
+    """Return the errors of other entities' rules that a deletion can cause by clearing references."""
     return (BROKEN_RULE,) if registry.deletion_asks_a_rule(model) else ()

@@ -1,4 +1,4 @@
-"""Forms with a file: read from the wire to the disk, piece by piece (decision 0031)."""
+"""Multipart forms with a file, streamed from the connection to disk (decision 0031)."""
 
 import hashlib
 import tempfile
@@ -17,13 +17,13 @@ from domain.errors import BadRequest, PayloadTooLarge, UnsupportedMediaType, Val
 
 LARGEST_OPTIONS = 64 * 1024
 LARGEST_FORM = LARGEST_FILE + 256 * 1024
-"""The file, and what a form may have around it."""
+"""Maximum size of a form: the file and the rest of the form."""
 _PARTS = 8
 
 
 @dataclass
 class Upload:
-    """A form that fills as its parts come; ``digest`` tells one form from another, ``parts`` are their names."""
+    """A form that is filled as its parts arrive; ``digest`` identifies the form, ``parts`` are the part names."""
 
     file: BinaryIO
     size: int = 0
@@ -39,7 +39,7 @@ class Upload:
         self.parts.append(name)
 
     def take(self, piece: bytes) -> None:
-        """Adds a piece of the part that was begun last."""
+        """Add a piece of data to the current part of the form."""
         if self.parts[-1] == "file":
             self.size += len(piece)
             if self.size > LARGEST_FILE:
@@ -53,7 +53,9 @@ class Upload:
 
 @asynccontextmanager
 async def uploaded(request: StrictRequest) -> AsyncIterator[Upload]:
-    """The form's ``file``, which has no name on the disk, and goes with the block; raises before all of it has come."""
+    """Yield the form's ``file`` as a temporary file, deleted afterwards. May raise before the whole
+    body has arrived.
+    """
     boundary = _boundary(request)
     with tempfile.TemporaryFile() as file:
         upload = Upload(file)
@@ -93,12 +95,12 @@ def _boundary(request: StrictRequest) -> str:
 
 
 async def _read(request: StrictRequest, boundary: str, upload: Upload) -> None:
-    """Litestar's stream ends the form at the handler's limit; the parts are judged as they come."""
+    """Read and check each part of the form as it arrives. Litestar's stream enforces the handler's limit."""
     parser = PushMultipartParser(boundary, max_segment_count=_PARTS)
-    # Each part by itself, or the end of one could be the beginning of another.
+    # Hash each part separately, so that moving bytes between parts changes the digest.
     whole, part = hashlib.sha256(), hashlib.sha256()
     async for piece in request.stream():
-        if not piece:  # the stream ends with one, and the parser takes it for the end of the form
+        if not piece:  # the parser would read the stream's last, empty piece as the form's end
             break
         for event in parser.parse(piece):
             if isinstance(event, MultipartSegment):

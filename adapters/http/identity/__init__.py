@@ -1,1 +1,1 @@
-"""Endpoints of identity, area A of the specification: one folder for each part."""
+"""Endpoints of identity, area A of the specification: one folder per part."""

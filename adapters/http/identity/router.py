@@ -32,7 +32,7 @@ class IdentityUseCases(
     joining.JoiningUseCases,
     service_accounts.ServiceAccountUseCases,
 ):
-    """Use cases of all parts. A handler of identity takes a use case as an argument of its name here."""
+    """Use cases of all parts. A handler receives a use case as the argument of the same name."""
 
 
 CONTROLLERS = (
@@ -48,8 +48,11 @@ CONTROLLERS = (
 
 
 def identity_router(services: IdentityUseCases) -> Router:
-    """Use cases are dependencies of this router alone: ``users`` or ``roles`` in a user's own handler stay theirs."""
-    # a handler takes one of them at most: Litestar resolves two in a task group, which costs more than both
+    """Return the router of identity.
+
+    Only it has the use cases as dependencies, so that ``users`` or ``roles`` in a user's handler remain free.
+    """
+    # A handler has at most one dependency: Litestar would resolve two in a task group, at a higher cost than both.
     dependencies = {field.name: _use_case(services, field.name) for field in fields(IdentityUseCases)}
     handlers: list[ControllerRouterHandler] = [
         *CONTROLLERS,
@@ -61,7 +64,7 @@ def identity_router(services: IdentityUseCases) -> Router:
 
 
 def _use_case(services: IdentityUseCases, name: str) -> Provide:
-    """A closure and not a bound method: registering a router copies it deeply, and functions are left as they are."""
+    """Return a closure, not a bound method: registering a router deep-copies objects, but not functions."""
 
     async def provide() -> Any:
         return getattr(services, name)

@@ -1,4 +1,4 @@
-"""Access log that writes each response's line to the standard library's logging, and one that keeps nothing."""
+"""Access logs: one writes each response to the standard library's logging, the other discards all."""
 
 import logging
 
@@ -11,9 +11,9 @@ def log_access(line: AccessLine) -> None:
     level = logging.DEBUG if line.is_probe else logging.INFO
     if log.isEnabledFor(level):
         fields = line.fields
-        # formatters without these fields print the message only
+        # The fields are in the message too, because some formatters print only the message.
         log.log(level, "answered %(method)s %(path)s: %(status)s in %(ms)s ms", fields, extra=fields)
 
 
 def log_nothing(_: AccessLine) -> None:
-    """Access log that keeps nothing, for benchmarks and where something in front of the service keeps one."""
+    """Discard the entry, for benchmarks and behind a proxy with an access log."""

@@ -1,4 +1,4 @@
-"""/health: whether the process answers, and whether what it stands on does."""
+"""/health: liveness of the process, and availability of its database and Redis."""
 
 from litestar import Response, Router, get
 from litestar.datastructures import State
@@ -15,8 +15,10 @@ class Live(Struct):
 
 
 class Ready(Struct):
-    """Readiness of the process: ``status`` is ``ready``, or ``degraded`` without the shared memory; with a 503 it is
-    ``unavailable`` without the database, or ``draining`` while the service is about to end.
+    """Readiness of the process.
+
+    ``status`` is ``ready``, or ``degraded`` while the shared memory is unavailable. With a 503 it is ``unavailable``
+    while the database is, or ``draining`` before the service ends.
     """
 
     status: str

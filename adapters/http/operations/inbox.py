@@ -1,4 +1,4 @@
-"""``/dev/mail``: the mails of a service without a mail server, for who develops on this machine."""
+"""``/dev/mail``: the mails of a service without a mail server, for developers on this machine."""
 
 import html
 from string import Template
@@ -17,13 +17,13 @@ from domain.errors import NotFound
 
 PATH = "/dev/mail"
 MOST = 100
-# a mail has styles of its own, and runs nothing
+# Allow inline styles of mails; block scripts.
 POLICY = f"default-src 'none'; style-src 'self' 'unsafe-inline'; img-src data:; {ALONE}"
 HEADERS = {**NO_STORE, "content-security-policy": POLICY, "referrer-policy": "no-referrer"}
 
 
 def inbox_handlers(inbox: Inbox, service: str, docs: str) -> list[HTTPRouteHandler]:
-    """The list of mails and each mail; ``docs`` is the path of the documentation, whose style the pages have."""
+    """Return handlers of the list of mails and of each mail; ``docs`` is the path of the style sheet's folder."""
 
     @get(PATH, **unlisted("inbox.list"))
     async def newest(request: StrictRequest) -> Response[Any]:
@@ -48,7 +48,7 @@ NOTHING = '<tr><td colspan="3">No mail was sent yet.</td></tr>'
 
 
 def _ensure_may_read(request: StrictRequest) -> None:
-    """Raises NotFound for everybody but a browser on this machine that asked for this machine by its name."""
+    """Raises NotFound, except for browsers on this machine that address it as ``localhost`` or by its IP address."""
     ensure_from_this_machine(request)
     ensure_named_as_this_machine(request)
 

@@ -1,4 +1,4 @@
-"""/metrics: what the service counts and measures, for Prometheus, and for whoever may ask."""
+"""/metrics: counters and measurements for Prometheus, and the access rules."""
 
 from hmac import compare_digest
 from typing import Any
@@ -19,10 +19,11 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def metrics_handler(metrics: Metrics, monitoring: Monitoring, token: str | None, is_public: bool) -> HTTPRouteHandler:
-    """Answers bearers of ``token``; without a token only requests from this machine, by its own name.
+    """Return the handler of `/metrics` for clients with ``token``; without a token, for requests from this machine to
+    ``localhost`` or an address.
 
-    NotFound for others, and for everybody where the service has no token and ``is_public``: BASE_URL is then not this
-    machine, and a proxy in front of the service makes every request come from this machine.
+    Other clients get NotFound. If ``is_public`` and no token is set, all clients do: BASE_URL then names another
+    machine, and through its proxy all requests seem local.
     """
 
     @get("/metrics", **unlisted("metrics"))
@@ -39,7 +40,7 @@ def _ensure_may_ask(request: StrictRequest, token: str | None, *, is_public: boo
         if is_public:
             raise NotFound
         ensure_from_this_machine(request)
-        # Security: a page that the operator visits can give this machine a name of its own (DNS rebinding).
+        # Security: a web page can resolve its host name to this machine (DNS rebinding).
         ensure_named_as_this_machine(request)
         return
     given = bearer_token((request.header(b"authorization") or "").encode("latin-1"))

@@ -1,4 +1,4 @@
-"""``Server-Timing``: how long each stage of a request took. Put around the stages only where a setting asks for it."""
+"""``Server-Timing``: duration of each stage of a request, measured only if a setting asks for it."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from adapters.http.request.rules import RULES, Rules
 from application.stage_times import WATCH, Watch, on
 
 NEVER = "/api/auth/"
-"""Paths without times: these would tell anybody what the answers conceal, such as whether an account exists."""
+"""Paths without times, because times would reveal secrets, such as whether an account exists."""
 
 
 def told(watch: Watch) -> str:
-    """Milliseconds until now, cut to microseconds, so that the stages never add up to more than the total."""
+    """Format the milliseconds until now, truncated to microseconds so that the stages do not exceed the total."""
     spent = watch.spent()
     total = sum(took for _, took in spent)
     return ", ".join(f"{name};dur={_milliseconds(took)}" for name, took in [*spent, ("total", total)])
@@ -26,9 +26,9 @@ def _milliseconds(nanoseconds: int) -> str:
 
 
 class ServerTiming(ASGIMiddleware):
-    """Middleware around the pipeline: shows times to callers alone who have a token and all that the handler asks for.
+    """Middleware around the pipeline. It shows times only to callers with a token and all required permissions.
 
-    ``WorkTiming`` stands behind the pipeline and says that a caller was let in.
+    ``WorkTiming`` runs after the pipeline and reports to it that the pipeline admitted the caller.
     """
 
     scopes = (ScopeType.HTTP,)
@@ -53,7 +53,7 @@ class ServerTiming(ASGIMiddleware):
 
 
 class WorkTiming(ASGIMiddleware):
-    """Middleware behind the pipeline: times what a request is let in for."""
+    """Middleware after the pipeline that times the work of an admitted request."""
 
     scopes = (ScopeType.HTTP,)
 

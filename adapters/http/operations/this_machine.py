@@ -1,11 +1,11 @@
-"""Requests that come from this machine: what an operator or a developer may see without a token."""
+"""Detection of requests from this machine, which may see some pages without a token."""
 
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from adapters.http.request.strict_request import StrictRequest
 from domain.errors import NotFound
 
-# through a proxy anybody seems to be this machine
+# Refuse requests with these headers: through a proxy, every client appears to be on this machine.
 FORWARDED = (
     b"forwarded",
     b"via",
@@ -20,7 +20,7 @@ FORWARDED = (
 
 
 def ensure_from_this_machine(request: StrictRequest) -> None:
-    """Raises NotFound for requests from elsewhere, and for those that came through a proxy."""
+    """Raise NotFound for requests from elsewhere or through a proxy."""
     is_forwarded = any(request.header(name) is not None for name in FORWARDED)
     address = _address(request.from_client.address)
     if is_forwarded or address is None or not address.is_loopback:
@@ -28,9 +28,9 @@ def ensure_from_this_machine(request: StrictRequest) -> None:
 
 
 def ensure_named_as_this_machine(request: StrictRequest) -> None:
-    """Raises NotFound unless the request's ``Host`` is an address, ``localhost`` or a name below it."""
-    # Security: a browser here may ask for a page of elsewhere whose name has become this machine's address (DNS
-    # rebinding), and let that page read the answer. Such a name is none of these.
+    """Raise NotFound unless the request's ``Host`` is an address, ``localhost`` or a subdomain of ``localhost``."""
+    # Security: a page of another site can resolve its own host name to this machine and read the response (DNS
+    # rebinding).
     host = (request.header(b"host") or "").lower()
     name = host[: host.find("]") + 1] if host.startswith("[") else host.partition(":")[0]
     if name != "localhost" and not name.endswith(".localhost") and _address(name.strip("[]")) is None:

@@ -1,4 +1,4 @@
-"""`/api/system/traffic`: requests, errors and times of the last hours."""
+"""`/api/system/traffic`: requests, errors and times of recent hours."""
 
 import msgspec
 from litestar import Response, get

@@ -1,4 +1,4 @@
 """The path of every request: routing, client address, token, limits, body, errors and responses.
 
-Nothing here knows an endpoint.
+This package does not depend on any endpoint.
 """

@@ -1,4 +1,4 @@
-"""The Authorization header, and headers that may stand in a request once."""
+"""The Authorization header, and headers that may occur only once."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ SINGLE = frozenset(
         *("idempotency-key", "x-app-id", "x-tenant-scope"),
     )
 )
-"""Headers that decide what a request does, of which only one may be there."""
+"""Headers that determine the effect of a request. Each may occur only once."""
 
 
 def bearer_key(authorization: bytes | None) -> str | None:
-    """The API key of the header, None where it holds anything else; the form is not checked yet."""
+    """Return the API key in the header, without checking it; None if the header has no API key."""
     if not authorization or b"_" not in authorization[:32] or b"." in authorization:
         return None
     text = bearer_token(authorization)
@@ -24,7 +24,7 @@ def bearer_key(authorization: bytes | None) -> str | None:
 
 
 def bearer_token(authorization: bytes | None) -> str:
-    """Raises Unauthorized without a token, TokenInvalid for what is none."""
+    """Return the token. Raises Unauthorized without one, TokenInvalid for other content."""
     if not authorization:
         raise Unauthorized
     scheme, _, token = authorization.partition(b" ")
@@ -40,6 +40,6 @@ def bearer_token(authorization: bytes | None) -> str:
 
 
 def repeated_header(headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
-    """The first of the headers in SINGLE that stands there more than once."""
+    """Return the first header in SINGLE that occurs more than once."""
     given = [name for name, _ in headers if name in SINGLE]
     return next((name for name in given if given.count(name) > 1), None)

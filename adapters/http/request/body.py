@@ -1,4 +1,4 @@
-"""The body of a request, received at a bearable pace."""
+"""Request bodies, received with a minimum speed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,37 +15,38 @@ KILOBYTE = 1024
 IDENTITY_BODY = 16 * KILOBYTE
 ENTITY_BODY = 1024 * KILOBYTE
 BATCH_BODY = 8 * 1024 * KILOBYTE
-PATIENCE = 10.0  # seconds for a body to come, and one more for every SLOWEST bytes of it
+PATIENCE = 10.0  # seconds for a body, plus one for every SLOWEST bytes
 SLOWEST = 16 * KILOBYTE
-STALLED = 30.0  # seconds for its next piece, however much has come
+STALLED = 30.0  # seconds to wait for the next piece of a body
 
-DRAINED = 64 * KILOBYTE  # an unread body of up to this size is read before an early answer
+DRAINED = 64 * KILOBYTE  # maximum size of an unread body; the service reads it before an early answer
 DRAIN_PATIENCE = 0.5
 UNKNOWN_SIZE = DRAINED + 1
 LONG = 0.25
-"""Seconds after which a read is looked after: who types a search leaves the one before."""
+"""Seconds before a read checks that its client is connected: while typing, a user abandons earlier searches."""
 BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "DELETE"})
 
 
 class ClientGone(Exception):
-    """The client left in the middle of its body, or broke the form of its chunks: the server tells both alike."""
+    """The client disconnected while sending its body, or broke the chunk format; the server reports no difference."""
 
 
 class TooSlow(ClientGone):
-    """The body does not come: who dribbles it holds a connection, and is not waited for."""
+    """The body arrives too slowly. Such a client would occupy a connection."""
 
 
 async def client_left(receive: Receive) -> None:
-    """Returns when the client has left; the body has been read before."""
+    """Wait until the client disconnects; the body must have been read."""
     with suppress(ClientGone):
         while (await receive())["type"] != "http.disconnect":
             pass
 
 
 async def while_asked_for(receive: Receive, work: Awaitable[T], long: float = LONG) -> T:
-    """Result of a read. Raises ClientGone, and ends the work, when it takes ``long`` and the client leaves.
+    """Return the result of a read.
 
-    A quick read costs a timer, and not the two tasks of ``while_connected``.
+    If the read exceeds ``long`` and the client disconnects, cancel the read and raise ClientGone. A quick read costs
+    only a timer, not the two tasks of ``while_connected``.
     """
     loop, reading = asyncio.get_running_loop(), cast("asyncio.Task[Any]", asyncio.current_task())
     watching = list["asyncio.Task[None]"]()
@@ -72,11 +73,10 @@ async def while_asked_for(receive: Receive, work: Awaitable[T], long: float = LO
 
 
 class BodyReader:
-    """An ASGI ``receive`` for everything behind the pipeline: paced while the body comes, and plain once it has come.
+    """An ASGI ``receive`` for all layers after the pipeline, with a minimum speed for the body.
 
-    ``left`` counts the bytes that were announced and not read; ``arrived`` is called once the last of these bytes has
-    come. ``late_at`` is the second of the event loop from which on the body is too slow, 0 until somebody asks for the
-    body.
+    ``left`` counts the announced bytes that are still unread; the reader calls ``arrived`` after the last of them.
+    ``late_at`` is the time, on the event loop's clock, from which the body is too slow; 0 before the first read.
     """
 
     __slots__ = ("_is_shared", "_receive", "arrived", "late_at", "left")
@@ -89,7 +89,7 @@ class BodyReader:
         self.left = self._announced(scope, headers)
 
     async def __call__(self) -> HTTPReceiveMessage:
-        """Raises ClientGone while a body is awaited, TooSlow when it does not come, and what ``arrived`` raises."""
+        """Raises ClientGone, TooSlow, and the errors of ``arrived``."""
         if self.left == 0:
             return cast(HTTPReceiveMessage, await self._receive())
         now = asyncio.get_running_loop().time()
@@ -105,21 +105,21 @@ class BodyReader:
             raise ClientGone
         size = len(message.get("body", b""))
         self.late_at += size / SLOWEST
-        # what was announced may be wrong: as long as more is said to come, something is left
+        # The announced length may be wrong: while the body continues, assume at least one more byte.
         self.left = max(self.left - size, 1) if message.get("more_body") else 0
         if self.left == 0 and self.arrived is not None:
             await self.arrived()
         return message
 
     async def drain(self) -> bool:
-        """Reads the rest of a small body; False where the connection has to be closed instead.
+        """Read the rest of a small body; return False if the connection must be closed instead.
 
-        A server that answers before the body was read cuts a kept connection, and now and then the client's next
-        request with it. HTTP/2 ends the one stream and keeps the connection.
+        A response before the end of the body closes a persistent connection, and the client may lose its next request.
+        With HTTP/2, it ends only the stream.
         """
         if self.left > DRAINED or self._is_shared:
             return self._is_shared
-        self.arrived = None  # nobody uses what is only read out of the way
+        self.arrived = None  # the rest of the body is only discarded
         try:
             async with asyncio.timeout(DRAIN_PATIENCE):
                 while self.left:
@@ -129,13 +129,13 @@ class BodyReader:
         return True
 
     def _announced(self, scope: HTTPScope, headers: Mapping[bytes, bytes]) -> int:
-        """Bytes to come: 0 without a body, UNKNOWN_SIZE where their number is not said."""
+        """Return the announced size of the body: 0 without a body, UNKNOWN_SIZE if not stated."""
         length = headers.get(b"content-length")
         if length is not None:
             return int(length) if length.isdigit() and len(length) < 16 else UNKNOWN_SIZE
         if b"transfer-encoding" in headers:
             return UNKNOWN_SIZE
-        # HTTP/2 need not announce a body; what methods rarely carry is not waited for
+        # An HTTP/2 request need not announce its body. For methods without a body, do not wait for one.
         return UNKNOWN_SIZE if self._is_shared and scope["method"] not in BODILESS else 0
 
 

@@ -1,4 +1,4 @@
-"""Address of the client: that of the socket, or what trusted proxies say of it."""
+"""Address of the client: the socket's, or the one that trusted proxies report."""
 
 import os
 import re
@@ -20,7 +20,7 @@ ID_LENGTH = 32
 IDS_AT_ONCE = 128
 
 MAPPED = "::ffff:"
-"""Beginning of an IPv4 client's address where the service listens on ``::``, for IPv6 and IPv4."""
+"""Prefix of an IPv4 client's address on a socket that listens on ``::`` for IPv6 and IPv4."""
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
@@ -41,7 +41,7 @@ def read_client(scope: HTTPScope, named: Mapping[bytes, bytes], proxies: tuple[N
 
 @lru_cache(maxsize=256)
 def _language(header: bytes) -> str:
-    # browsers send few different ones, so that most are known; a header that is longer is cut before it is kept
+    # Most values are cached. Cut longer headers before caching.
     return accepted_language(header[:LONGEST].decode("latin-1")) or ""
 
 
@@ -59,7 +59,7 @@ def _request_id(given: bytes | None) -> str:
 
 
 def _new_id() -> str:
-    """128 random bits. The system is asked for many ids at once: asking costs more than all the rest."""
+    """128 random bits, requested for many ids at once: the system call costs most."""
     if not _unused_ids:
         digits = os.urandom(IDS_AT_ONCE * ID_LENGTH // 2).hex()
         _unused_ids.extend(digits[at : at + ID_LENGTH] for at in range(0, len(digits), ID_LENGTH))
@@ -67,12 +67,12 @@ def _new_id() -> str:
 
 
 _unused_ids: list[str] = []
-# else a process that is forked later would give the same ids as its parent
+# Otherwise a forked process would repeat its parent's ids.
 os.register_at_fork(after_in_child=_unused_ids.clear)
 
 
 def forwarded_address(peer: str, headers: Iterable[tuple[bytes, bytes]], proxies: tuple[Network, ...]) -> str:
-    """The right-most address that is no trusted proxy; what stands left of it anybody may have written."""
+    """Return the right-most address of an untrusted host, because a client can forge every address left of it."""
     lines = [value.decode("latin-1") for name, value in headers if name == b"x-forwarded-for"]
     hops = [hop for line in lines for hop in line.split(",")]
     nearest = peer
@@ -90,7 +90,6 @@ def _is_trusted(address: str, proxies: tuple[Network, ...]) -> bool:
 
 
 def _address(hop: str) -> Address | None:
-    """Address of an entry of the header, without its port if it has one."""
     text = hop.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]

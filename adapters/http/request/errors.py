@@ -1,4 +1,4 @@
-"""Errors as responses: the one table from an error's code to its status, and both areas' envelopes."""
+"""Errors as responses: the only mapping of error codes to statuses, and both areas' envelopes."""
 
 import logging
 import re
@@ -79,7 +79,7 @@ STATUS_AT = {
     ("auth.switch-tenant", "MFA_REQUIRED"): 403,
     ("auth.switch-tenant", "MFA_ENROLMENT_REQUIRED"): 403,
 }
-"""Where one operation answers a code with another number."""
+"""Different statuses for a code in single operations."""
 
 NAMES: dict[Area, dict[str, str]] = {
     "A": {"BAD_REQUEST": "VALIDATION_ERROR"},
@@ -95,16 +95,16 @@ NAMES: dict[Area, dict[str, str]] = {
         "INTERNAL_ERROR": "server_error",
     },
 }
-"""Codes that an area knows by another name."""
+"""Different names of codes in an area."""
 
 RAISED: dict[int, type[Error]] = {
     STATUS[kind.code]: kind
     for kind in (Unauthorized, Forbidden, Conflict, PreconditionFailed, UnsupportedMediaType, UnprocessableEntity)
 }
-"""Errors for exceptions of Litestar that a user's handler, guard or middleware raises, by status; others are 400."""
+"""Errors for Litestar exceptions from a user's handler, guard or middleware, by status; any other status is a 400."""
 
 _MISSING = re.compile(r"Missing required \w+ parameter '(.+)' for path ")
-"""Litestar's sentence about a parameter that is required: the name stands in prose alone."""
+"""Litestar's message about a required parameter: only its text has the name."""
 
 RETRY_SECONDS = "5"
 
@@ -132,7 +132,7 @@ class ErrorB(Struct, kw_only=True):
 
 
 class ErrorOAuth(Struct, kw_only=True):
-    """Error of RFC 6749, section 5.2, whose libraries read no other."""
+    """Error of RFC 6749, section 5.2. OAuth libraries read no other format."""
 
     error: str
     error_description: str
@@ -150,26 +150,25 @@ class ErrorResponse(Json):
 
 
 def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[Any]:
-    """Exception handler of all handlers of ours, and of users' handlers beside them."""
+    """Handle exceptions of the service's and users' handlers."""
     if isinstance(error, TooSlow):
         return timed_out()
     rules: Rules = request.route_handler.opt[RULES]
     client: Client | None = request.scope["state"].get("client")
-    # a middleware of the application's may have raised before the pipeline saw the request
+    # Middleware may fail before the pipeline sees the request.
     request_id = client.request_id if client else token_hex(16)
     return ErrorResponse(as_error(request, error, rules.operation, request_id), rules.area, rules.operation, request_id)
 
 
 def timed_out() -> NoBody:
-    """Empty 408 for a body that did not come; the pipeline adds ``Connection: close``."""
+    """Return an empty 408 for a missing body; the pipeline adds ``Connection: close``."""
     return NoBody(408)
 
 
 def as_error(request: Request[Any, Any, Any], error: Exception, operation: str, request_id: str) -> Error:
-    """The error to answer with; its code goes to the access log.
+    """Return the error for an exception, and add its code to the access log.
 
-    InternalError, and exceptions that have no answer of their own, are logged with their traceback, and the caller is
-    told the request id alone.
+    The service logs InternalError and unexpected exceptions with traceback; the caller gets only the request id.
     """
     told = _as_error(request, error, operation, request_id)
     request.scope["state"]["refusal"] = told.code
@@ -190,8 +189,8 @@ def _as_error(request: Request[Any, Any, Any], error: Exception, operation: str,
 
 
 def log_late(error: Exception, operation: str, request_id: str) -> None:
-    """Logs what failed when the status had been sent: in a stream, or in a background task after the whole answer."""
-    # Litestar raises one of its own from it, and servers log that one alone
+    """Log a failure after the status was sent: in a stream or a background task."""
+    # Litestar wraps the error, and servers log only the wrapper.
     cause = error.__cause__ if isinstance(error, LitestarException) and error.__cause__ else error
     told = {"operation": operation, "request_id": request_id}
     log.error("request failed after its answer began", extra=told, exc_info=cause)
@@ -206,14 +205,14 @@ def _of_litestar(request: Request[Any, Any, Any], error: HTTPException) -> Error
     if error.status_code == 404 or any(place.get("source") == "path" for place in wrong):
         return NotFound()
     if any(place["message"] == "'data'" for place in wrong):
-        return _missing_body(request)  # Litestar's words for an empty body; StrictRequest judges every other
+        return _missing_body(request)  # Litestar's message for an empty body; StrictRequest checks all others
     return _of_values(request, wrong) if wrong else _raised(error)
 
 
 def _of_values(request: Request[Any, Any, Any], wrong: list[dict[str, str]]) -> Error:
     is_form = request.content_type[0] in {"", "multipart/form-data"}
     if is_form and any(place["message"].startswith("Unsupported type: ") for place in wrong):
-        return _without_files()  # Litestar's words for a value, or a whole form, in the place of an UploadFile
+        return _without_files()  # Litestar's message for a value or a form instead of an UploadFile
     named = request.route_handler.opt[RULES].named
     fields = [(place.get("key", ""), in_json_words(place["message"])) for place in wrong]
     return ValidationError(fields=[FieldError(named.get(key, key), message) for key, message in fields])
@@ -224,7 +223,6 @@ def _without_files() -> Error:
 
 
 def _is_of_a_form_without_files(error: Exception) -> bool:
-    """Whether Litestar failed to take the first file of a form, which it expects to be there."""
     raised = error.__cause__ if isinstance(error.__cause__, StopIteration) else error
     if not isinstance(raised, StopIteration | IndexError):
         return False
@@ -253,7 +251,7 @@ def code_in(area: Area, code: str) -> str:
 
 
 def error_body(error: Error) -> ErrorA:
-    """Area A's envelope of an error, for a page that goes on with it."""
+    """Return area A's error envelope, for a page that continues with it."""
     mfa = error.challenge if isinstance(error, MfaRequired) else UNSET
     message, listed = _bounded(error)
     return ErrorA(error_code=code_in("A", error.code), error_message=message, errors=listed, mfa=mfa)
@@ -270,7 +268,6 @@ def _envelope(error: Error, area: Area, request_id: str) -> ErrorA | ErrorB | Er
 
 
 def _bounded(error: Error) -> tuple[str, tuple[FieldError, ...]]:
-    """The message and the invalid fields to list; the message says where there are more."""
     if len(error.fields) <= MOST_ERRORS:
         return error.message, error.fields
     return f"{error.message} Only the first {MOST_ERRORS} errors are listed.", error.fields[:MOST_ERRORS]
@@ -290,7 +287,7 @@ def _headers(error: Error, status: int) -> Iterator[tuple[str, str]]:
 
 
 def _challenge(error: Error) -> str:
-    """RFC 6750: an error is named only where a token was shown. RFC 9470 says that the token's proof is too old."""
+    """RFC 6750: name an error only for a sent token. RFC 9470: the token's proof is too old."""
     if isinstance(error, ReauthenticationRequired):
         return f'Bearer error="insufficient_user_authentication", max_age="{error.max_age}"'
     if not isinstance(error, Unauthorized) or type(error) is Unauthorized:

@@ -1,4 +1,4 @@
-"""Responses in pieces, sent at the client's pace, and other work that ends with the client who asked for it."""
+"""Streamed responses, sent at the client's pace, and other work that ends when the client disconnects."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
@@ -17,14 +17,14 @@ from adapters.http.request.body import ClientGone, client_left
 T = TypeVar("T")
 
 PATIENCE = 60.0
-"""Seconds that a client may be behind; its rows stand on a connection to the database."""
+"""Seconds that a client may fall behind. The limit is short because the response occupies a database connection."""
 SLOWEST = 16 * 1024
-"""Bytes a second that a client takes at least, on average."""
+"""Minimum average speed of a reading client, in bytes per second."""
 
 
 @dataclass
 class Pace:
-    """Patience with one client: waiting for the client uses it up, and what the client takes gives it back."""
+    """Remaining patience with one client: waiting reduces it, and bytes read by the client restore it."""
 
     patience: float = PATIENCE
     slowest: int = SLOWEST
@@ -33,16 +33,16 @@ class Pace:
         self.left = self.patience
 
     def waited(self, seconds: float, size: int) -> None:
-        """Counts a piece of ``size`` bytes that took so many seconds to send."""
+        """Record the time to send a piece of ``size`` bytes."""
         self.left = min(self.patience, self.left - seconds + size / self.slowest)
 
 
 class Export(Stream):
-    """Rows in pieces; whatever ends the response closes them at once.
+    """Response with rows in pieces. At its end, it closes the source of the rows at once.
 
-    Litestar's Stream ends with its client too. But it begins the response before the first piece is there, so that
-    an error in it breaks the answer off; it waits for ever for a client that takes nothing; and it leaves the
-    generator, with the connection that it holds, to the collector.
+    Litestar's Stream also ends with its client. But it begins the response before the first piece exists, so an error
+    cuts off the response. It also waits without limit for a client that does not read, and leaves the generator and its
+    connection to the garbage collector.
     """
 
     def __init__(self, pieces: AsyncGenerator[bytes, None], pace: Pace | None = None, **options: Any) -> None:
@@ -59,7 +59,7 @@ async def _export(response: ASGIStreamingResponse, pace: Pace, scope: Scope, rec
     sending = _send(pieces, response, pace, (cast(HTTPScope, scope), send))
     try:
         with suppress(ClientGone):
-            await while_connected(receive, sending)  # an error before the first piece is answered as an error
+            await while_connected(receive, sending)  # after an error before the first piece, send an error response
     finally:
         await pieces.aclose()
 
@@ -71,7 +71,7 @@ async def _send(
     now = asyncio.get_running_loop().time
     piece = b"" if scope["method"] == "HEAD" else await anext(pieces, b"")
     await response.start_response(send)
-    # an error ends the answer without the last chunk: no client takes the part that it has for the whole
+    # An error omits the last chunk, so that clients notice the missing rest.
     while piece:
         begun = now()
         async with asyncio.timeout(pace.left):
@@ -82,7 +82,7 @@ async def _send(
 
 
 async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
-    """Result of the work. Raises ClientGone, and ends the work, when the client leaves before it is done."""
+    """Return the result of the work; cancel it and raise ClientGone if the client disconnects first."""
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(client_left(receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)

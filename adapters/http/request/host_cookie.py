@@ -1,4 +1,4 @@
-"""Cookies that only this host can set, and that no script reads."""
+"""Cookies that only this host can set and no script can read."""
 
 from datetime import timedelta
 from typing import Literal
@@ -8,10 +8,9 @@ from adapters.http.request.strict_request import StrictRequest
 
 
 class HostCookie:
-    """A cookie named ``__Host-NAME``, which no other host can set and no plain connection carries.
+    """A cookie named ``__Host-NAME``: no other host can set it and no unencrypted connection carries it.
 
-    Where the service is reached by http, browsers would refuse that name: there the cookie is ``NAME`` and not
-    ``Secure``.
+    Over http browsers would refuse that name, so the cookie is ``NAME`` and not ``Secure``.
     """
 
     def __init__(self, name: str, base_url: str, same_site: Literal["Lax", "Strict"], lives: timedelta) -> None:
@@ -24,9 +23,9 @@ class HostCookie:
         return request.cookies.get(self.name)
 
     def kept(self, value: str) -> str:
-        """The header ``Set-Cookie`` that has the browser keep the value."""
+        """Return the ``Set-Cookie`` header that stores the value in the browser."""
         return f"{self.name}={value}; Max-Age={self._age}; {self._marks}"
 
     def without(self) -> str:
-        """The header ``Set-Cookie`` that takes the cookie away."""
+        """Return the ``Set-Cookie`` header that removes the cookie."""
         return f"{self.name}=; Max-Age=0; {self._marks}"

@@ -1,4 +1,6 @@
-"""The ``send`` behind the pipeline: headers of every response, large bodies at the client's pace, and none for HEAD."""
+"""ASGI ``send`` after the pipeline: adds headers to every response, sends large bodies at the client's pace, and
+removes the body for HEAD.
+"""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -16,25 +18,26 @@ from domain.limits import Hit, Verdict
 from domain.scope import Client
 
 HSTS = (b"strict-transport-security", b"max-age=31536000")
-"""Keeps browsers from asking this host without encryption for a year; subdomains may belong to others."""
+"""Makes browsers use https for this host for a year. Subdomains are excluded, because they may belong to others."""
 NO_STORE = (b"cache-control", b"no-store")
 API = b"/api/"
 OPEN_TO_ALL = (b"public", b"s-maxage", b"must-revalidate")
-"""Directives that let shared caches store the answer to a request with a token: RFC 9111, section 3.5."""
+"""Directives that let shared caches store the answer to an authenticated request: RFC 9111, section 3.5."""
 
 PIECE = 256 * 1024
-"""Bytes of an answer that are handed to the server at a time; a longer one is a large answer."""
+"""Bytes of an answer handed to the server at a time; a longer answer is a large answer."""
 LARGE_OF_A_TENANT = 256 * 1024 * 1024
 LARGE_OF_ALL = 512 * 1024 * 1024
 READ_WITHIN = 5
-"""Seconds after which a large answer that was refused may be asked for again."""
+"""Seconds before a client may retry a refused large answer."""
 
 
 @dataclass(eq=False, slots=True)
 class LargeAnswers:
-    """Bytes of large answers that wait for their clients to read them, by the tenant that has asked.
+    """Bytes of large answers that clients have not read yet, per requesting tenant.
 
-    Their memory is the process's: a tenant has at most ``of_a_tenant``, or one answer where all have ``of_all``.
+    All tenants share the process's memory: a tenant has at most ``of_a_tenant`` bytes, or one answer once the total
+    reaches ``of_all``.
     """
 
     of_a_tenant: int = LARGE_OF_A_TENANT
@@ -43,7 +46,7 @@ class LargeAnswers:
     _held: dict[UUID, int] = field(default_factory=dict)
 
     def take(self, asked_by: UUID, size: int, *, may_refuse: bool) -> None:
-        """Raises RateLimited."""
+        """Reserve ``size`` bytes of answers to a tenant. Raises RateLimited."""
         held = self._held.get(asked_by, 0)
         is_too_much = held + size > self.of_a_tenant or self.total + size > self.of_all
         if held and may_refuse and is_too_much:
@@ -60,11 +63,12 @@ class LargeAnswers:
 
 
 class Outgoing:
-    """The ``send`` of everything behind the pipeline: adds the headers of every response, takes the body from HEAD.
+    """ASGI ``send`` for all layers after the pipeline: adds the headers of every response, and removes the body for
+    HEAD.
 
-    A large answer is sent in pieces at the client's pace, with a lowest one; its bytes count for ``large`` until
-    ``end``, which the pipeline calls when the request has ended. An answer that finds no room is dropped, with its
-    ``refusal``, which is answered instead: behind Litestar, where no answer has begun.
+    The service sends a large answer in pieces at the client's reading speed, with a minimum speed. Its bytes count for
+    ``large`` until the pipeline calls ``end`` at the end of the request. If ``large`` has no room for an answer,
+    ``refusal`` replaces it before Litestar begins the answer.
     """
 
     __slots__ = (
@@ -112,15 +116,14 @@ class Outgoing:
         await self._send(message)
 
     async def _completed(self, given: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        """Headers of the response with those that all responses have."""
         rules, own = self.rules, self._headers()
         if rules is not None and rules.is_cached:
-            # a response that was stored has those of the request that it was made for
+            # A cached response contains the headers of its original request, so replace them.
             given = [header for header in given if header[0] not in dict(own)]
         headers = [*given, *own]
         if self._below:
             headers = [_found_below(self._below, name, value) for name, value in headers]
-        # Errors too: they may name what only this caller may know.
+        # Security: errors may contain private data of the caller.
         if rules is not None and rules.is_private:
             headers = _kept_by_the_caller(headers)
         if self.body.left and not await self.body.drain():
@@ -128,11 +131,11 @@ class Outgoing:
         return headers
 
     def _has_room(self, message: Message) -> bool:
-        """Counts a large answer as it begins; a read is refused without room, what was written is always told."""
+        """Reserve room for a large answer at its start. Refuse a read without room, but never the result of a write."""
         if message["type"] != "http.response.start" or self.large is None or self._is_head:
             return True
         size = next((int(value) for name, value in message["headers"] if name == b"content-length"), 0)
-        # What is sent to strangers are files that all of them share.
+        # Count only callers with a tenant: anonymous clients receive only shared files.
         if size > PIECE and (asked_by := ASKED_BY.get()) is not None:
             try:
                 self.large.take(asked_by, size, may_refuse=self._is_read)
@@ -172,14 +175,14 @@ class Outgoing:
 
 
 def _found_below(below: bytes, name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """The header; a Location of the API gets the path of the public address, below which the client finds it."""
+    """Prefix a Location of the API with the public path."""
     return (name, below + value) if name == b"location" and value.startswith(API) else (name, value)
 
 
 def _kept_by_the_caller(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Headers of a private response, which says ``no-store`` unless it lets the caller alone keep it.
+    """Return the headers of a private response: ``no-store``, unless the caller may store the response.
 
-    An application with the plugin may have a ``cache_control`` for all of its handlers, ours among them.
+    With the plugin, an application may set ``cache_control`` for the service's handlers too.
     """
     said = next((value.lower() for name, value in headers if name == b"cache-control"), None)
     if said is not None and (b"private" in said or not any(directive in said for directive in OPEN_TO_ALL)):

@@ -1,4 +1,4 @@
-"""The one middleware, behind the router: token, limits, permission and headers, judged from the handler's rules."""
+"""The only middleware, after the router: checks token, limits, permission and headers by the handler's rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,16 +50,16 @@ from domain.scope import Caller, Client, EveryTenant
 AUDITED = frozenset({403, 429})  # of administration
 TENANT_SCOPE = b"x-tenant-scope"
 LONG_BODY = timedelta(seconds=1)
-"""Time after which a body has taken so long that the rights of its sender are judged again."""
+"""Duration of a body after which the sender's rights are checked again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pipeline(ASGIMiddleware):
-    """Leaves its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
+    """Stores its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
-    ``counts_limits`` False leaves limits out altogether; tokens are still asked for their revocation. ``hosts`` None
-    takes requests to any host. ``is_https``: the service is reached by https alone, and tells browsers so. ``below``
-    is the path of the public address. ``recent`` is the greatest age of a proof that counts as recent.
+    With ``counts_limits`` False, it counts no rate limits, but still refuses revoked tokens. ``hosts`` None accepts any
+    host. ``is_https`` adds HSTS. ``below`` is the path of the public address. ``recent`` is the maximum age of a recent
+    proof.
     """
 
     tokens: TokenAuthentication
@@ -79,7 +79,9 @@ class Pipeline(ASGIMiddleware):
     scopes = (ScopeType.HTTP,)
 
     def __deepcopy__(self, _: object) -> "Pipeline":
-        """Registering a router copies it deeply, its middleware too: limits and tokens are not to be copied."""
+        """Return this pipeline: registering a router copies its middleware, but all copies must share limits and
+        tokens.
+        """
         return self
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
@@ -93,14 +95,14 @@ class Pipeline(ASGIMiddleware):
             elif await self._is_let_in(rules, http, outgoing):
                 await self._carry_out(rules, http, outgoing, next_app)
         except Exception as error:
-            # The status was sent before the answer broke off: the line of the log tells what became of it.
+            # The status was sent before the connection broke. The log entry reports the outcome.
             if not isinstance(error, ClientGone):
                 http["state"].setdefault("refusal", InternalError.code)
                 log_late(error, rules.operation, http["state"]["client"].request_id)
             raise
         finally:
             outgoing.end()
-            if outgoing.status:  # nothing was answered to a client that left before
+            if outgoing.status:  # a client that left received no answer
                 self._note(rules.operation, http, outgoing.status, perf_counter() - started)
         if outgoing.status in AUDITED and rules.is_administration and (caller := http["auth"]) is not None:
             await self.denied_operations.note(caller, rules.operation, outgoing.status, http["state"]["client"])
@@ -110,12 +112,13 @@ class Pipeline(ASGIMiddleware):
         if (refusal := outgoing.refusal) is not None:
             outgoing.refusal = None
             await _answer_error(refusal, rules, scope, outgoing)
-        # Refused behind the limits, for want of a place or of time for a password: a 429 counts for nothing.
+        # Refund the count of a 429 that has another cause than the limits, such as a lack of slots or of time for a
+        # password.
         if outgoing.status == 429 and outgoing.counted:
             await self.throttle.take_back(outgoing.counted)
 
     async def refuse(self, error: Exception, area: Area, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers requests that no handler takes; Litestar's router refuses them before any middleware sees them."""
+        """Answer a request without a handler. Litestar's router refuses such requests before any middleware."""
         started, http = perf_counter(), cast(HTTPScope, scope)
         outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
@@ -135,9 +138,9 @@ class Pipeline(ASGIMiddleware):
         return Outgoing(body, client, scope["method"], send, is_https=self.is_https, below=self.below)
 
     async def _is_let_in(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> bool:
-        """False once the request was answered with a refusal.
+        """Return whether the request passes all checks; if not, send the refusal.
 
-        The refusal is sent from here, as what a middleware raises would pass by its own ``send``.
+        An error raised by a middleware would bypass the middleware's own ``send``.
         """
         try:
             await self._judge(rules, scope, outgoing)
@@ -150,7 +153,7 @@ class Pipeline(ASGIMiddleware):
         return False
 
     async def _judge(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> None:
-        """Host, token, limits, permission, tenants, parameters: in this order, and before the body is read."""
+        """Check host, token, limits, permission, tenants and parameters in this order, before reading the body."""
         headers = scope["state"]["headers"]
         if wrong_host := self._wrong_host(scope):
             raise wrong_host
@@ -172,26 +175,26 @@ class Pipeline(ASGIMiddleware):
             outgoing.body.arrived = partial(self._judge_again, scope)
 
     async def _judge_again(self, scope: HTTPScope) -> None:
-        """The token once more, when a body took its time: whoever sends it may have been disabled meanwhile."""
+        """Check the token again after a slow body: its user may be disabled by now."""
         state, now = scope["state"], self.clock.now()
         if now - state["at"] <= LONG_BODY:
             return
         caller, renewal = await self._caller(scope, now)
-        # Changed rights make the token stale, so its versions say all; the request was counted when it came.
+        # It suffices to check the token's versions, because changed rights make the token stale. Pass no limits: the
+        # request is already counted.
         if (refusal := (await self.throttle.admit([], caller, [], renewal)).refusal) is not None:
             raise refusal
 
     def _wrong_host(self, scope: HTTPScope) -> BadRequest | None:
         host = scope["state"]["headers"].get(b"host")
-        # RFC 9112, 3.2: without it a proxy and the service may disagree about whom a request is for.
-        # Granian gives an empty one to a request that has none.
+        # RFC 9112, 3.2: without Host, a proxy and the service may disagree about the host. Granian adds an empty one.
         if not host and scope["http_version"] == "1.1":
             return BadRequest("A request of HTTP/1.1 needs the header Host.")
         return None if self.hosts is None else self.hosts.refusal(host)
 
     async def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
-        """A token that does not verify is refused only once it was counted, against the address."""
-        # Security: of a header that stands twice, a proxy may have judged the other one.
+        """Identify the caller. Count an invalid token against the client's address before refusing it."""
+        # Security: a proxy may have checked another occurrence of a repeated header.
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := repeated_header(given)):
             return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
@@ -199,13 +202,13 @@ class Pipeline(ASGIMiddleware):
             return None
         try:
             scope["auth"], scope["state"]["renewal"] = await self._caller(scope, scope["state"]["at"])
-        # An API key may be refused for its network, or for too many unknown keys from the client's.
+        # An API key may be refused for its network or after too many unknown keys.
         except (Unauthorized, Forbidden, RateLimited) as refusal:
             return refusal
         return None
 
     async def _caller(self, scope: HTTPScope, now: datetime) -> tuple[Caller, Renewal | None]:
-        """The bearer of a token, or of an API key, which is read anew where what is remembered of it is out of date."""
+        """Return the caller, and for an API key a function that reads an outdated cached key again."""
         authorization = scope["state"]["headers"].get(b"authorization")
         key = bearer_key(authorization)
         if key is None:
@@ -217,7 +220,7 @@ class Pipeline(ASGIMiddleware):
     async def _admit(
         self, limit: Limit, rules: Rules, scope: HTTPScope, outgoing: Outgoing, refusal: Error | None
     ) -> None:
-        """Limits and revocation in one round trip."""
+        """Check rate limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
         address = Hit(limit, f"address:{client.network}")
@@ -241,7 +244,7 @@ class Pipeline(ASGIMiddleware):
             raise too_large
 
     async def _open_scope(self, rules: Rules, scope: HTTPScope, given: bytes) -> None:
-        """Tenants that the header names, with a line in the audit trail."""
+        """Open the tenants in the header, with an audit entry."""
         caller: Caller | None = scope["auth"]
         if caller is None or not caller.is_super_admin:
             raise Forbidden
@@ -276,9 +279,9 @@ async def _answer_options(rules: Rules, outgoing: Outgoing) -> None:
 
 
 async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exception | None]:
-    """The address that a request is about, as far as it can be told before the request is judged.
+    """Return the e-mail address in the body, for limits.
 
-    A body that is too large or does not come whole names nobody, and is refused once the request was counted.
+    Return None for a body that is too large or incomplete; the pipeline refuses it after counting.
     """
     request = StrictRequest(scope, cast(Any, body))
     try:
@@ -289,7 +292,7 @@ async def _email_of(scope: HTTPScope, body: BodyReader) -> tuple[str | None, Exc
         return None, None
     if not isinstance(value, dict):
         return None, None
-    scope["state"][PARSED] = value  # the handler's request finds it, and parses nothing again
+    scope["state"][PARSED] = value  # the handler need not parse it again
     email = value.get("email")
     return (email_key(email) if isinstance(email, str) else None), None
 

@@ -1,4 +1,4 @@
-"""Weights of what a client takes, as ``Accept`` and its relatives say them (RFC 9110, 12.4.2)."""
+"""Weights in ``Accept`` and similar headers (RFC 9110, 12.4.2)."""
 
 from collections.abc import Sequence
 from operator import itemgetter
@@ -6,13 +6,13 @@ from operator import itemgetter
 from domain.words.languages import language_of
 
 LONGEST = 500
-"""Characters of a header that are read: a browser sends some ten languages, five media types and four codings."""
+"""Maximum number of header characters read: a browser sends some ten languages, five media types and four codings."""
 
 
 def weights(header: str | None) -> list[tuple[str, float]]:
-    """Values of the header in lower case, in their order: ``"gzip;q=0.5, br"`` → [("gzip", 0.5), ("br", 1.0)].
+    """Return the header's values in lower case, in order: ``"gzip;q=0.5, br"`` → [("gzip", 0.5), ("br", 1.0)].
 
-    A weight that is no number is 0, and none is more than 1.
+    Invalid weights are 0; the maximum is 1.
     """
     return [_read(part) for part in (header or "")[:LONGEST].lower().split(",")]
 
@@ -26,16 +26,16 @@ def _read(part: str) -> tuple[str, float]:
 
 
 def chosen_coding(accept_encoding: str | None, offered: Sequence[str]) -> str | None:
-    """The first coding of ``offered`` that the client takes; None where it takes none of them.
+    """Return the first coding of ``offered`` that the client accepts, or None (RFC 9110, 12.5.3).
 
-    Example: ``chosen_coding("gzip, br;q=0", ["br", "gzip"])`` is ``"gzip"``. RFC 9110, 12.5.3.
+    Example: ``chosen_coding("gzip, br;q=0", ["br", "gzip"])`` is ``"gzip"``.
     """
     weighed = dict(weights(accept_encoding))
     return next((coding for coding in offered if weighed.get(coding, weighed.get("*", 0.0)) > 0), None)
 
 
 def accepted_language(header: str | None) -> str | None:
-    """The best language of an ``Accept-Language`` (RFC 9110, 12.5.4); None without one that has words here.
+    """Return the best supported language of ``Accept-Language`` (RFC 9110, 12.5.4), or None.
 
     ``"fr, de-CH;q=0.8, en;q=0.5"`` is ``"de"``.
     """

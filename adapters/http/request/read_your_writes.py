@@ -1,4 +1,6 @@
-"""The pipeline of a service with read replicas: who wrote, and how recent their reads have to be."""
+"""The pipeline of a service with read replicas: it records each caller's writes, and determines the required freshness
+of reads.
+"""
 
 import asyncio
 import re
@@ -22,9 +24,11 @@ _POSITION = re.compile(rb"([0-9A-F]{1,8})-([0-9A-F]{1,16})\Z")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ReplicaPipeline(Pipeline):
-    """Answers of writes carry the header X-Read-After; requests that send it back read nothing older.
+    """Pipeline for read replicas.
 
-    Only entities and own routes are concerned: all of identity is read from the primary.
+    A response to a write has the header X-Read-After; a request with this header reads no older state.
+
+    Only entities and users' routes use replicas: identity reads from the primary.
     """
 
     freshness: Freshness
@@ -43,7 +47,7 @@ class ReplicaPipeline(Pipeline):
         if caller is None or rules.area != "B" or rules.is_write:
             await super()._admit(limit, rules, scope, outgoing, refusal)
             return
-        # A task of its own joins the round trip that counts the limits: both are waiting when it is sent.
+        # A separate task joins the round trip of the limits.
         asked = asyncio.create_task(self.freshness.wanted(caller.session_id))
         try:
             await super()._admit(limit, rules, scope, outgoing, refusal)
@@ -65,7 +69,7 @@ class ReplicaPipeline(Pipeline):
             session_id = caller.session_id
 
             async def send_noted(message: Message) -> None:
-                # Refusals too: whoever is told of a conflict reads the row again, and must see what was in the way.
+                # Add the header to refusals too: after a conflict, the caller must see the write that caused it.
                 if message["type"] == "http.response.start":
                     position = await self.freshness.written(session_id)
                     message["headers"] = [*message["headers"], (READ_AFTER, str(position).encode("ascii"))]
@@ -77,7 +81,7 @@ class ReplicaPipeline(Pipeline):
 
 
 def _position(given: bytes | None) -> Position | None:
-    """Raises BadRequest."""
+    """Return the header's position. Raises BadRequest if it is invalid."""
     if given is None:
         return None
     found = _POSITION.match(given)

@@ -1,4 +1,4 @@
-"""Responses that are bytes already, and the success envelopes of both areas."""
+"""Encoded responses, and the success envelopes of both areas."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ Headers = Mapping[str, str]
 
 JSON = "application/json"
 NO_STORE = {"cache-control": "no-store"}
-"""What is said of persons and their rights, in all of area A, is for no cache on the way or in a shared browser."""
+"""Forbids all caches, including browsers, to store area A's data on persons and their rights."""
 BODILESS = (204, 304)
 LOCATION = ResponseHeader(
     name="Location", description="The path where what was made is read, alone or in a list.", documentation_only=True
@@ -47,15 +47,15 @@ class EntityData(Generic[T]):
 
 
 def enveloped(kind: Any) -> Any:
-    """``EntityData[kind]`` for a type that is made while the application starts."""
+    """Return ``EntityData[kind]`` for a type created at startup."""
     return EntityData[kind]
 
 
 class Bytes(Response[Any]):
-    """A body that is encoded already, sent as two messages.
+    """An encoded body, sent as two messages.
 
-    Litestar's way from a Response to these messages takes 17 of the 32 µs of its plainest request; it is taken
-    where a layer adds headers, cookies or a background task.
+    Litestar needs 17 of the 32 µs of its plainest request to convert a Response to these messages. That conversion is
+    used only if a layer adds headers, cookies or a background task.
     """
 
     def __init__(self, body: bytes, media_type: str, status: int | None = None, headers: Headers | None = None) -> None:
@@ -68,7 +68,7 @@ class Bytes(Response[Any]):
         return cast(ASGIResponse, self.respond)
 
     async def respond(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  # ASGI
-        """Sends the response as it is; for those who have a ``send`` and no handler."""
+        """Send the response as it is, for callers with a ``send`` and no handler."""
         status = cast(int, self.status_code)
         headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in self.headers.items()]
         if self.content:
@@ -80,7 +80,7 @@ class Bytes(Response[Any]):
 
 
 class Json(Bytes):
-    """A body that is JSON already; without ``status`` it is the handler's ``status_code``."""
+    """An encoded JSON body; ``status`` defaults to the handler's ``status_code``."""
 
     def __init__(self, body: bytes, status: int | None = None, headers: Headers | None = None) -> None:
         super().__init__(body, JSON, status, headers)
@@ -94,7 +94,7 @@ class NoBody(Bytes):
 
 
 def bare(value: object, status: int | None = None, headers: Headers | None = None) -> Json:
-    """A value without an envelope, as lists of users, roles and permissions are."""
+    """Return a response without envelope, as for lists of users, roles and permissions."""
     return Json(msgspec.json.encode(value), status, {**NO_STORE, **(headers or {})})
 
 
@@ -104,22 +104,22 @@ def identity_data(value: object, status: int | None = None, headers: Headers | N
 
 
 def identity_message(text: str) -> Json:
-    """Area A's envelope without data; DELETE answers 200 with it, and not 204, which has no body."""
+    """Return area A's envelope without data. A DELETE answers 200 with it, because a 204 has no body."""
     return Json(msgspec.json.encode({"isSuccess": True, "message": text}))
 
 
 def entity_data(request: StrictRequest, body: bytes, status: int | None = None, headers: Headers | None = None) -> Json:
-    """Area B's envelope; ``body`` is JSON already."""
+    """Return area B's envelope around ``body``, JSON text."""
     at, request_id = wire_time(request.at), request.from_client.request_id
     meta = f',"meta":{{"timestamp":"{at}","requestId":"{request_id}"}}}}'
     return Json(b'{"success":true,"data":' + body + meta.encode("ascii"), status, headers)
 
 
 def wire_time(at: datetime) -> str:
-    """Timestamp with six digits of a second, as in every row."""
+    """Format a timestamp with six digits of a second, as in rows."""
     return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def etag(version: int) -> str:
-    """Entity tag of a version: 3 → ``"3"`` with its quotes."""
+    """Return the entity tag of a version: 3 → ``"3"`` with its quotes."""
     return f'"{version}"'

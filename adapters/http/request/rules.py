@@ -1,4 +1,4 @@
-"""Rules of a handler, said in its ``opt``: who may call it, how often, and what it takes."""
+"""Rules of a handler, declared in its ``opt``: callers, rate limit and input."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,23 +14,22 @@ from domain.limits import Limit
 from domain.scope import Caller
 
 Area = Literal["A", "B", "OAuth"]
-"""A is identity, B is entities and everything else: two envelopes. OAuth is the form of RFC 6749's errors."""
+"""A is identity, B is entities and all else: two envelopes. OAuth is the error format of RFC 6749."""
 
 NOWHERE = "nowhere"
-"""Operation of a request that no handler answers."""
+"""Operation of a request without a handler."""
 
 RULES = "rules"
-"""Key of ``opt`` under which the merged Rules of a handler lie."""
+"""Key in ``opt`` for a handler's merged Rules."""
 
 
 @dataclass(frozen=True)
 class Policy:
-    """Permission to call: ``asks`` is the kind of token, None where no token is asked for.
+    """Permission to call a handler: ``asks`` is the required kind of token, or None.
 
-    ``or_permission`` opens the handler too, which then checks itself for the permission that it takes. With
-    ``reads_token`` a token that is shown to a public handler is verified, and names the caller. ``people`` refuses
-    service accounts; ``recent`` asks for a proof of the last minutes (TENANTRY_REAUTH_MINUTES), which the pipeline
-    judges.
+    ``or_permission`` also admits callers with this permission, which the handler then checks. With ``reads_token``, the
+    pipeline verifies a token sent to a public handler, and the token identifies the caller. ``people`` refuses service
+    accounts. ``recent`` requires a recent proof (TENANTRY_REAUTH_MINUTES); the pipeline checks it.
     """
 
     asks: Literal["any", "tenant"] | None
@@ -42,7 +41,7 @@ class Policy:
     people: bool = False
 
     def ensure(self, caller: Caller | None) -> None:
-        """Raises Forbidden, before anybody looks whether the thing exists."""
+        """Raise Forbidden or Unauthorized if the policy refuses the caller; runs before any lookup."""
         if self.people and caller is not None:
             caller.ensure_person()
         if self.asks is None:
@@ -66,24 +65,24 @@ RECENT_PEOPLE = Policy("any", recent=True, people=True)
 
 
 def needs(permission: str, *, recent: bool = False, people: bool = False) -> Policy:
-    """A Tenant Token that holds the permission: ``needs("read:products")``; Policy explains the rest."""
+    """Require a Tenant Token with the permission: ``needs("read:products")``; see Policy."""
     return Policy("tenant", permission, recent=recent, people=people)
 
 
 def super_admin(permission: str) -> Policy:
-    """Super-admins alone, and of them those who hold the permission."""
+    """Allow only super-admins with the permission."""
     return Policy("tenant", permission, super_admin=True)
 
 
 class Unlimited(Struct, frozen=True):
-    """The limit of health, keys and the documentation: none."""
+    """No limit, for health, keys and the documentation."""
 
 
 UNLIMITED = Unlimited()
 
 
 class Ordinary(Struct, frozen=True):
-    """The limit of what the specification's tables do not list: 100 a minute, counted under the handler's name."""
+    """Default limit outside the specification's tables: 100 a minute, counted under the handler's name."""
 
 
 ORDINARY = Ordinary()
@@ -91,9 +90,9 @@ ORDINARY = Ordinary()
 
 @dataclass(frozen=True)
 class Parameter:
-    """Query parameter or header that a handler reads from the raw request; ``schema`` is a JSON schema.
+    """Query parameter or header read by the handler from the raw request; ``schema`` is a JSON schema.
 
-    ``style`` is told for an object, whose members are parameters of their own (``form``).
+    Set ``style`` for an object with members that are separate parameters (``form``).
     """
 
     name: str
@@ -117,7 +116,7 @@ _WRITES_IN = Parameter(
 )
 
 LONGEST_APP_ID = 100
-"""Letters of the longest name that an application can be registered under."""
+"""Maximum length of a registered application's name."""
 
 APP_ID = Parameter(
     "X-App-Id",
@@ -127,11 +126,11 @@ APP_ID = Parameter(
 )
 
 Parameters = tuple[Parameter, ...] | Callable[[], tuple[Parameter, ...]]
-"""A function is called when the document is asked for: an entity's list takes many."""
+"""Parameters, or a function called when the document is built, because an entity's list has many."""
 
 
 class FurtherOptions(TypedDict, total=False):
-    """Keys of ``opt`` that ``operation`` takes by name; RuleOptions explains them."""
+    """Keys of ``opt`` that ``operation`` accepts as keyword arguments; see RuleOptions."""
 
     limit: Limit | Ordinary | Unlimited
     area: Area
@@ -146,13 +145,12 @@ class FurtherOptions(TypedDict, total=False):
 class RuleOptions(FurtherOptions, total=False):
     """Keys of ``opt`` that this service reads.
 
-    ``policy`` and ``limit`` are required of every handler, by itself or by its router. ``by_email`` counts the limit
-    for the e-mail in the body as well, tenfold over all networks: above it a request is refused, or with ``"silent"``
-    answered as always and not carried out. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query`` lets query
-    parameters through that the handler does not declare; else they are refused by name. ``parameters`` are those
-    that the handler reads itself, naming unknown ones. ``errors`` are codes beyond those that follow from the other
-    rules, ``example`` is a body for the document, ``form`` describes, by its media type, one that the handler reads
-    from the wire.
+    Every handler or its router needs ``policy`` and ``limit``. ``by_email`` also counts the limit for the e-mail
+    address in the body, and ten times the limit over all networks. The service refuses a request above the limit; with
+    ``"silent"`` it answers as usual but does nothing. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query``
+    accepts undeclared query parameters; without it, the pipeline refuses them and names them. The handler reads
+    ``parameters`` and reports unknown ones. ``errors`` are additional codes, ``example`` is a body for the document.
+    ``form`` describes, by media type, a body that the handler streams.
     """
 
     policy: Policy
@@ -160,45 +158,44 @@ class RuleOptions(FurtherOptions, total=False):
 
 
 def rules(**options: Unpack[RuleOptions]) -> dict[str, Any]:
-    """``opt=rules(policy=needs("read:products"), limit=Limit("report", 10))``; layers merge downwards."""
+    """Return rules for a handler or layer: ``opt=rules(policy=needs("read:products"), limit=Limit("report", 10))``.
+    Layers merge downwards.
+    """
     unknown = options.keys() - RuleOptions.__annotations__.keys()
     assert not unknown, f"no such rule: {', '.join(sorted(unknown))}"
-    # registering a router copies opt deeply, and a bound method with the object it is bound to
+    # Registering a router deep-copies opt, including the object of a bound method.
     assert not hasattr(options.get("parameters"), "__self__"), "parameters are a tuple or a plain function"
     return dict(options)
 
 
 NO_SESSION = ("ACCOUNT_DISABLED", "EMAIL_NOT_CONFIRMED", "MFA_REQUIRED", "MFA_ENROLMENT_REQUIRED")
-"""Errors of an account that proved who it is, and gets no session as it stands."""
+"""Errors of an authenticated account in a state that permits no session."""
 
 
 def operation(
     name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]
 ) -> dict[str, Any]:
-    """Arguments of a handler's decorator: ``@get("/", **operation("users.get", "Read a user", ANY_TOKEN))``."""
+    """Return decorator arguments: ``@get("/", **operation("users.get", "Read a user", ANY_TOKEN))``."""
     return {"name": name, "summary": summary, "opt": rules(policy=policy, errors=errors, **options)}
 
 
 def action(name: str, summary: str, policy: Policy, *errors: str, **options: Unpack[FurtherOptions]) -> dict[str, Any]:
-    """Arguments as of ``operation``, for a POST or DELETE that makes nothing: it answers 200, with an envelope."""
+    """Return arguments as ``operation`` does, for a POST or DELETE without creation: 200 with an envelope."""
     return {**operation(name, summary, policy, *errors, **options), "status_code": 200}
 
 
 def unlisted(name: str) -> dict[str, Any]:
-    """Arguments of the decorator of a page outside the API's document: no token is asked for, and no limit counts.
-
-    A handler may refuse by itself, as `/metrics` does.
-    """
+    """Return decorator arguments of a page outside the API's document, without token and limit."""
     return {"name": name, "include_in_schema": False, "opt": rules(policy=PUBLIC, limit=UNLIMITED)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules of one handler as they stand after ``opt`` was merged from application to handler.
+    """Rules of one handler: the application's ``opt``, overridden by each layer down to the handler's ``opt``.
 
-    ``query`` names the query parameters taken, None where the pipeline judges none of them. ``allow`` is what an
-    automatic OPTIONS handler answers with, empty for every other. ``is_cached``: Litestar stores the responses.
-    ``named`` has the names that clients send, by the arguments that have another name.
+    ``query`` names the accepted query parameters; None means that the pipeline does not check them. ``allow`` is the
+    header of an automatic OPTIONS handler, and empty for any other handler. ``is_cached``: Litestar stores the
+    responses. ``named`` maps arguments to the names that clients send.
     """
 
     policy: Policy
@@ -220,12 +217,12 @@ class Rules:
 
     @property
     def is_private(self) -> bool:
-        """Whether responses are for their caller alone: all that need a token, and all of area A."""
+        """Whether responses are private to their caller: all responses to a token, and all responses of area A."""
         return self.policy.asks is not None or (self.area == "A" and isinstance(self.limit, Limit))
 
     @property
     def is_administration(self) -> bool:
-        """Whether refusals stand in the audit trail: operations of area A that need a permission."""
+        """Whether the audit trail records refusals: operations of area A with a permission."""
         return self.area == "A" and (self.policy.permission is not None or self.policy.super_admin)
 
     def described_parameters(self) -> tuple[Parameter, ...]:
@@ -235,7 +232,7 @@ class Rules:
 
 
 def allowed(methods: Iterable[str]) -> tuple[str, ...]:
-    """Methods in the order of the header ``Allow``: HEAD and OPTIONS, which come by themselves, at the end."""
+    """Return the methods in the order of ``Allow``, with the automatic HEAD and OPTIONS last."""
     return tuple(sorted(methods, key=lambda method: (_BY_THEMSELVES.get(method, 0), method)))
 
 
@@ -243,9 +240,9 @@ _BY_THEMSELVES = {"HEAD": 1, "OPTIONS": 2}
 
 
 def requires(permission: str) -> Guard:
-    """A guard for handlers whose policy stands elsewhere: ``guards=[requires("update:products")]``.
+    """Return a guard for a handler with a separate policy: ``guards=[requires("update:products")]``.
 
-    It is async because Litestar runs a synchronous guard in a thread, at ten times its cost.
+    The guard is async, because Litestar runs a synchronous guard in a thread at ten times the cost.
     """
 
     async def guard(connection: ASGIConnection[Any, Any, Any, Any], _: BaseRouteHandler) -> None:

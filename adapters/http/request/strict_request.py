@@ -1,4 +1,4 @@
-"""The request as handlers see it: Litestar's, with strict JSON and with what the pipeline learned of it."""
+"""Litestar's request with strict JSON and the pipeline's results."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -22,20 +22,20 @@ from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
 
 NO_VERSION = -1
-"""The version of no row: one that has no versions is read as version 0."""
+"""Version that matches no row: a row without versions has version 0."""
 
 PARSED = "parsed_json"
 
-# a tag may hold commas
+# Do not split at commas, because a tag may contain commas.
 _TAG = re.compile(rb'(?:^|(?<=[\s,]))(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"(?=[\s,]|$)')
-# Proxies that compress add the coding to the tag (Caddy, Apache), and take it off If-None-Match at most.
+# Compressing proxies (Caddy, Apache) add the coding to the tag, and often leave it in If-None-Match.
 _VERSION = re.compile(rb'"(0|[1-9][0-9]{0,8})(?:--?(?:gzip|br|zstd|deflate))?"')
 
 
 PathId: TypeAlias = Annotated[str, PathParameter(format="uuid")]
-"""A path's id as it was sent; ``read_id`` makes a UUID of it, or 404.
+"""Id in a path, as the client sent it. ``read_id`` converts it to a UUID, or raises 404.
 
-Paths say ``:str`` and not ``:uuid``, so that a malformed id passes token, limit and permission before it is a 404.
+Paths use ``:str`` and not ``:uuid``, so that a malformed id passes token, limit and permission before it is a 404.
 """
 
 
@@ -43,9 +43,9 @@ BodyReader: TypeAlias = Callable[[bytes, bool], Awaitable[dict[str, object]]]
 
 
 class RawBody(dict[str, object]):
-    """A JSON object whose handler reads the fields itself, fractions kept as decimals.
+    """A JSON object that the handler parses itself, with fractions as decimals.
 
-    ``form`` is the struct that the document shows for it. Subclasses are made per entity by ``raw_body``.
+    ``form`` is the struct in the document. ``raw_body`` creates a subclass per entity.
     """
 
     form: ClassVar[type[Struct]]
@@ -54,19 +54,21 @@ class RawBody(dict[str, object]):
 
 
 def raw_body(form: type[Struct], *, decimals: bool = True, reader: BodyReader | None = None) -> Any:
-    """The type for a handler's ``data`` that is documented as ``form`` and arrives as it was sent."""
+    """Return a type for a handler's ``data``, documented as ``form`` and received as raw bytes."""
     return type(
         form.__name__, (RawBody,), {"form": form, "decimals": decimals, "reader": reader, "__module__": form.__module__}
     )
 
 
 class StrictRequest(Request[Any, Any, Any]):
-    """Reads JSON that all readers understand alike, into the struct that the handler's ``data`` names."""
+    """Reads unambiguous JSON into the struct of the handler's ``data``."""
 
     async def json(self) -> Any:
-        """Raises ValidationError with every failing and every unknown field; Litestar's own reader stops at the first.
+        """Read the body.
 
-        An empty body never comes here: Litestar takes it for a missing argument, which ``errors`` translates.
+        Raises ValidationError with every invalid and unknown field; Litestar's reader stops at the first error.
+
+        Litestar treats an empty body as a missing argument; ``errors`` translates its message.
         """
         data = self.route_handler.parsed_fn_signature.parameters.get("data")
         kind = None if data is None else data.annotation
@@ -78,7 +80,7 @@ class StrictRequest(Request[Any, Any, Any]):
         return read_form(kind, value) if issubclass(kind, Struct) else value
 
     async def read_object(self, *, decimals: bool = False, reader: BodyReader | None = None) -> dict[str, object]:
-        """The body as a JSON object, parsed once even where a limit by e-mail looked at it before."""
+        """Return the body as a JSON object, parsed once."""
         body = await self.body()
         ensure_json(self._raw_header(b"content-type"))
         ensure_plain(self.header(b"content-encoding"))
@@ -89,7 +91,7 @@ class StrictRequest(Request[Any, Any, Any]):
 
     @property
     def caller(self) -> Caller:
-        """Bearer of the token; raises Unauthorized in a handler that asks for none."""
+        """Bearer of the token. Raises Unauthorized in a handler without authentication."""
         caller: Caller | None = self.scope.get("auth")
         if caller is None:
             raise Unauthorized
@@ -97,48 +99,48 @@ class StrictRequest(Request[Any, Any, Any]):
 
     @property
     def caller_if_any(self) -> Caller | None:
-        """Bearer of the token; None where a public handler was asked without one."""
+        """Bearer of the token; None for a request without a token to a public handler."""
         caller: Caller | None = self.scope.get("auth")
         return caller
 
     @property
     def from_client(self) -> Client:
-        """Address, device and request id, as the audit trail records them."""
+        """Address, device and request id for the audit trail."""
         return cast(Client, self.scope["state"]["client"])
 
     @property
     def is_silenced(self) -> bool:
-        """Whether too much was asked about the e-mail: the response is the usual one, and nothing is done."""
+        """Whether the e-mail's limit is exceeded: answer as usual, and do nothing."""
         return bool(self.scope["state"].get("is_silenced"))
 
     @property
     def at(self) -> datetime:
-        """The moment the request came."""
+        """Time of the request's arrival."""
         return cast(datetime, self.scope["state"]["at"])
 
     @property
     def tenant_scope(self) -> Scope:
-        """Tenants whose rows the request is about: the caller's own, or what X-Tenant-Scope says."""
+        """Return the tenants of the request's rows: the caller's tenant, or those of X-Tenant-Scope."""
         given: Scope | None = self.scope["state"].get("tenant_scope")
         return self.caller.tenant if given is None else given
 
     @property
     def written_tenant(self) -> OneTenant:
-        """Tenant whose rows the request writes; several of them have been refused before."""
+        """Tenant of the rows to write; several tenants were refused before."""
         scope = self.tenant_scope
         if not isinstance(scope, OneTenant):
             raise Forbidden
         return scope
 
     def requested_app_id(self, in_body: str | None = None) -> str | None:
-        """The application that a login is for, X-App-Id before the body's; an empty name is none."""
+        """Return the application of a login: X-App-Id, else that in the body; an empty name means none."""
         asked = self.header(b"x-app-id") or in_body or None
         if asked is not None and len(asked) > LONGEST_APP_ID:
             raise ValidationError.on("requestedAppId", f"takes {LONGEST_APP_ID} characters at most")
         return asked
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
-        """Decoded pairs of the query, in order."""
+        """Return the query's decoded pairs, in order."""
         query = self.scope["query_string"]
         return read_parameters(query) if query else ()
 
@@ -150,10 +152,10 @@ class StrictRequest(Request[Any, Any, Any]):
         return cast(dict[bytes, bytes], self.scope["state"]["headers"]).get(name)
 
     def wanted_versions(self) -> int | frozenset[int] | None:
-        """Version in ``If-Match``, several where it is a list, None when any will do.
+        """Return the version in ``If-Match``: several versions for a list, None for any.
 
-        RFC 9110, 13.1.1: tags are compared strongly, so that a weak one is the version of nothing, as are tags of
-        something else and a header that names none.
+        RFC 9110, 13.1.1: tags are compared strongly, so weak and foreign tags match no version. A header without a tag
+        matches none either.
         """
         given = self._list_header(b"if-match")
         if self._raw_header(b"if-match") is None or given.strip() == b"*":
@@ -162,27 +164,27 @@ class StrictRequest(Request[Any, Any, Any]):
         return next(iter(versions)) if len(versions) == 1 else versions
 
     def has_version(self, version: int) -> bool:
-        """True where ``If-None-Match`` says that the caller has this version already; tags are compared weakly."""
+        """Return whether ``If-None-Match`` names this version; tags are compared weakly."""
         given = self._list_header(b"if-none-match")
         if given.strip() == b"*":
             return True
         return any(_strong_version(tag.removeprefix(b"W/")) == version for tag in _tags(given))
 
     def knows(self, tag: str) -> bool:
-        """True where ``If-None-Match`` names this entity tag, or any; tags are compared weakly."""
+        """Return whether ``If-None-Match`` names this entity tag, or any; tags are compared weakly."""
         given = self._list_header(b"if-none-match")
         wanted = tag.removeprefix("W/").encode("latin-1")
         return given.strip() == b"*" or wanted in (known.removeprefix(b"W/") for known in _tags(given))
 
     def _list_header(self, name: bytes) -> bytes:
-        """The lines of a header that is a list, joined as RFC 9110, 5.3 says."""
+        """The header's lines, joined as in RFC 9110, 5.3."""
         if self._raw_header(name) is None:
             return b""
         return b", ".join(value for key, value in self.scope["headers"] if key == name)
 
 
 def read_id(text: str) -> UUID:
-    """A path's id; raises NotFound for every spelling of a UUID but its usual one, as for an id of nothing."""
+    """Read the id in a path. Raises NotFound for any unusual spelling of a UUID, as for an unknown id."""
     if (found := uuid_of(text)) is None:
         raise NotFound
     return found
@@ -199,8 +201,8 @@ def read_scope(given: bytes) -> Scope:
 
 
 def _tags(given: bytes) -> list[bytes]:
-    """The entity tags of a list; none of what is no list of them."""
-    # no header has NUL, which stands for a tag here
+    """Entity tags of a list; empty for an invalid header."""
+    # Headers cannot contain NUL, so use it to mark a tag.
     rest = _TAG.sub(b"\0", given).replace(b" ", b"").replace(b"\t", b"")
     return [] if rest.strip(b"\0,") or b"\0\0" in rest else _TAG.findall(given)
 

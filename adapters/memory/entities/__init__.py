@@ -1,1 +1,1 @@
-"""Ports of entities in dictionaries of one process."""
+"""Ports of entities on dictionaries."""

@@ -1,4 +1,4 @@
-"""Bulk export and import of rows, held to the same contract as PostgreSQL's COPY."""
+"""Bulk export and import of rows, with the contract of PostgreSQL's COPY."""
 
 import dataclasses
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
@@ -93,10 +93,10 @@ def _cell(column: Column, value: object, form: Form) -> str:
 
 @dataclass(frozen=True)
 class ImportedRow:
-    """A row of a file, with its values as the entity's struct holds them.
+    """A row of a file, with values as in the entity's struct.
 
-    ``given`` has a ``1`` for each field that an upsert changes, a ``2`` for each that it compares; ``refused`` is its
-    error as a new row, as JSON; ``version`` is the one that the file says it had.
+    ``given`` has a ``1`` for each field that an upsert changes, and a ``2`` for each field that it compares.
+    ``refused`` is the error, as JSON, of the row as a new row. ``version`` is the version in the file.
     """
 
     number: int
@@ -125,7 +125,7 @@ class _Load:
         imported = 0
         seen: set[object] = set()
         for row in incoming:
-            # Two rows with one key: the first is stored, as in a single statement of PostgreSQL.
+            # Of two rows with one key, the first is stored, as in PostgreSQL.
             if row.number not in wrong and self._is_first(row, seen):
                 imported += await self._store(row, errors)
         errors.sort(key=lambda error: error.row)
@@ -144,7 +144,7 @@ class _Load:
     def _errors(self, incoming: Sequence[ImportedRow]) -> Iterator[RowError]:
         for row in incoming:
             before = self._stored_row(row)
-            # A row that lacks a required field may still change a stored row.
+            # A row without a required field may still change a stored row.
             if row.refused is not None and before is None:
                 yield msgspec.json.decode(row.refused, type=RowError)
             elif before is not None and row.version is not None and row.version < (stored := version_of(before)):
@@ -157,7 +157,6 @@ class _Load:
                 yield BrokenRow.on(row.number, broken)
 
     def _changed(self, row: ImportedRow, before: Row) -> list[str]:
-        """Names of fields of ``kept`` in which the row differs from the stored one."""
         sent = {name for name, flag in zip(self.model.names, row.given or "", strict=False) if flag == "2"}
         return [name for name in self.loading.kept if name in sent and row.values[name] != before[name]]
 
@@ -196,18 +195,18 @@ class _Load:
 
     def _changes(self, row: ImportedRow) -> dict[str, object]:
         given, key = row.given or "", self.loading.key
-        # The key stays as it is stored, also where it counts without case.
+        # Do not change the key, so that its stored case remains.
         fields = (field for n, field in enumerate(self.model.declared) if given[n : n + 1] == "1")
         return {field.name: row.values[field.name] for field in fields if field != key}
 
     async def _store(self, row: ImportedRow, errors: list[RowError]) -> bool:
-        """Whether the row was stored; one that its rule on other rows refuses is added to the errors."""
+        """Return whether the row was stored; add a rule's refusal to ``errors``."""
         before, act = self._stored_row(row), self.loading.act
         if before is None:
             after = self.records.new_row(self.model, NewRow(row.id, row.values), act)
         else:
             after = changed_row(before, self._changes(row), act)
-        # Another unique value is taken: the row is skipped, as ON CONFLICT DO NOTHING does.
+        # Skip a row with another unique value in use, like ON CONFLICT DO NOTHING.
         if not self._taken.replace(before, after):
             return False
         if (rule := self.loading.rule) is None:

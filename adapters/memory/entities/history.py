@@ -1,4 +1,4 @@
-"""History: an entry for each version of a row."""
+"""History: one entry per row version."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +19,13 @@ TABLE = "row_history"
 
 
 def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: tuple[Row | None, Row]) -> None:
-    """Adds an entry for a row as it was and as it is; entities without a history get none."""
+    """Add an entry for a row before and after a change, unless the entity has no history."""
     if not model.declaration.history:
         return
     before, after = rows
     lines = tables.setdefault(TABLE, {})
     entry = Entry(version_of(after), action, act.at, act.by, tuple(_changes(model, before, after)))
-    # the last key is the largest: the oldest lines may be gone
+    # The last key is the largest. Older entries may be deleted.
     lines[UUID(int=next(reversed(lines)).int + 1 if lines else 1)] = {
         "tenant_id": after["tenant_id"],
         "at": act.at,
@@ -36,14 +36,14 @@ def record(tables: Tables, model: EntityModel, act: Act, action: Action, rows: t
 
 
 def version_of(row: Row) -> int:
-    """The row's version, and 0 for a row of an entity without versions."""
+    """Return the row's version, or 0 for an entity without versions."""
     version = row.get("version", 0)
     assert isinstance(version, int)
     return version
 
 
 def touched(row: Row, act: Act) -> Row:
-    """Values that tell of a change of the row; none for a row of an entity without versions."""
+    """Return the values that record a change of the row: none for an entity without versions."""
     if "version" not in row:
         return {}
     return {"updated_at": act.at, "updated_by": act.by, "version": version_of(row) + 1}

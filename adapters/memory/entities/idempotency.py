@@ -14,7 +14,7 @@ class MemoryIdempotencyStore:
     access: Access
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
-        # Transactions run one after the other, so a second claim of a key comes after the first transaction.
+        # Transactions run one after another, so a claim sees every earlier claim.
         found = self.access.read().answers.get((claim.tenant_id, claim.user_id, claim.key))
         return None if found is None or found.at <= now - KEPT_FOR else StoredResponse(found.fingerprint, found.answer)
 

@@ -1,4 +1,4 @@
-"""Operators, search words and orders on values, with the same results as in PostgreSQL."""
+"""Operators, search words and sort orders on values, with PostgreSQL's results."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -24,12 +24,12 @@ _WITHOUT_CASE = PARTS | {Operator.EQ, Operator.NE, Operator.IN}
 
 
 def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -> bool:
-    """Whether the condition holds for the row."""
+    """Return whether the row fulfils the condition."""
     field = model.by_name[condition.path.field]
     held, value = plain(row[field.name]), condition.value
     if condition.operator is Operator.IS_NULL:
         return (held is None) == value
-    # As in SQL: no comparison with null holds.
+    # As in SQL, no comparison with null holds.
     if held is None:
         return False
     if condition.operator in PARTS or (condition.operator in _WITHOUT_CASE and ignores_case(model, field)):
@@ -38,31 +38,31 @@ def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -
 
 
 def plain(value: object) -> object:
-    """The value as the database stores it: a choice as its text."""
+    """Return the value as the database stores it: an enum member as its text."""
     return value.value if isinstance(value, Enum) else value
 
 
 def without_case(value: Any) -> Any:
-    """The text in lower case, letter by letter: ``İ`` becomes ``i`` and a final ``Σ`` becomes ``σ``."""
+    """Return the text in lower case, letter by letter: ``İ`` becomes ``i``, a final ``Σ`` becomes ``σ``."""
     if isinstance(value, tuple):
         return tuple(without_case(item) for item in value)
-    # PostgreSQL's lower() maps single letters; Python's may give two, and looks at the neighbours of a sigma.
+    # PostgreSQL's lower() maps single letters. Python's may give two, and considers the neighbours of a sigma.
     return value.lower() if value.isascii() else "".join(letter.lower()[0] for letter in value)
 
 
 def has_words(words: Iterable[str], texts: Iterable[object]) -> bool:
-    """Whether each word occurs in one of the texts, without case."""
+    """Return whether each word occurs in one of the texts, without case."""
     lowered = [without_case(text) for text in texts if text is not None]
     return all(any(without_case(word) in text for text in lowered) for word in words)
 
 
 def sort_value(value: object) -> tuple[bool, Any]:
-    """The value to sort by; nulls are the largest."""
+    """Return the value to sort by; nulls are the largest."""
     return (value is None, 0 if value is None else plain(value))
 
 
 def is_after_cursor(values: Sequence[object], cursor: Sequence[object], descending: Sequence[bool]) -> bool:
-    """Whether a row with these sort values comes after the row that the cursor names."""
+    """Return whether a row with these sort values follows the cursor's row."""
     for value, start, is_descending in zip(values, cursor, descending, strict=True):
         if sort_value(value) != sort_value(start):
             return (sort_value(value) > sort_value(start)) is not is_descending

@@ -39,7 +39,7 @@ class AccessedRecords:
         shares: bool = False,
         is_bounded: bool = False,
     ) -> dict[UUID, Current]:
-        # Transactions run one after the other: what was read cannot change before the end, so no lock is needed.
+        # Transactions run in sequence, so no lock is needed.
         records = self._in(self.access.read())
         return await records.current(model, ids, locked=locked, shares=shares, is_bounded=is_bounded)
 

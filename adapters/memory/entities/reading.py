@@ -1,4 +1,4 @@
-"""Reads rows of entities: filters, search, order, pages and included rows."""
+"""Reads of entity rows: filters, search, order, pages and included rows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.scope import EveryTenant
 
 MANY = 100
-"""Most rows of a to-many relation in a response."""
+"""Maximum number of rows of a to-many relation in a response."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class RowReader:
             rest = [row for row in found if is_after_cursor(self._values(model, row, query.sort), start, descending)]
         page, has_next = rest[: query.page_size], len(rest) > query.page_size
         bodies = [self._row_json(model, row, query.view, ()) for row in page]
-        # A last page tells the exact total, however many rows there are.
+        # The last page gives the exact total.
         is_last = query.cursor is None and not has_next and (bool(page) or not query.offset)
         is_estimate = query.count is Count.ESTIMATED and not is_last and len(found) > MOST_COUNTED
         seen = query.offset + len(page) + has_next
@@ -75,7 +75,7 @@ class RowReader:
         )
 
     def all(self, model: EntityModel, query: Query) -> list[Row]:
-        """Every row of the query, in its order."""
+        """Return all rows of the query, in order."""
         return self._ordered(model, self._matching(model, query), query.sort)
 
     def item(self, model: EntityModel, row: Row, view: View) -> Raw:
@@ -92,7 +92,7 @@ class RowReader:
 
     def _holds(self, model: EntityModel, row: Row, conditions: Iterable[Condition], depth: int) -> bool:
         here, beyond = split_by_step(conditions, depth)
-        # All conditions by way of one relation must hold for the same related row.
+        # All conditions on a relation must hold for the same related row.
         return all(holds(model, row, condition) for condition in here) and all(
             any(
                 self._holds(self._target(model, step), far, further, depth + 1)
@@ -103,13 +103,13 @@ class RowReader:
 
     def _ordered(self, model: EntityModel, rows: Iterable[Row], sort: Sequence[SortKey]) -> list[Row]:
         ordered = list(rows)
-        # Sorting is stable, so sorting by the last key first gives the order by all keys.
+        # Sorting is stable, so sort by the last key first.
         for key in reversed(sort):
             ordered.sort(key=lambda row: sort_value(self.value(model, row, key.path)), reverse=key.descending)
         return ordered
 
     def _start(self, model: EntityModel, query: Query, cursor: Sequence[object]) -> list[object]:
-        """The cursor's values, with the whole texts of the row that it names."""
+        """Cursor values, with cut texts replaced by the row's whole texts."""
         row_id = cursor[query.place_of_id]
         rows = self.rows.of(model, include_deleted=True)
         row = next((row for row in rows if row["id"] == row_id), None)
@@ -127,7 +127,7 @@ class RowReader:
         return tuple(self.value(model, row, key.path) for key in sort)
 
     def value(self, model: EntityModel, row: Row, path: Path) -> object:
-        """The value at the path; None where a relation on the way is missing."""
+        """Return the value at the path; None if a relation on it is missing."""
         for step in path.steps:
             related = self._related(model, row, step)
             if not related:
@@ -165,7 +165,7 @@ class RowReader:
 
 def _within_page(items: Raw, bodies: list[Object], page_size: int) -> Raw:
     size, is_page = len(bytes(items)), 2 <= page_size <= MAX_PAGE_SIZE
-    # Lists of related rows have a bound of their own.
+    # Lists of related rows have a separate bound.
     if is_page and size > LARGEST_PAGE_BYTES and size - sum(map(_size_of_lists, bodies)) > LARGEST_PAGE_BYTES:
         raise too_large_page()
     return items

@@ -1,4 +1,4 @@
-"""Rows of entities in dictionaries, held to the same contract as PostgreSQL's."""
+"""Rows of entities in dictionaries, with the contract of PostgreSQL's."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class MemoryRecords:
         sent = [dict(change.values) for change in changes]
         owners = [{"tenant_id": self._tenant(model), **values} for values in sent]
         self._ensure_references(model, owners)
-        # PostgreSQL's order of checks: references first, then missing rows, versions, unique values.
+        # Check in PostgreSQL's order: references, missing rows, versions, unique values.
         _ensure_found(found)
         before = [row for row in found if row is not None]
         _ensure_versions(changes, before)
@@ -131,7 +131,7 @@ class MemoryRecords:
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
 
     def new_row(self, model: EntityModel, row: NewRow, act: Act) -> Row:
-        """The row as it is going to be stored."""
+        """Return the new row to store."""
         acted = {"created_at": act.at, "updated_at": act.at, "created_by": act.by, "updated_by": act.by}
         own = {**acted, "is_deleted": False, "deleted_at": None, "deleted_by": None, "version": 1}
         server = {field.name: own[field.name] for field in model.fields if field.name in own and field.server_owned}
@@ -139,10 +139,10 @@ class MemoryRecords:
         return {"id": row.id, "tenant_id": self._tenant(model), **declared, **server}
 
     def put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
-        """Stores rows that were checked, each in place of the one ``before``."""
+        """Store checked rows, each in place of its ``before``."""
         table = self.tables.setdefault(model.table, {})
         for before_row, row in zip(before, rows, strict=True):
-            # A change without values keeps the version and adds no entry to the history.
+            # A change without values does not change the version, so record no history entry.
             if before_row is None or version_of(before_row) != version_of(row):
                 record(self.tables, model, act, "created" if before_row is None else "changed", (before_row, row))
         stored = [row["id"] for row in rows]
@@ -151,7 +151,7 @@ class MemoryRecords:
         return [answer for answer in answers if answer is not None]
 
     def _ensure_references(self, model: EntityModel, rows: Sequence[Row]) -> None:
-        # A change has only some of the fields; those it lacks, and nulls, refer to nothing.
+        # Omitted fields and nulls refer to nothing.
         wrong = [
             FieldError(named(field.wire, number, len(rows)), NO_SUCH_ROW)
             for number, row in enumerate(rows)
@@ -165,11 +165,11 @@ class MemoryRecords:
         return not isinstance(row_id, UUID) or self._rows.get(self.registry[plural], row_id) is not None
 
     def _ensure_unique(self, model: EntityModel, rows: Sequence[Row]) -> None:
-        # The rows are compared as they are going to be, so that two rows may swap a value.
+        # Compare the final values, so that two rows may swap a value.
         ids = {row["id"] for row in rows}
         others = [row for row in self._rows.of(model) if row["id"] not in ids]
         found = [(unique, list(taken_rows(model, unique, rows, others))) for unique in model.unique]
-        # of a row alone the database tells the first one
+        # The database reports only the first one for a single row.
         broken = [(unique, taken) for unique, taken in found if taken][: 1 if len(rows) == 1 else None]
         if broken:
             wires = [[model.by_name[name].wire for name in unique.fields] for unique, _ in broken]
@@ -183,7 +183,7 @@ class MemoryRecords:
 
 
 def named(wire: str, number: int, count: int) -> str:
-    """The name of a field in an error: ``sku``, or ``items[3].sku`` when several rows are written."""
+    """Return a field's name for an error: ``sku``, or ``items[3].sku`` in a batch."""
     return wire if count == 1 else f"items[{number}].{wire}"
 
 
@@ -192,7 +192,7 @@ def _current(model: EntityModel, row: Row) -> Current:
 
 
 def changed_row(row: Row, values: Row, act: Act) -> Row:
-    """The row with the values as it is going to be stored; without values it stays as it is, its version too."""
+    """Return the changed row to store. Without values, it has the same version."""
     if not values:
         return row
     return {**row, **values, **touched(row, act)}
@@ -204,7 +204,6 @@ def _ensure_room(rows: Sequence[Row]) -> None:
 
 
 def _bytes(value: object) -> int:
-    """Bytes of a text or a list; other values are short."""
     if isinstance(value, list):
         return sum(map(_bytes, value))
     return len(value.encode()) if isinstance(value, str) else 0

@@ -1,4 +1,4 @@
-"""Deletes rows, and applies ``on_delete`` to the rows that refer to them."""
+"""Deletion of rows, with ``on_delete`` applied to the rows that refer to them."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Key = tuple[EntityModel, UUID]
 
 @dataclass
 class MemoryRemoval:
-    """A deletion: gathers the rows to delete and the references to clear, checks, then does both."""
+    """A deletion: gathers rows to delete and references to clear, checks, then does both."""
 
     tables: Tables
     registry: Registry
@@ -31,7 +31,7 @@ class MemoryRemoval:
     def remove(self, model: EntityModel, rows: list[Row], *, is_final: bool) -> None:
         for row in rows:
             self._gather(model, row, is_final=is_final)
-        # A row that restricts may itself be deleted by cascade: only the others forbid the deletion.
+        # The same cascade may delete a restricting row. Only the other restricting rows forbid the deletion.
         if forbidding := self._restricting.keys() - self._deletions.keys():
             referring = (
                 (root, key[0].plural, key[1], name) for key in forbidding for root, name in self._restricting[key]
@@ -48,17 +48,17 @@ class MemoryRemoval:
 
     def _gather(self, model: EntityModel, row: Row, *, is_final: bool) -> None:
         root = _key(model, row)[1]
-        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        # A list, because a long chain of rows would exceed the recursion limit.
         waiting = [(model, row, is_final)]
         while waiting:
             model, row, is_final = waiting.pop()
-            # Without soft delete there is only deletion for good, and what refers to the row goes for good with it.
+            # Without soft delete, deletion is permanent, also for cascaded rows.
             is_final = is_final or "is_deleted" not in model.by_name
             known = self._deletions.get(_key(model, row))
             if known is not None and (known or not is_final):
                 continue
             self._deletions[_key(model, row)] = is_final
-            # ``deleted_with`` names the row whose deletion took this one along: restoring that row restores this one.
+            # ``deleted_with`` names the row that caused the cascade. To restore that row restores this row too.
             self._roots.setdefault(_key(model, row), root)
             for referring, field in self.registry.referring(model.plural):
                 found = self._referring(model, row, (referring, field), is_final=is_final)

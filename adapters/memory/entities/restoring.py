@@ -1,4 +1,4 @@
-"""Restores deleted rows with the rows that their deletion cascaded to."""
+"""Restoration of deleted rows with the rows of their cascade."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ DANGLING = "Something that was deleted with it refers to what is still deleted."
 
 @dataclass
 class MemoryRestoring:
-    """A restoration: gathers the rows to restore, checks all of them, then stores them."""
+    """A restoration: gathers the rows, checks all of them, then stores them."""
 
     tables: Tables
     registry: Registry
@@ -28,10 +28,10 @@ class MemoryRestoring:
     _restored: dict[tuple[EntityModel, UUID], Row] = dataclasses.field(default_factory=dict)
 
     def restore(self, model: EntityModel, row: Row) -> tuple[tuple[str, tuple[UUID, ...]], ...]:
-        """Restores the row and what its deletion took along; returns the ids of the latter, by entity."""
+        """Restore the row and the rows that its deletion cascaded to. Return the ids of the cascaded rows by entity."""
         if is_living(row):
             raise Conflict(NOT_DELETED)
-        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        # A list, because a long chain of rows would exceed the recursion limit.
         waiting = [(model, row)]
         while waiting:
             waiting += self._gather(*waiting.pop(), row["id"])
@@ -49,7 +49,7 @@ class MemoryRestoring:
         return tuple((plural, tuple(ids)) for plural, ids in along.items())
 
     def _gather(self, model: EntityModel, row: Row, root: object) -> list[tuple[EntityModel, Row]]:
-        """Adds the row to those that come back; returns rows that its deletion took along."""
+        """Restore the row and return the rows deleted with it."""
         row_id, version = row["id"], row["version"]
         assert isinstance(row_id, UUID)
         assert isinstance(version, int)
@@ -75,7 +75,7 @@ class MemoryRestoring:
         for unique in model.unique:
             if list(taken_rows(model, unique, [row], others)):
                 wires = [model.by_name[name].wire for name in unique.fields]
-                # The client named only the root: of another row it may not even see the field.
+                # Security: the client named only the root, and may not be allowed to see fields of the other rows.
                 if not is_root:
                     raise Conflict(TAKEN_MEANWHILE)
                 raise Conflict(f"{' and '.join(wires)}: {TAKEN}.", [FieldError(wire, TAKEN) for wire in wires])
@@ -86,7 +86,7 @@ class MemoryRestoring:
             if field.reference is None or not isinstance(key, UUID):
                 continue
             target = self.registry[field.reference.target]
-            # Rows that are restored together may refer to each other.
+            # The row may refer to a row that is restored with it.
             found = self._restored.get((target, key)) or self.tables.get(target.table, {}).get(key)
             if found is None or not is_living(found):
                 raise Conflict.on(field.wire, STILL_DELETED) if is_root else Conflict(DANGLING)

@@ -1,4 +1,4 @@
-"""A row as JSON, equal to PostgreSQL's but for white space."""
+"""JSON of a row, equal to PostgreSQL's except for white space."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ _WIDE = Context(prec=1_000)
 
 
 def json_object(model: EntityModel, row: Mapping[str, object], fields: Sequence[str], *, shows_tenant: bool) -> Object:
-    """The fields of a row, in the order of the model; with ``shows_tenant``, ``tenantId`` follows the id."""
+    """Return the fields of a row in the model's order; with ``shows_tenant``, ``tenantId`` follows the id."""
     body = {field.wire: _value(field, row[field.name]) for field in model.fields if field.name in fields}
     if shows_tenant and model.tenant_owned and "tenantId" not in body:
         return {"id": body.pop("id"), "tenantId": row["tenant_id"], **body}
@@ -28,11 +28,11 @@ def encoded(value: object) -> Raw:
 
 
 def _value(field: FieldModel, value: object) -> object:
-    # PostgreSQL writes times with six digits and decimals with their scale.
+    # PostgreSQL writes times with six digits, and decimals with their scale.
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
     if isinstance(value, Decimal) and field.money is not None:
         rounded = value.quantize(Decimal(1).scaleb(-field.money.scale), context=_WIDE)
-        # zero has no sign there
+        # PostgreSQL writes zero without a sign.
         return Raw(f"{rounded or rounded.copy_abs():f}".encode())
     return value

@@ -1,4 +1,4 @@
-"""Rows that a scope may see; no other module decides it."""
+"""Rows visible to a scope. No other module of this adapter decides the visibility."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class VisibleRows:
         return row if include_deleted or is_living(row) else None
 
     def related(self, row: Row, relation: Relation) -> list[Row]:
-        """The rows at the end of a relation, at most one for to-one; never deleted or another tenant's."""
+        """Return a relation's rows, at most one for to-one; no deleted rows and none of other tenants."""
         target = self.registry.target(relation)
         if relation.is_many:
             return [
@@ -48,7 +48,7 @@ class VisibleRows:
         return VisibleRows(self.tables, self.registry, scope)
 
     def _is_visible(self, model: EntityModel, row: Row) -> bool:
-        # Security: the only place that keeps tenants apart in this adapter.
+        # Security: in this adapter, only this line isolates tenants.
         if not isinstance(self.scope, OneTenant):
             return True
         if model.tenant_owned:
@@ -68,5 +68,5 @@ def is_living(row: Row) -> bool:
 
 
 def are_in_same_tenant(target: EntityModel, row: Row, other: Row) -> bool:
-    """Whether both rows belong to one tenant; a shared row counts as everybody's."""
+    """Return whether both rows belong to one tenant; a shared row belongs to all."""
     return not target.tenant_owned or row["tenant_id"] == other["tenant_id"]

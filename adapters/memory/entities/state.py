@@ -1,4 +1,4 @@
-"""State of entities: their rows, and answers for repeated requests."""
+"""State of entities: their rows, and the stored answers to repeated requests."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 Row = dict[str, object]
 Tables = dict[str, dict[UUID, Row]]
-"""Rows of entities by table and id; a row is replaced, never changed."""
+"""Rows of entities by table and id; replaced, never mutated."""
 
 
 class StoredResponseRow(Struct, frozen=True, kw_only=True):

@@ -12,15 +12,15 @@ TAKEN = "is taken already"
 
 
 def taken_rows(model: EntityModel, unique: Unique, rows: Sequence[Row], others: Iterable[Row]) -> Iterator[int]:
-    """Indices of the rows with a value that another row has, among ``others`` or among the rows themselves."""
+    """Return the indices of the rows with a unique value that another row has, in ``others`` or in ``rows``."""
     keys = [_key(model, unique, row) for row in rows]
     stored = {_key(model, unique, row) for row in others}
-    # As in SQL: nulls are never equal.
+    # As in SQL, nulls are never equal.
     return (n for n, key in enumerate(keys) if None not in key and (key in stored or keys.count(key) > 1))
 
 
 class TakenValues:
-    """The unique values of an entity's rows, looked up instead of searched for: for writes of many rows, each alone."""
+    """An entity's unique values, for separate writes of many rows."""
 
     def __init__(self, model: EntityModel, rows: Iterable[Row]) -> None:
         self._model = model
@@ -29,7 +29,7 @@ class TakenValues:
             self._take(row)
 
     def replace(self, before: Row | None, row: Row) -> bool:
-        """Takes the values of the row in place of those ``before``; False where another row has one of them."""
+        """Replace the values of ``before`` with the row's values; return False if another row has one of them."""
         if any(self._owners.get(key, row["id"]) != row["id"] for key in self._keys(row)):
             return False
         self._give_up(before)
@@ -37,7 +37,7 @@ class TakenValues:
         return True
 
     def undo(self, before: Row | None, row: Row) -> None:
-        """Takes back a replacement."""
+        """Undo a replacement."""
         self._give_up(row)
         if before is not None:
             self._take(before)

@@ -1,1 +1,1 @@
-"""Ports of identity in dictionaries of one process."""
+"""Ports of identity on dictionaries."""

@@ -1,4 +1,4 @@
-"""Tokens of links in mails, the credentials that they change, used nonces, and the imported hashes that are left."""
+"""Tokens of mailed links, the credentials that these links change, used nonces, and the remaining imported hashes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def _of(store: Store, user_id: UUID, purpose: Purpose) -> list[IssuedToken]:
 
 def _refuses(issued: IssuedToken, token: OneTimeToken) -> bool:
     stored = issued.token
-    # A mail that is sent again issues its own token again, unless it or a newer one was used.
+    # If a mail is sent again, it issues the same token again, unless this token or a newer one was used.
     if stored.number >= token.number and issued.is_used:
         return True
     is_other = stored.number != token.number and stored.email_key == token.email_key

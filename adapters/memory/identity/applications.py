@@ -1,4 +1,4 @@
-"""Client applications, read by their ids."""
+"""Client applications by id."""
 
 from dataclasses import dataclass
 

@@ -10,7 +10,7 @@ from adapters.memory.store import Access, Store
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None
-"""Key for what is counted over all networks."""
+"""Key for counts over all networks."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,8 @@ class MemoryAttempts:
         async with self.access.write() as store:
             own = store.attempts.get((email_key, network), Failures())
             over_all = store.attempts.get((email_key, ALL_NETWORKS), Failures())
-            # Failures from elsewhere do not lock a network with a successful login: nobody can lock the owner out.
+            # Security: failures elsewhere do not lock a network with a successful login, so an attacker cannot lock the
+            # owner out.
             if _is_locked(own, now) or (not is_known(own, now) and _is_locked(over_all, now)):
                 return False
             store.attempts[email_key, network] = _counted(own, lockout.attempts, lockout, now)
@@ -61,10 +62,10 @@ def _is_locked(failures: Failures, now: datetime) -> bool:
 
 
 def _counted(failures: Failures, limit: int, lockout: Lockout, now: datetime) -> Failures:
-    # An attempt during a lock is counted but does not make the lock longer.
+    # Attempts during a lock count but do not extend it.
     if _is_locked(failures, now):
         return replace(failures, count=failures.count + 1, tried_at=now)
-    # A lock or a pause that is over starts the count again.
+    # An expired lock or pause restarts the count.
     count = 1 if failures.locked_until or _is_forgotten(failures.tried_at, now) else failures.count + 1
     last = failures.tried_at if failures.locked_until is None else max(failures.locked_until, failures.tried_at or now)
     before = 0 if _is_forgotten(last, now) else failures.locks
@@ -78,7 +79,7 @@ def _is_forgotten(last: datetime | None, now: datetime) -> bool:
 
 
 def forgive(store: Store, email_key: str, network: str, now: datetime) -> None:
-    """Resets the network's count, also in the count over all networks, within a statement of another adapter."""
+    """Reset the network's count, also in the total, within a statement of another adapter."""
     own = store.attempts.get((email_key, network), Failures())
     _give_back(store, email_key, ALL_NETWORKS, own.count)
     store.attempts[email_key, network] = Failures(known_at=now, tried_at=own.tried_at or now)
@@ -92,6 +93,6 @@ def _give_back(store: Store, email_key: str, network: str | None, given: int) ->
     if failures.locked_until is None or count >= failures.limit:
         store.attempts[email_key, network] = replace(failures, count=count)
         return
-    # a lock that is taken back was none
+    # a refunded lock does not count
     locks = max(0, failures.locks - 1)
     store.attempts[email_key, network] = replace(failures, count=count, locks=locks, locked_until=None)

@@ -1,4 +1,4 @@
-"""Memberships and the roles held in them, and system roles."""
+"""Memberships with their roles, and system roles."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -92,7 +92,7 @@ class MemoryMemberships:
 
 
 def mark_oldest(store: Store, user_id: UUID) -> None:
-    """Makes the user's oldest membership in a tenant that is not deleted the default, if there is one."""
+    """Make the user's oldest membership in a non-deleted tenant the default, if any."""
     living = [membership for membership in _of(store, user_id) if membership.tenant_id not in store.deleted_tenants]
     if living:
         oldest = min(living, key=lambda membership: (membership.joined_at, membership.tenant_id))

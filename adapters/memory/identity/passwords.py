@@ -1,4 +1,4 @@
-"""Password hashes that cost nothing, for tests."""
+"""Cheap password hashes, for tests."""
 
 import hmac
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from domain.identity.users import normal_password
 
 
 class MemoryPasswords:
-    """A plain digest, which protects nothing and says so in its prefix."""
+    """A password hash as a plain digest. Its prefix marks it as unprotected."""
 
     _MARK = "memory:"
 
@@ -24,7 +24,7 @@ class MemoryPasswords:
 
 @dataclass(frozen=True)
 class MemoryBreaches:
-    """Breach service that knows the passwords it is given."""
+    """Breach service with a given set of passwords."""
 
     passwords: frozenset[str]
 

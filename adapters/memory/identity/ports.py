@@ -92,7 +92,7 @@ class MemoryIdentityPorts(MemoryContext):
 
 
 def _last(failures: Failures) -> datetime | None:
-    # The last attempt, or the end of the lock that followed it.
+    # The last attempt or the end of the following lock.
     times = [at for at in (failures.tried_at, failures.locked_until) if at is not None]
     return max(times, default=None)
 
@@ -100,7 +100,7 @@ def _last(failures: Failures) -> datetime | None:
 def _links(store: Store) -> dict[Any, datetime | None]:
     oldest = min((mail.number for mail in store.outbox.values()), default=None)
     issued = {key: issued.token for key, issued in store.one_time_tokens.items()}
-    # A waiting mail older than the link would issue its own anew, if the newer one were not known any more.
+    # Retain links newer than a waiting mail: without them, the mail would issue another link.
     return {key: token.expires_at for key, token in issued.items() if oldest is None or token.number < oldest}
 
 

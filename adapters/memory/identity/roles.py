@@ -1,4 +1,4 @@
-"""Roles of tenants and of the system, and permissions that super-admins added."""
+"""Roles of tenants and of the system, and permissions added by super-admins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class MemoryRoles:
     async def save(self, role: Role) -> None:
         async with self.access.write() as store:
             stored = store.roles.get(role.id)
-            # A role that keeps its name passes: a system role may have been given the name of a tenant's role later.
+            # Do not check an unchanged name: a system role may have received the same name later.
             if stored is None or stored.name.lower() != role.name.lower():
                 _ensure_name_is_free(store, role)
             if stored is not None:
@@ -54,7 +54,7 @@ class MemoryRoles:
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
         store = self.access.read()
-        # A token carries the roles of one membership and the user's system roles; without a membership, these alone.
+        # A token has the roles of one membership and the user's system roles, so combine both.
         grants = [(membership.user_id, membership.role_ids) for membership in store.memberships.values()]
         grants += [(user_id, ()) for user_id in store.system_roles]
         tokens = [frozenset((*role_ids, *store.system_roles.get(user_id, ()))) for user_id, role_ids in grants]
@@ -73,14 +73,14 @@ class MemoryRoles:
 def _user_count(store: Store, role_id: UUID, tenant_id: UUID) -> int:
     members = [membership for membership in store.memberships.values() if membership.tenant_id == tenant_id]
     holders = {membership.user_id for membership in members if role_id in membership.role_ids}
-    # The administration of ``system`` shows system roles, which are held outside memberships.
+    # The administration of ``system`` shows system roles, held outside memberships.
     if tenant_id == SYSTEM_TENANT_ID:
         holders |= {user_id for user_id, held in store.system_roles.items() if role_id in held}
     return len(holders)
 
 
 def _ensure_name_is_free(store: Store, role: Role) -> None:
-    # A name must mean one role in a tenant, so it may be neither the tenant's own nor the system's.
+    # A name must be unique among the roles of the tenant and of the system.
     others = [other for other in store.roles.values() if other.tenant_id in (None, role.tenant_id)]
     if any(other.id != role.id and other.name.lower() == role.name.lower() for other in others):
         raise Conflict.on("name", "There is a role of this name already.")

@@ -1,4 +1,4 @@
-"""Sessions, a row each for their whole life."""
+"""Sessions, one row each."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -41,7 +41,7 @@ class MemorySessions:
         assert session is not None
         async with self.access.write() as store:
             user = store.users.get(seen.id)
-            # What the login rests on must be as it was verified: the password, or the owner of the address.
+            # The login's proof, password or address owner, must not have changed.
             proof = "password_set_at" if login.by_password else "email_proved"
             if user is None or not user.is_active or getattr(user, proof) != getattr(seen, proof):
                 return None
@@ -73,7 +73,7 @@ class MemorySessions:
             stored = store.sessions.get(session.id)
             if stored is None or stored.ended_at is not None or stored.counter != seen:
                 return False
-            # Only these columns: others may have been changed since the session was read.
+            # Write only these columns, because others may have changed concurrently.
             store.sessions[session.id] = replace(
                 stored,
                 counter=session.counter,

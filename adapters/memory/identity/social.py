@@ -1,4 +1,4 @@
-"""Links of social identities to users, and providers with the tokens that a test gives them."""
+"""Links of social identities to users, and providers with a test's tokens."""
 
 from collections.abc import Collection, Mapping, MutableMapping
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class MemorySocialIdentities:
 
 
 class IssuedCode(Struct, frozen=True):
-    """A code that a provider would give: for whom, and in answer to what."""
+    """A provider's code: the identity that it proves, and the request for which the provider issued it."""
 
     identity: SocialIdentity
     asked: Authorization
@@ -58,7 +58,7 @@ class IssuedCode(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class MemorySocialProviders:
-    """Providers that know ``tokens`` and ``codes``, and the identity of each.
+    """Providers with ``tokens`` and ``codes``, each for an identity.
 
     Those in ``away`` raise ServiceUnavailable; browsers can be sent to those in ``redirecting``.
     """

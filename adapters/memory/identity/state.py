@@ -33,9 +33,11 @@ class LinkedIdentity(Struct, frozen=True):
 
 
 class Failures(Struct, frozen=True, kw_only=True):
-    """Reserved attempts in a row for an address, from one network or all; ``limit`` is the count that locks.
+    """Consecutive reserved attempts for an address, from one network or from all.
 
-    ``locks`` counts the locks in a row, the one in force included.
+    The address is locked when the count reaches ``limit``.
+
+    ``locks`` is the number of consecutive locks, including the current lock.
     """
 
     count: int = 0

@@ -1,4 +1,4 @@
-"""Tenants; a deleted one stays for the rows that refer to it, and is never found."""
+"""Tenants. A deleted tenant remains for the rows that refer to it, but no query finds it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,7 +56,7 @@ class MemoryTenants:
 
 
 def _empty(store: Store, tenant_id: UUID) -> None:
-    """Takes what memberships and service accounts of a deleted tenant hold, and its domains."""
+    """Delete a tenant's domains and role assignments."""
     store.domains = {key: held for key, held in store.domains.items() if held.tenant_id != tenant_id}
     for key, held in list(store.memberships.items()):
         if held.tenant_id == tenant_id:

@@ -1,4 +1,4 @@
-"""Accounts, and the state that decides what each user may do."""
+"""Accounts, and the state that determines each user's rights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class MemoryUsers:
             _ensure_email_is_free(store, user)
             stored = store.users.get(user.id)
             if stored is not None:
-                # Only what the caller changed: other columns keep what was stored meanwhile.
+                # Write only the changed fields, because others may have changed concurrently.
                 store.users[user.id] = replace(stored, **_changes(before, user))
                 _end_tokens(store, user)
                 if user.email_key != before.email_key:
@@ -51,7 +51,7 @@ class MemoryUsers:
         async with self.access.write() as store:
             store.users.pop(user_id, None)
             store.system_roles.pop(user_id, None)
-            # What the foreign keys of PostgreSQL delete by cascade.
+            # As the foreign keys of PostgreSQL cascade.
             store.memberships = {key: held for key, held in store.memberships.items() if held.user_id != user_id}
             store.sessions = {key: session for key, session in store.sessions.items() if session.user_id != user_id}
             tokens = store.one_time_tokens.items()
@@ -99,12 +99,12 @@ def _changes(before: User, user: User) -> dict[str, Any]:
 def _end_tokens(store: Store, user: User) -> None:
     for key, issued in store.one_time_tokens.items():
         if key[0] == user.id and issued.token.email_key != user.email_key:
-            # Security: a link sent to the former address must not work any more.
+            # Security: mark the links as used, because a link to the former address must not work any more.
             store.one_time_tokens[key] = replace(issued, used_at=user.updated_at)
 
 
 def account_state_in(store: Store, user_id: UUID) -> AccountState | None:
-    """The state of an account within a statement of another adapter."""
+    """Return an account's state, within a statement of another adapter."""
     user = store.users.get(user_id)
     if user is None:
         return None
@@ -136,7 +136,7 @@ def own_factors_in(store: Store, user_id: UUID) -> OwnFactors:
 
 
 def living_sessions(store: Store, user_id: UUID) -> list[Session]:
-    """The user's sessions that did not end; they may have expired."""
+    """Return the user's sessions that did not end; they may have expired."""
     return [session for session in store.sessions.values() if session.user_id == user_id and session.ended_at is None]
 
 
@@ -162,7 +162,7 @@ def _roles(store: Store, role_ids: tuple[UUID, ...]) -> tuple[Role, ...]:
 
 
 def unlink_all(store: Store, user_id: UUID) -> None:
-    """Removes the user's links to social identities, within a statement of another adapter."""
+    """Remove the user's links to social identities, within a statement of another adapter."""
     store.social = {key: linked for key, linked in store.social.items() if linked.user_id != user_id}
 
 

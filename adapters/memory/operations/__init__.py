@@ -1,1 +1,1 @@
-"""Audit trail, token versions and retention in memory; the outbox is in the folder above, with the mailer."""
+"""Audit trail, token versions and retention in memory. The parent folder has the outbox with the mailer."""

@@ -29,6 +29,6 @@ class MemoryAuditTrail:
 
 
 def note(store: Store, tenant_id: UUID, row_id: UUID, event: AuditEvent) -> None:
-    """Adds a line within a statement of another adapter."""
+    """Add an entry within a statement of another adapter."""
     rows = store.tables.setdefault(TABLE, {})
     rows[row_id] = {"id": row_id, "tenant_id": tenant_id, **asdict(event)}

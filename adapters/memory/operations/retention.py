@@ -1,4 +1,4 @@
-"""Removal of data past its retention, by the rules of all parts."""
+"""Removal of expired data, by the rules of all parts."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +30,7 @@ class MemoryRetention:
     access: Access
 
     async def claim(self) -> bool:
-        # Transactions run one after the other, so no other one can be removing.
+        # Transactions run in sequence, so no other removal can run.
         return True
 
     async def remove(self, rule: RetentionRule, before: datetime, most: int) -> int:

@@ -1,4 +1,1 @@
-"""Backups by PostgreSQL's own programs: finding those that fit the server, dumping, and restoring.
-
-Nothing here knows what is stored.
-"""
+"""Backups with PostgreSQL's programs: finding versions that fit the server, dump and restore."""

@@ -1,4 +1,4 @@
-"""Dumps a database into a file, and restores it: all of it, or nothing is changed."""
+"""Dumps and restores of a database. A restore is atomic."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from adapters.postgres.schema.row_security import EVERY, MAKE_ROLE
 from adapters.postgres.schema.search import MAKE_SEARCH
 
 SAID = 5
-"""Last lines of a program that failed, which name the reason."""
+"""Last output lines of a failed program, which name the reason."""
 _FACTS = """
 SELECT current_setting('server_version_num')::int / 10000 AS major,
     (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) AS sees_everything,
@@ -34,8 +34,8 @@ SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
 WHERE datname = current_database() AND application_name = 'pg_restore'"""
 _NO_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
 
-# --no-owner gives all that is restored to whoever restores. Functions of searches run with the rights of their owner,
-# which has to be the role that row-level security does not keep from an index, and that has no other rights.
+# --no-owner assigns restored objects to the restoring role. Search functions run as their owner, so the owner must be
+# the role without other rights that row-level security allows to use an index.
 _SEARCH_OWNED = """
 DO $$
 DECLARE
@@ -55,15 +55,15 @@ Tell = Callable[[str], None]
 
 
 class DumpFailed(Exception):
-    """A program of PostgreSQL ended with an error; the message is its own."""
+    """A PostgreSQL program failed; the message is the program's."""
 
 
 class RestoreAtWork(Exception):
-    """Another restore works with the database, or the program of one that was killed."""
+    """Another restore is running on this database, or pg_restore of a killed restore is."""
 
 
 class RestoreLeft(Exception):
-    """Leavings of a restore that the work does not fit."""
+    """State left by an interrupted restore that conflicts with the requested operation."""
 
     def __init__(self, left: Left) -> None:
         super().__init__(left.sentence)
@@ -71,10 +71,10 @@ class RestoreLeft(Exception):
 
 
 class DumpedDatabase(Struct, frozen=True):
-    """Facts of a database before it is dumped, or a dump is restored into it.
+    """Facts of a database before a dump or a restore.
 
-    ``relations`` counts the tables and the like, ``services`` the connections of a running service. ``left`` is what a
-    restore that was broken off has left.
+    ``relations`` counts tables and similar objects, ``services`` the connections of a running service. ``left`` is the
+    remainder of an interrupted restore.
     """
 
     major: int
@@ -85,7 +85,7 @@ class DumpedDatabase(Struct, frozen=True):
 
 
 async def dumped_database(owner_url: str) -> DumpedDatabase:
-    """Raises ServiceUnavailable while the database is away."""
+    """Return the facts of the database. Raises ServiceUnavailable if the database is unavailable."""
     async with connected(owner_url) as connection:
         row = await connection.fetchrow(_FACTS)
         left = await left_by_restore(connection)
@@ -94,25 +94,25 @@ async def dumped_database(owner_url: str) -> DumpedDatabase:
 
 
 async def dump(owner_url: str, file: Path, folders: Sequence[Path], tell: Tell) -> None:
-    """Writes all tables with their rows, as of one moment. Raises DumpFailed and NoProgram."""
+    """Write all tables with their rows, in one snapshot. Raises DumpFailed and NoProgram."""
     facts = await dumped_database(owner_url)
     program = await fitting_program("pg_dump", facts.major, folders)
     options = ["--format=custom", "--verbose", f"--file={file}"]
     if not facts.sees_everything:
-        # Row-level security holds an owner without rights of its own, too: with this scope it sees every row.
+        # Row-level security also applies to an unprivileged owner, and this scope shows every row.
         options.append("--enable-row-security")
     await _run(program, options, owner_url, tell)
 
 
 async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tell) -> None:
-    """Restores into an empty database, in one transaction. Raises DumpFailed and NoProgram."""
+    """Restore into an empty database, in one transaction. Raises DumpFailed and NoProgram."""
     facts = await dumped_database(owner_url)
     program = await fitting_program("pg_restore", facts.major, folders)
     async with connected(owner_url) as connection:
-        await connection.execute(MAKE_ROLE)  # the tables are granted to it
-        await connection.execute(MAKE_SEARCH)  # policies name its role
-        await connection.execute(_NO_SEARCH)  # the dump makes the schema itself
-    # comments are those of extensions, which belong to a superuser
+        await connection.execute(MAKE_ROLE)  # the dump grants the tables to this role
+        await connection.execute(MAKE_SEARCH)  # policies name the role of the search
+        await connection.execute(_NO_SEARCH)  # the dump creates this schema
+    # Comments belong to extensions, owned by a superuser.
     options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-comments", "--verbose"]
     if not facts.sees_everything:
         options.append("--enable-row-security")
@@ -123,10 +123,9 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
 
 @asynccontextmanager
 async def replacing(owner_url: str) -> AsyncIterator[None]:
-    """An empty database inside the block; what was there is deleted after it, and is back when the block fails.
+    """Yield an empty database. After the block, delete the old objects, or put them back if the block fails.
 
-    Steps are transactions, so that one who is killed between them leaves the old or the new: ``Left`` tells which.
-    Raises RestoreLeft and RestoreAtWork.
+    A killed process leaves the old or the new database: see ``Left``. Raises RestoreLeft and RestoreAtWork.
     """
     async with _restoring(owner_url) as connection:
         left = await left_by_restore(connection)
@@ -138,20 +137,20 @@ async def replacing(owner_url: str) -> AsyncIterator[None]:
         try:
             yield
         except BaseException:
-            # a program that was ended may leave its session to the server, which commits or not
+            # A killed program may leave its session running, so end the session.
             await connection.execute(_END_PROGRAMS)
             await put_back(connection)
             raise
         try:
             await delete_aside(connection)
         except (asyncio.CancelledError, KeyboardInterrupt, SystemExit):
-            # the backup is in its place: whoever is told to end now ends with it whole
+            # The restore is complete, so delete the old objects even if the command is cancelled.
             await delete_aside(connection)
             raise
 
 
 async def undo(owner_url: str) -> None:
-    """Puts back what a restore that was broken off had set aside. Raises RestoreLeft and RestoreAtWork."""
+    """Put back the old objects after an interrupted restore. Raises RestoreLeft and RestoreAtWork."""
     async with _restoring(owner_url) as connection:
         left = await left_by_restore(connection)
         if left is Left.NOTHING:
@@ -160,7 +159,7 @@ async def undo(owner_url: str) -> None:
 
 
 async def finish(owner_url: str) -> None:
-    """Deletes what a restore has set aside whose backup is in its place. Raises RestoreLeft and RestoreAtWork."""
+    """Delete the old objects after a complete restore. Raises RestoreLeft and RestoreAtWork."""
     async with _restoring(owner_url) as connection:
         left = await left_by_restore(connection)
         if left is not Left.FILLED:
@@ -172,9 +171,9 @@ async def finish(owner_url: str) -> None:
 
 @asynccontextmanager
 async def _restoring(owner_url: str) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
-    """A connection of the only restore that moves what is there. Raises RestoreAtWork."""
+    """Yield the connection of the only restore. Raises RestoreAtWork."""
     async with connected(owner_url) as connection:
-        # the lock is one of the session: it ends with a command that is killed, whose pg_restore may go on for a while
+        # The session lock ends with a killed command, but pg_restore may continue.
         if not await connection.fetchval(_LOCK) or await connection.fetchval(_PROGRAMS):
             raise RestoreAtWork
         yield connection
@@ -182,7 +181,7 @@ async def _restoring(owner_url: str) -> AsyncIterator["asyncpg.Connection[asyncp
 
 async def _run(program: Path, options: Sequence[str], url: str, tell: Tell) -> None:
     target, password = without_password(url)
-    # Command lines are readable for every user of the machine.
+    # Security: pass the password in the environment, because all users of the machine can read command lines.
     environment = {**os.environ, "PGOPTIONS": f"-c tenantry.scope={EVERY}", "PGAPPNAME": program.name}
     if password:
         environment["PGPASSWORD"] = password
@@ -205,13 +204,13 @@ async def _run(program: Path, options: Sequence[str], url: str, tell: Tell) -> N
 
 
 def without_password(url: str) -> tuple[str, str]:
-    """The URL as a command line may show it, and the password that stood in it."""
+    """Return the URL without its password, for a command line, and the password."""
     parts = urlsplit(url)
     query = parse_qsl(parts.query, keep_blank_values=True)
     given = dict(query).get("password", "")
     user, at, host = parts.netloc.rpartition("@")
     name, _, password = user.partition(":")
     kept = urlencode([(key, value) for key, value in query if key != "password"], safe="/")
-    # urlunsplit() leaves out the slashes of a URL without a host, which libpq asks for
+    # urlunsplit() omits the slashes that libpq needs in a URL without a host.
     url_without = f"{parts.scheme}://{name}{at}{host}{parts.path}{'?' if kept else ''}{kept}"
     return url_without, unquote(password) or given

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 INSTALLED = Path("/usr/lib/postgresql")
-"""Folder of Debian and Ubuntu with the programs of each version, of which the PATH has a wrapper at most."""
+"""Folder of Debian and Ubuntu with the programs of each version; the PATH has at most a wrapper."""
 
 
 class NoProgram(Exception):
-    """No program that fits the server; the message says which there are."""
+    """No program fits the server; the message lists the installed ones."""
 
 
 async def fitting_program(name: str, major: int, folders: Sequence[Path]) -> Path:
-    """Program of the server's own version, or the next newer one: an older one cannot read the server.
+    """Return the program of the server's version, or the next newer one: an older program cannot read the server.
 
-    ``folders`` are looked at before the PATH. Raises NoProgram.
+    Searches ``folders`` before the PATH. Raises NoProgram.
     """
     found = {path: version for path in _candidates(name, folders) if (version := await _major(path)) is not None}
     fitting = [path for path, version in found.items() if version >= major]
@@ -29,7 +29,7 @@ async def fitting_program(name: str, major: int, folders: Sequence[Path]) -> Pat
             f"Install the client programs of PostgreSQL {major} (on Debian: postgresql-client-{major}). An image has"
             " them if it was built with --build-arg BACKUP=yes."
         )
-    # a newer program than needed writes what older servers may not understand
+    # Newer programs may write a format that older servers do not understand.
     return min(fitting, key=lambda path: found[path])
 
 
@@ -52,12 +52,12 @@ async def _major(path: Path) -> int | None:
 
 @asynccontextmanager
 async def ended(process: asyncio.subprocess.Process) -> AsyncIterator[None]:
-    """Ends the process with a block that is left before it has ended, and waits for that."""
+    """Terminate the process and wait for it if it is still running after the block."""
     try:
         yield
     finally:
         if process.returncode is None:
             with suppress(ProcessLookupError):
                 process.terminate()
-            # what it still says is read, or it could wait for ever for room in the pipe
+            # Read the pipe to its end; otherwise the program would block and not end.
             await process.communicate()

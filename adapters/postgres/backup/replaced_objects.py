@@ -1,7 +1,7 @@
-"""Sets aside what a restore replaces, object by object: extensions stay where they are.
+"""Moves the objects that a restore replaces into another schema, one by one. Extensions remain.
 
-Renaming the schema ``public`` would take its extensions along, and their functions belong to a superuser: the owner of
-a database may make a trusted extension and may not move it.
+To rename the schema ``public`` would also move its extensions. A database owner may create a trusted extension, but may
+not move it, because a superuser owns its functions.
 """
 
 from enum import Enum
@@ -9,11 +9,11 @@ from enum import Enum
 from adapters.postgres.connection.connections import Connection
 
 ASIDE = "tenantry_before_restore"
-"""Schema that holds what a restore replaces, until it has succeeded."""
+"""Schema for the replaced objects, until the restore has succeeded."""
 _FAILED = "tenantry_failed_restore"
 
-# Routines come first, for their arguments are told with the schema in which types and tables are at this moment.
-# Left out are objects of extensions, and sequences of a column, which follow their table.
+# Move routines first, because their arguments name types and tables with the old schema. Skip objects of extensions,
+# and sequences of columns, because these move with their table.
 _MOVES = """
 SELECT 1 AS turn, format('ALTER ROUTINE %I.%I(%s) SET SCHEMA %I', $1::text, proname,
     pg_get_function_identity_arguments(p.oid), $2::text) AS statement
@@ -37,7 +37,7 @@ UNION ALL
 SELECT 4, format('ALTER STATISTICS %I.%I SET SCHEMA %I', $1::text, stxname, $2::text)
 FROM pg_statistic_ext WHERE stxnamespace = $1::text::regnamespace
 ORDER BY turn"""
-# The name of the search's schema of a restore whose cleaning was broken off would refuse the next one.
+# The search schema left by an interrupted cleanup would block the next restore.
 _SET_SEARCH_ASIDE = """
 DROP SCHEMA IF EXISTS tenantry_search_before_restore CASCADE;
 DO $$ BEGIN
@@ -58,9 +58,9 @@ SELECT to_regnamespace('tenantry_before_restore') IS NOT NULL AS is_aside,
 
 
 class Left(Enum):
-    """State of a database by what a restore that replaces has left in it.
+    """Remainder of a replacing restore in a database.
 
-    While one is under way its database is ``EMPTY``, and ``FILLED`` for the moment until the old objects are deleted.
+    During a restore the state is ``EMPTY``, then briefly ``FILLED`` until the old objects are deleted.
     """
 
     NOTHING = "nothing"
@@ -103,7 +103,7 @@ async def set_aside(connection: Connection) -> None:
 
 async def put_back(connection: Connection) -> None:
     async with connection.transaction():
-        # A restore that failed after its last statement has left tables of its own.
+        # Remove the new tables: a restore that failed after its last statement has left them.
         await connection.execute("CREATE SCHEMA tenantry_failed_restore")
         await _move(connection, "public", _FAILED)
         await connection.execute("DROP SCHEMA tenantry_failed_restore CASCADE")

@@ -1,4 +1,4 @@
-"""Connections: the pool, the scope of a connection, codecs, and errors of the driver.
+"""Connections: the pool, the scope of a connection, codecs, and driver errors.
 
-No statement about a table stands here.
+Statements about tables do not belong here.
 """

@@ -1,4 +1,4 @@
-"""Codecs for values that the driver's own way of sending and receiving would change."""
+"""Codecs for values that the driver's own conversion would change."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -6,14 +6,14 @@ from msgspec import Raw
 
 from adapters.postgres.connection.connections import Connection
 
-# PostgreSQL counts days and microseconds from here.
+# PostgreSQL counts days and microseconds from this date.
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 async def set_codecs(connection: Connection) -> None:
-    """Leaves the server's JSON as it is, and the first and last day and moment of Python's calendar what they are."""
-    # The driver takes those days for infinity. "tuple" is the server's own number, not yet made a date.
+    """Set codecs: leave JSON raw, and read the limits of Python's calendar as dates, not as infinity."""
+    # The driver reads these limits as infinity. The format "tuple" is the server's number, without conversion.
     own = {"schema": "pg_catalog"}
     await connection.set_type_codec("json", encoder=bytes, decoder=Raw, format="binary", **own)
     await connection.set_type_codec("date", encoder=_days, decoder=_date, format="tuple", **own)

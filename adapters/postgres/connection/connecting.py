@@ -1,4 +1,4 @@
-"""Connecting by a URL that may name several hosts, of which only the primary is wanted."""
+"""Connections by a URL with several hosts. The service uses only the primary."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -13,18 +13,18 @@ from adapters.postgres.connection.failures import opening, translated
 from adapters.postgres.connection.poolers import AT_START, Pooler, TransactionConnection, settings_text
 
 NEXT_AFTER = 0.25
-"""Seconds after which the next host is tried beside one that has not answered: it may be switched off."""
+"""Seconds to wait for a silent host before trying the next host in parallel."""
 
 Host = tuple[str, int]
 
 _GOOD: dict[str, Host] = {}
-"""The host of each URL that was connected to last; tried first."""
+"""Last connected host of each URL, tried first."""
 
 
 async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Connection:
-    """Opens a connection with the settings of the options.
+    """Open a connection with the options' settings.
 
-    Behind a pooler they are set by statements: it would refuse them at the start, or leave them out.
+    Behind a pooler, set them by statements: poolers refuse or drop startup parameters.
     """
     if pooler == "none":
         return await _opened(url, options)
@@ -33,7 +33,7 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
     if pooler == "transaction":
         options |= {"connection_class": TransactionConnection, "statement_cache_size": 0}
     connection = await _opened(url, options)
-    if pooler == "transaction":  # isinstance() is true of every connection of asyncpg, whatever the class
+    if pooler == "transaction":  # isinstance() is true for every class of asyncpg connection
         cast(TransactionConnection, connection).local = settings_text(settings, "SET LOCAL")
     else:
         try:
@@ -46,7 +46,7 @@ async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Conne
 
 @asynccontextmanager
 async def connected(url: str, **options: Any) -> AsyncIterator[Connection]:
-    """A connection for the block, with the options of asyncpg. Raises ServiceUnavailable."""
+    """Yield a connection with asyncpg's options. Raises ServiceUnavailable."""
     with translated():
         connection = await connect(url, timeout=5, **options)
     try:
@@ -62,9 +62,11 @@ async def _opened(url: str, options: dict[str, Any]) -> Connection:
 
 
 async def _opened_one(url: str, options: dict[str, Any]) -> Connection:
-    """asyncpg's ``connect``; of several hosts the first that answers as the primary, or as the URL asks.
+    """Open a connection.
 
-    asyncpg tries hosts one after the other within one limit of time, which a host that is switched off uses up alone.
+    Of several hosts, use the first that answers as the primary, or in the role that the URL requires.
+
+    asyncpg tries hosts in sequence, and an unreachable host uses up the time limit.
     """
     hosts = hosts_of(url)
     if len(hosts) < 2:
@@ -79,7 +81,7 @@ async def _opened_one(url: str, options: dict[str, Any]) -> Connection:
 
 
 def hosts_of(url: str) -> list[Host]:
-    """Hosts with their ports: ``postgresql://u@db1:5432,db2/tenantry`` or ``postgresql:///tenantry?host=db1,db2``."""
+    """Return the hosts and ports of ``postgresql://u@db1:5432,db2/shop`` or ``postgresql:///shop?host=db1,db2``."""
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     listed = parts.netloc.rpartition("@")[2].split(",")
@@ -92,13 +94,13 @@ def hosts_of(url: str) -> list[Host]:
 
 
 def _host(entry: str) -> Host:
-    """``db1:5433``, ``db1``, ``[::1]:5433``."""
+    """Split ``db1:5433``, ``db1`` or ``[::1]:5433`` into host and port."""
     name, _, port = entry.rpartition(":")
     return (name.strip("[]"), int(port)) if name and port.isdecimal() else (entry.strip("[]"), 5432)
 
 
 async def _first(url: str, hosts: Sequence[Host], options: dict[str, Any]) -> tuple[Host, Connection]:
-    """Raises the last host's error where none will do."""
+    """Return the first connection and its host. Raises the last host's error if all fail."""
     attempts: dict[asyncio.Task[Connection], Host] = {}
     waiting = list(hosts)
     failure: BaseException = OSError("no host")
@@ -127,6 +129,6 @@ async def _connection(url: str, name: str, port: int, options: dict[str, Any]) -
 
 
 def _hang_up(attempt: "asyncio.Task[Connection]") -> None:
-    """A second host that answered in the same moment."""
+    """Close the connection to a second host."""
     with suppress(asyncio.CancelledError, Exception):
         attempt.result().terminate()

@@ -1,4 +1,4 @@
-"""A connection that knows its scope: what row-level security lets it see."""
+"""A connection with its scope, which row-level security enforces."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,11 +16,11 @@ from domain.scope import EveryTenant, OneTenant, Scope
 
 if TYPE_CHECKING:
     Connection = asyncpg.Connection[asyncpg.Record]
-else:  # generic in its stubs alone
+else:  # generic only in the stubs
     Connection = asyncpg.Connection
 
 
-# jit: to compile a short statement takes longer, up to a second, than to run it.
+# jit: compiling a short statement needs up to a second, longer than running it.
 SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
 """Settings of every session."""
 
@@ -28,9 +28,9 @@ SESSION = {"timezone": "UTC", "datestyle": "ISO", "jit": "off"}
 class ServiceConnection(Connection):
     """A connection with its ``session_state``: scope and mode (``session_key``), or None before the first ``show``.
 
-    Nothing else of a session is ever changed, so that giving it back to the pool needs no round trip. ``lease`` is
-    asyncpg's proxy while the connection is acquired from its pool, to release it with. ``is_spoilt`` once nobody knows
-    whether a statement that begins or ends a transaction, or sets the session, has taken effect: the pool closes it.
+    A session has no other state that changes, so its return to the pool needs no round trip. ``lease`` is asyncpg's
+    proxy while the connection is in use; the release needs it. ``is_spoilt`` means that an interrupted statement may
+    have changed the transaction or session: the pool then closes the connection.
     """
 
     __slots__ = ("is_spoilt", "lease", "session_state")
@@ -43,47 +43,46 @@ class ServiceConnection(Connection):
 
     @property
     def unwrapped(self) -> "ServiceConnection":
-        """The connection itself, also when asked through asyncpg's proxy, whose calls cost more and which a closed
-        connection leaves empty."""
+        """The connection without asyncpg's proxy: proxy calls cost more, and a closed proxy has no connection."""
         return self
 
     async def show(self, scope: Scope, *, read_only: bool) -> None:
-        """Sets scope and mode for statements outside a transaction; sent only when the session has others."""
+        """Set scope and mode for statements outside a transaction, unless the session already has them."""
         key = session_key(scope, read_only=read_only)
         if key != self.session_state:
             mode = "on" if read_only else "off"
-            # Two statements in one message, which the server runs as one transaction: both hold, or neither does.
+            # One message: the server runs both statements as one transaction.
             await self._settle(
                 f"SET tenantry.scope = '{scope_text(scope)}'; SET default_transaction_read_only = {mode}"
             )
             self.session_state = key
 
     async def begin(self, scope: Scope, *, mode: str = "READ WRITE") -> None:
-        """Begins a transaction that writes, whatever the session's mode is, or one that is ``READ ONLY``."""
+        """Begin a transaction that writes, or one with another ``mode``, in any mode of the session."""
         keys = (session_key(scope), session_key(scope, read_only=True))
-        # Only another scope needs saying; the transaction's own mode goes before the session's.
+        # Set only another scope. The transaction's mode overrides the session's.
         own = "" if self.session_state in keys else f"; SET LOCAL tenantry.scope = '{scope_text(scope)}'"
         await self._settle(f"BEGIN {mode}{own}")
 
     async def narrow(self, scope: Scope) -> None:
-        """Changes whose rows are seen for the rest of the transaction."""
+        """Limit the visible rows for the rest of the transaction."""
         await self._settle(f"SET LOCAL tenantry.scope = '{scope_text(scope)}'")
 
     @asynccontextmanager
     async def widened(self, scope: Scope) -> AsyncIterator[None]:
-        """Shows rows of every tenant within the block, and those of ``scope`` behind it, in whatever way it is left."""
+        """Show rows of every tenant within the block, and always only those of ``scope`` after it."""
         await self.narrow(EveryTenant())
         try:
             yield
         except BaseException:
-            # A failed transaction takes no statement: going back to a savepoint brings the former scope with it.
+            # A failed transaction accepts no statement. Its rollback to a savepoint restores the scope.
             with suppress(asyncpg.PostgresError, *BROKEN):
                 await self.narrow(scope)
             raise
         await self.narrow(scope)
 
     async def commit(self) -> None:
-        """Commits; raises InternalError where the server rolls back, as after a failure that was caught and ignored."""
+        """Commit. Raises InternalError if the server rolls back, as after a caught and ignored failure."""
         if await self._settle("COMMIT") != "COMMIT":
             raise InternalError
 
@@ -96,32 +95,32 @@ class ServiceConnection(Connection):
             self.is_spoilt = True
 
     async def synchronize(self) -> None:
-        """Ends a statement that was prepared and never run: until then the server keeps the locks of its tables."""
+        """End a prepared statement that did not run, so that it releases its table locks."""
         await self._settle("SELECT 1")
 
     async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        """Rows of a statement that is planned for these arguments."""
+        """Return the rows of a statement that PostgreSQL plans for these arguments."""
         prepared = await self.prepare(query)
         return await prepared.fetch(*arguments)
 
     async def _settle(self, statement: str) -> str:
-        """Cut off half-way its state would be unknown, and the connection is thrown away."""
+        """Run the statement. If interrupted, mark the connection for closing: its state is unknown."""
         try:
-            # Not by a subclass, which puts a transaction around what is executed.
+            # Skip the execute() of a subclass, because it opens a transaction.
             return await Connection.execute(self, statement)
         except (asyncio.CancelledError, *BROKEN):
-            # Not terminate(): that would take back what the driver has just begun, to tell the server to stop.
+            # terminate() would cancel the driver's request to stop the statement.
             self.is_spoilt = True
             raise
 
 
 def session_key(scope: Scope, *, read_only: bool = False) -> str:
-    """The state of a session that sees the rows of ``scope``: ``"every"``, ``"<tenant id> read only"``."""
+    """Return the session state for the rows of ``scope``: ``"every"``, ``"<tenant id> read only"``."""
     return f"{scope_text(scope)} read only" if read_only else scope_text(scope)
 
 
 def scope_text(scope: Scope) -> str:
-    """The scope as text of a statement, which is safe there: a tenant's id is a UUID and nothing else."""
+    """Return the scope as text, safe in a statement: a tenant's id is always a UUID."""
     return id_text(scope.id) if isinstance(scope, OneTenant) else EVERY
 
 

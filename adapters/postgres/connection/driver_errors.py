@@ -1,4 +1,4 @@
-"""Errors of asyncpg behind those of SQLAlchemy and advanced-alchemy."""
+"""Asyncpg errors wrapped by SQLAlchemy and advanced-alchemy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and those behind it: of advanced-alchemy, of SQLAlchemy, of its dialect, of the driver."""
+    """Yield the error and its causes: from advanced-alchemy, SQLAlchemy, SQLAlchemy's dialect and the driver."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -17,7 +17,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 @contextmanager
 def unwrapped() -> Iterator[None]:
-    """Raises the driver's own error in place of SQLAlchemy's, for callers that know the driver's alone."""
+    """Raise the driver's error in place of SQLAlchemy's, for callers that know only the driver's."""
     try:
         yield
     except DBAPIError as error:

@@ -1,4 +1,4 @@
-"""Errors of the driver as errors of the domain: a lost connection is an outage, any other error a fault."""
+"""Translation of driver errors to domain errors: a lost connection is an outage, any other error a fault."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -12,8 +12,8 @@ from domain.errors import Conflict, SerializationConflict, ServiceUnavailable
 AWAY = (
     OSError,
     asyncio.TimeoutError,
-    # The driver's protocol is out of step: a farewell of the server arrived between two statements, or a migration
-    # has changed the table behind a prepared one.
+    # The driver's protocol is out of step: the server closed the connection between two statements, or a migration
+    # changed the table of a prepared one.
     asyncpg.InternalClientError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,  # stopped, starting, cancelled by a time limit
@@ -21,28 +21,27 @@ AWAY = (
     asyncpg.DiskFullError,
     asyncpg.OutOfMemoryError,
     asyncpg.LockNotAvailableError,
-    asyncpg.ReadOnlySQLTransactionError,  # a server that is no longer the first one
+    asyncpg.ReadOnlySQLTransactionError,  # a server that is no longer the primary
     asyncpg.IdleInTransactionSessionTimeoutError,
 )
-"""Errors that say nothing about the request: the connection was lost or a time limit passed, and the same request can
-succeed in a moment."""
+"""Errors independent of the request: the connection was lost or a time limit passed, so a retry can succeed."""
 
 CONFLICTS = (
     asyncpg.TransactionRollbackError,  # deadlock, serialisation
-    # A migration changed the type of a column that a prepared statement returns. Outside a transaction asyncpg prepares
-    # it anew by itself; in one, the whole transaction has to begin again, and then finds no prepared statement.
+    # A migration changed a result type of a prepared statement. asyncpg prepares it again only outside a transaction.
+    # Inside, the whole transaction must be retried without a prepared statement.
     asyncpg.InvalidCachedStatementError,
 )
-"""Errors of a transaction that succeeds when it is begun again."""
+"""Errors of a transaction that can succeed on a retry."""
 
 BROKEN = (OSError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError)
 
 HALF_WAY = (asyncio.CancelledError, asyncio.TimeoutError, asyncpg.InterfaceError, asyncpg.DataError)
-"""Errors that leave a statement between two of its messages: given up, or prepared with values that cannot be sent."""
+"""Errors that interrupt a statement between two messages: it was cancelled, or its values cannot be sent."""
 
 
 class NotConnected(Exception):
-    """Cause of the driver's error on a connection that could not be opened; ``url`` is a secret, and in no text."""
+    """Cause of a failed attempt to connect. ``url`` is a secret, so no text contains it."""
 
     def __init__(self, url: str) -> None:
         super().__init__("No connection to PostgreSQL could be opened.")
@@ -51,7 +50,7 @@ class NotConnected(Exception):
 
 @contextmanager
 def opening(url: str) -> Iterator[None]:
-    """Around a connection as it is opened: errors keep the driver's class, and ``refused_url`` finds the URL."""
+    """Wrap the opening of a connection: errors retain the driver's class, and gain the URL."""
     try:
         yield
     except Exception as error:
@@ -59,8 +58,8 @@ def opening(url: str) -> Iterator[None]:
 
 
 def refused_url(error: BaseException) -> str | None:
-    """URL of the connection that could not be opened; None for an error of another time."""
-    # ServiceUnavailable has the driver's error as its cause
+    """Return the URL of the connection that failed to open; None for other errors."""
+    # The driver's error may be the cause.
     for cause in (error.__cause__, error.__cause__ and error.__cause__.__cause__):
         if isinstance(cause, NotConnected):
             return cause.url
@@ -73,13 +72,13 @@ class Closable(Protocol):
 
 @contextmanager
 def translated(connection: Closable | None = None) -> Iterator[None]:
-    """Raises SerializationConflict or ServiceUnavailable where an error means that; any other error as it is.
+    """Translate driver errors to SerializationConflict or ServiceUnavailable where they mean a conflict or an outage.
 
-    ``connection`` is the one in use, None while one is being opened.
+    ``connection`` is the connection in use, None while it is being opened.
     """
     try:
         yield
-    # It may have been committed, although asyncpg counts it among the transactions that were rolled back.
+    # The statement may have been committed, although asyncpg treats it as rolled back.
     except asyncpg.StatementCompletionUnknownError as error:
         raise ServiceUnavailable from error
     except CONFLICTS as error:
@@ -92,9 +91,9 @@ def translated(connection: Closable | None = None) -> Iterator[None]:
 
 @contextmanager
 def prepared(connection: Closable) -> Iterator[None]:
-    """Around the first steps on a new connection: ConnectionResetError where the server has closed it meanwhile.
+    """Wrap the first steps on a new connection. Raises ConnectionResetError if the server has closed it.
 
-    Nobody has the connection yet, so that ``is_away`` cannot ask it.
+    ``is_away`` cannot check the connection, because no caller has it yet.
     """
     try:
         yield
@@ -107,15 +106,15 @@ def prepared(connection: Closable) -> Iterator[None]:
 def is_away(error: BaseException, connection: Closable | None) -> bool:
     is_system_error = isinstance(error, OSError) and not isinstance(error, TimeoutError)
     if is_system_error or isinstance(error, asyncpg.InterfaceError):
-        # The class alone does not tell: the driver has one for a wrong argument and for a connection that is closed,
-        # and a file that cannot be opened is an OSError too.
+        # The error's class is not enough: the driver has one class for wrong arguments and closed connections, and an
+        # OSError may be an error of a file.
         return is_system_error if connection is None else connection.is_closed()
     return isinstance(error, AWAY)
 
 
 @contextmanager
 def taken(names: Mapping[str, tuple[str, str]]) -> Iterator[None]:
-    """A unique value that exists, by its constraint's name: the field and the sentence that it stands for."""
+    """Return the field and the message for a duplicate unique value, by the constraint's name."""
     try:
         yield
     except asyncpg.UniqueViolationError as error:

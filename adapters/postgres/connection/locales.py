@@ -1,4 +1,4 @@
-"""Check of a database's locale: comparisons without case go by its ``lower()``, see ``without_case``."""
+"""Check of a database's locale: case-insensitive comparisons use its ``lower()``, see ``without_case``."""
 
 import asyncpg
 from msgspec import Struct
@@ -6,25 +6,25 @@ from msgspec import Struct
 from adapters.postgres.connection.connecting import connected
 
 LETTERS = {"I": "i", "É": "é", "Ω": "ω", "Ж": "ж"}
-"""Capital letters and what they are in lower case; in Turkish locales ``I`` becomes ``ı``."""
+"""Capital letters and their lower case; in Turkish locales ``I`` becomes ``ı``."""
 
 _ASKED = """
 SELECT current_database() AS database, pg_encoding_to_char(encoding) AS encoding, datctype::text AS locale,
 to_regclass('alembic_version') IS NOT NULL AS is_in_use
 FROM pg_database WHERE datname = current_database()"""
-# only UTF8 has all of the letters: another encoding cannot even be asked for them
+# Only UTF8 has all of these letters. Other encodings refuse the query.
 _FOLDED = """SELECT array(SELECT lower(letter COLLATE "default") FROM unnest($1::text[]) letter)"""
 
 
 class LocaleMistake(Struct, frozen=True):
-    """Mistake of a database's locale or encoding with its remedy; ``is_in_use`` where it has been migrated."""
+    """Error in a database's locale or encoding with its remedy; ``is_in_use`` if it has been migrated."""
 
     sentence: str
     is_in_use: bool
 
 
 async def locale_mistake(url: str) -> LocaleMistake | None:
-    """The mistake of a database; None where its locale and encoding are fine."""
+    """Return the error in a database's locale or encoding; None without an error."""
     async with connected(url) as connection:
         row = await connection.fetchrow(_ASKED)
         assert row is not None

@@ -1,4 +1,4 @@
-"""The role that the service logs in as: what it may become by a statement, and how the owner of the tables makes it."""
+"""The service's login role: the roles that it may switch to, and its creation by the table owner."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ from msgspec import Struct
 from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.row_security import ROLE
 
-ITERATIONS = 4096  # PostgreSQL's own number (scram_iterations)
+ITERATIONS = 4096  # PostgreSQL's default (scram_iterations)
 
 _ASKED = """
 SELECT session_user::text AS name, rolsuper OR rolbypassrls AS passes_row_security,
@@ -26,7 +26,7 @@ _TURNS = "SELECT pg_advisory_lock(hashtextextended('tenantry.login', 0))"
 _IS_THERE = "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)"
 _IS_MEMBER = "SELECT pg_has_role($1::name, $2::name, 'MEMBER')"
 _MAKE_SERVICE = "SELECT format('CREATE ROLE %I NOLOGIN NOSUPERUSER NOBYPASSRLS', $1::text)"
-# NOINHERIT: as itself the role may read no table, so that leaving the service's role gains nothing
+# NOINHERIT: without the service's role, this role may not read any table.
 _MAKE_LOGIN = "SELECT format('CREATE ROLE %I LOGIN NOINHERIT NOSUPERUSER NOBYPASSRLS PASSWORD %L', $1::text, $2::text)"
 _GRANT = "SELECT format('GRANT %I TO %I', $1::text, $2::text)"
 _MAY_MAKE = "SELECT format('ALTER ROLE %I CREATEROLE', current_user::text)"
@@ -34,7 +34,7 @@ _MAY_GRANT = "SELECT format('GRANT %I TO %I WITH ADMIN OPTION', $1::text, curren
 
 
 class LoginRefused(Exception):
-    """Refusal of the server to let the owner make the service's role; the message has the statement that allows it."""
+    """The server does not let the owner create the service's role; the message has the statement that allows it."""
 
 
 class LoginRole(Struct, frozen=True):
@@ -47,8 +47,8 @@ class LoginRole(Struct, frozen=True):
 
 
 async def login_role(url: str) -> LoginRole:
-    """Raises ServiceUnavailable while the database is away."""
-    # behind a pooler, only a transaction stays with one server
+    """Return the login role. Raises ServiceUnavailable if the database is unavailable."""
+    # Cache no statements: a pooler binds only a transaction to one server connection.
     async with connected(url, statement_cache_size=0) as connection, connection.transaction():
         row = await connection.fetchrow(_ASKED)
     assert row is not None
@@ -56,9 +56,9 @@ async def login_role(url: str) -> LoginRole:
 
 
 async def ensure_login_role(owner_url: str, url: str) -> None:
-    """Makes the role that ``url`` names, with its password, and lets it take on the service's role; as the owner.
+    """Create the role in ``url``, with its password, and grant it the service's role; run as the owner.
 
-    A role that exists keeps its password. Nothing is done where both URLs name one role. Raises LoginRefused.
+    An existing role retains its password. Does nothing if both URLs name one role. Raises LoginRefused.
     """
     name, password = _credentials(url)
     owner, _ = _credentials(owner_url)
@@ -82,24 +82,23 @@ async def ensure_login_role(owner_url: str, url: str) -> None:
 async def _allowed(
     connection: "asyncpg.Connection[asyncpg.Record]", deed: str, remedy: str, *arguments: str
 ) -> AsyncIterator[None]:
-    """Raises LoginRefused where the server forbids what the block does; ``remedy`` makes the statement of its text."""
+    """Raises LoginRefused with the statement of ``remedy`` if the server forbids the block."""
     try:
         yield
     except asyncpg.InsufficientPrivilegeError as error:
         statement, (reason, *_) = await connection.fetchval(remedy, *arguments), str(error).splitlines()
-        # since PostgreSQL 16 a role is granted by whoever made it, and by those who were given the option
+        # Since PostgreSQL 16, only the creator of a role, or a role with the admin option, may grant it.
         raise LoginRefused(f"The role {deed} ({reason}). Let a superuser run: {statement}") from None
 
 
 async def _make(connection: "asyncpg.Connection[asyncpg.Record]", statement: str, name: str, *more: str) -> None:
     if not await connection.fetchval(_IS_THERE, name):
-        # a service with another database on this server may make the same role now
+        # Another service on this server may create the role concurrently.
         with suppress(asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
             await connection.execute(await connection.fetchval(statement, name, *more))
 
 
 def _credentials(url: str) -> tuple[str, str]:
-    """User and password of a URL, which may stand in its query: ``postgresql:///tenantry?user=service``."""
     parts = urlsplit(url)
     query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     user, password = unquote(parts.username or ""), unquote(parts.password or "")
@@ -107,7 +106,7 @@ def _credentials(url: str) -> tuple[str, str]:
 
 
 def _verifier(password: str) -> str:
-    """The password as PostgreSQL stores it (RFC 5803), so that the server's log of statements never has it in clear."""
+    """The password's SCRAM verifier (RFC 5803), so that the server's log never contains the password."""
     salt = secrets.token_bytes(16)
     salted = hashlib.pbkdf2_hmac("sha256", unicodedata.normalize("NFKC", password).encode(), salt, ITERATIONS)
     stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()

@@ -1,4 +1,4 @@
-"""Log lines about outages of PostgreSQL: one when an outage begins and one when it ends."""
+"""Log entries about outages of PostgreSQL: one at the beginning and one at the end."""
 
 import logging
 
@@ -10,16 +10,15 @@ from adapters.postgres.connection.waiting import PoolBusy
 log = logging.getLogger(__name__)
 
 _NO_OUTAGE = (PoolBusy, QueryCanceledError, LockNotAvailableError, TooManyConnectionsError)
-"""Limits of time and of connections: the server answers meanwhile."""
+"""Time and connection limits, which are not outages: the server still answers."""
 
 
 class Outages:
-    """Log of the outages of PostgreSQL: one line when an outage begins, and one when it ends.
+    """Log of PostgreSQL's outages: one entry at the beginning and one at the end.
 
-    ``phase`` is even while PostgreSQL answers and odd during an outage; each use of a connection notes it first.
-
-    The end of a use says nothing about any other phase than that in which the use began: connections that an outage cut
-    may be noticed long after it, and a statement may end well that was sent before it.
+    ``phase`` is even while PostgreSQL answers and odd during an outage. Each use of a connection first reads the phase,
+    and its result counts only in that phase: the service may notice a broken connection long after the outage, and a
+    statement sent before an outage may still succeed.
     """
 
     __slots__ = ("phase",)
@@ -40,7 +39,7 @@ class Outages:
 
 
 class QuietOutages(Outages):
-    """Outages of a replica, which is sampled, and told of, by itself: its requests are answered by the primary."""
+    """Log without entries for a replica: the primary answers its requests, and sampling reports the outages."""
 
     def failed(self, phase: int, error: BaseException, connection: Closable | None) -> None:
         pass

@@ -1,7 +1,7 @@
-"""TenantPool: asyncpg's own pool, with the choice of the connection by the state of its session on top.
+"""TenantPool: asyncpg's pool, with a choice of connections by session state.
 
-A connection that shows another tenant's rows costs a request one more round trip, so that a request first looks for
-one that shows its rows already. asyncpg's pool opens, mends and closes the connections.
+A connection with another tenant's state costs one more round trip, so a request first looks for a connection with its
+own state. asyncpg's pool opens, repairs and closes the connections.
 """
 
 import asyncio
@@ -21,34 +21,34 @@ from domain.errors import ServiceUnavailable
 
 if TYPE_CHECKING:
     AsyncpgPool = asyncpg.Pool[asyncpg.Record]
-else:  # generic in its stubs alone
+else:  # generic only in the stubs
     AsyncpgPool = asyncpg.Pool
 
 Result = TypeVar("Result")
 
 SOON = 0.01
-"""Seconds for which it pays to wait for a connection of the same session state: a turn of a busy loop."""
+"""Seconds to wait for a connection in the same session state: one iteration of a busy event loop."""
 RESTS = 60.0
-"""Seconds after which an unused connection goes back to asyncpg's pool, which closes it after ``CLOSED_AFTER``."""
+"""Seconds after which an unused connection returns to asyncpg's pool. That pool closes it after ``CLOSED_AFTER``."""
 CLOSED_AFTER = 540.0
 CLOSING = "The database is being closed."
 
 
 def nothing() -> None:
-    """Reaction to the loss of a connection of which nobody needs to hear."""
+    """Do nothing: callback for a lost connection."""
 
 
 @dataclass(eq=False, slots=True)
 class TenantPool:
-    """A pool of at most ``pool.get_max_size()`` connections, which prefers one in the session state that is wanted.
+    """A pool of at most ``pool.get_max_size()`` connections, which prefers one in the wanted session state.
 
-    ``patience`` is in seconds, for a free connection and for a new one; ``mended_within`` is the time in which one that
-    was cut off in the middle of a statement has to be of use again.
+    ``patience`` is the maximum wait in seconds, for a free connection and for a new one; ``mended_within`` is the time
+    for a connection to recover after an interrupted statement.
 
-    ``shares`` says how many of the connections a scope may hold, which whoever takes one looks at first.
-    ``pool`` is used by nobody else, so that acquiring from it never waits for a place. ``_held`` counts what is
-    acquired, being acquired or being released; ``_lent`` what is in use and will show a session state when it is back,
-    ``_lent_at`` the time of the last such loan. ``_resting`` stands in the order of its return.
+    ``shares`` limits the connections of a scope. ``pool`` has no other users, so acquiring never waits. ``_held``
+    counts connections that are acquired, in acquisition or in release. ``_lent`` counts, by session state, the used
+    connections that will return with this state; ``_lent_at`` is the time of the last such loan. ``_resting`` is in the
+    order of return.
     """
 
     pool: AsyncpgPool
@@ -69,13 +69,13 @@ class TenantPool:
         self.shares = ScopeShares(self.pool.get_max_size())
 
     async def take(self, state: str, seconds: float, *, stays: bool) -> ServiceConnection:
-        """Raises TimeoutError after these ``seconds`` without a free connection, or what connecting raised.
+        """Return a connection for ``state``. Raises TimeoutError after ``seconds``, or the error of connecting.
 
-        ``stays`` is false for a transaction: it sets what it shows as it begins, and that ends with it.
+        ``stays`` is false for a transaction, because the session's state ends with the transaction.
         """
         if self._is_closing:
             raise ServiceUnavailable(CLOSING)
-        # The order of these steps is the order of their costs: nothing, a turn of the loop, a round trip, a connection.
+        # In the order of cost: free, a turn of the event loop, a round trip, a connection.
         connection = self._rested_with(state)
         if connection is None and stays and self._comes_soon(state):
             with suppress(TimeoutError):
@@ -93,17 +93,17 @@ class TenantPool:
     def give(
         self, connection: ServiceConnection, state: str, *, stays: bool, cut_off: Callable[[], None] | None = None
     ) -> None:
-        """Takes back what was taken with the same ``state`` and ``stays``.
+        """Return to the pool a connection obtained with the same ``state`` and ``stays``.
 
-        A connection that was ``cut_off`` in the middle of a statement is mended by asyncpg before it is used again;
-        the function is called if it cannot be, because the server does not even answer that the statement has ended.
+        asyncpg repairs a connection after an interrupted statement before its next use. If the server does not confirm
+        the statement's end, the pool calls ``cut_off``.
         """
         if stays:
             self._end_loan(state)
         self._place(connection, cut_off)
 
     def _place(self, connection: ServiceConnection, cut_off: Callable[[], None] | None = None) -> None:
-        """Hands the connection to whoever waits, lets it rest, or gives it back to asyncpg."""
+        """Lend the connection to a waiting request, retain it, or return it to asyncpg."""
         if self._is_closing or cut_off is not None or connection.is_closed() or connection.is_spoilt:
             self._begin(self._release(connection, cut_off or nothing))
         elif connection.is_in_transaction():  # somebody has left it open
@@ -116,7 +116,7 @@ class TenantPool:
             self._rest(connection)
 
     async def close(self) -> None:
-        """Refuses whoever waits; returns when all that is in use has come back and is closed."""
+        """Refuse waiting requests; wait until all used connections are returned and closed."""
         self._is_closing = True
         if self._sweeping is not None:
             self._sweeping.cancel()
@@ -132,7 +132,7 @@ class TenantPool:
         return PoolLoad(in_use=self._held - idle, idle=idle, most=self.pool.get_max_size(), waiting=waiting)
 
     def _comes_soon(self, state: str) -> bool:
-        # A loan that is older than a moment may be an export: waiting for that one does not pay.
+        # Wait only for a recent loan: a longer loan may be an export.
         at = self._lent_at.get(state)
         return at is not None and at + SOON > asyncio.get_running_loop().time()
 
@@ -147,7 +147,6 @@ class TenantPool:
             del self._lent[state], self._lent_at[state]
 
     def _rested_with(self, state: str) -> ServiceConnection | None:
-        """The most recently used of the unused connections with this session state."""
         resting = self._resting
         for at in range(len(resting) - 1, -1, -1):
             connection = resting[at][0]
@@ -157,11 +156,12 @@ class TenantPool:
         return None
 
     def _rested_longest(self) -> ServiceConnection | None:
-        """The unused connection that is missed least: not the last of its state, if there is such a one."""
+        """Return the connection that has been idle for longest, if possible not the last connection of its state."""
         self._drop_closed()
         if not self._resting:
             return None
-        # Taking the last connection of a state costs the next request of that state its round trip.
+        # Prefer a state with several connections. Without its last connection, a state's next request needs a round
+        # trip.
         states = [connection.session_state for connection, _ in self._resting]
         held = Counter(states)
         spare = (at for at, state in enumerate(states) if held[state] > 1 or state in self._lent)
@@ -174,13 +174,12 @@ class TenantPool:
             self._begin(self._release(entry[0]))
 
     async def _acquired(self, state: str, *, stays: bool) -> ServiceConnection:
-        """A connection from asyncpg's pool, for a place that is counted in ``_held`` already."""
+        """Return a connection from asyncpg's pool. ``_held`` already includes it."""
         acquiring = self._begin(self._acquire())
         try:
             connection = await asyncio.shield(acquiring)
         except asyncio.CancelledError:
-            # A connection that is given up while it is made would leave an error behind that nobody reads; once made,
-            # it serves the next request.
+            # An abandoned attempt would leave an unread error. A completed one serves the next request.
             acquiring.add_done_callback(self._keep)
             raise
         self._lend(state, stays=stays)
@@ -229,7 +228,7 @@ class TenantPool:
         self._sweeping = loop.call_later(self.rests / 4, self._sweep) if self._resting else None
 
     async def _release(self, connection: ServiceConnection, if_lost: Callable[[], None] = nothing) -> None:
-        """Gives it back to asyncpg, which waits until a cut-off statement is cancelled, or closes the connection."""
+        """Return it to asyncpg, which waits for cancelled statements, or close it."""
         lease, connection.lease = connection.lease, None
         try:
             if connection.is_spoilt and not connection.is_closed():
@@ -243,7 +242,7 @@ class TenantPool:
             self._free_place()
 
     async def _end_unused(self) -> None:
-        """A server that vanished does not end its connections: each would hold a request as long as the first did."""
+        """Close idle connections: a vanished server does not, and each would delay a request."""
         await self.pool.expire_connections()
         while self._resting:
             connection, _ = self._resting.pop()
@@ -251,7 +250,7 @@ class TenantPool:
             self._begin(self._release(connection))
 
     def _begin(self, work: Coroutine[None, None, Result]) -> "asyncio.Task[Result]":
-        # The loop itself holds tasks weakly: one that nobody names could vanish before its end.
+        # The event loop references tasks weakly; without this reference, a task could vanish.
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -259,8 +258,8 @@ class TenantPool:
 
 
 async def synchronized(connection: object) -> None:
-    """``reset`` of the driver's pool, which sees connections that were cut off or have rested.
+    """Act as ``reset`` of the driver's pool, for interrupted or idle connections.
 
-    Of a session only scope and mode are ever changed, and those stay as they are.
+    Only a session's scope and mode ever change; they remain.
     """
     await cast("ServiceConnection", connection).synchronize()

@@ -1,4 +1,4 @@
-"""Connections through a pooler such as PgBouncer: what it keeps of a session, and how that is found out."""
+"""Connections through a pooler such as PgBouncer: the session state that it preserves, and its detection."""
 
 import asyncio
 import secrets
@@ -13,21 +13,20 @@ from adapters.postgres.connection.failures import opening, translated
 from domain.scope import Scope
 
 Pooler = Literal["none", "session", "transaction"]
-"""What stands before the server: nothing, or a pooler that gives a server to a client for its session or for each
-transaction."""
+"""Pooler before the server: none, or one that assigns a server to a client per session or per transaction."""
 
 AT_START = frozenset({"application_name"})
-"""Settings that poolers take when a client connects; others would be refused, or left out without a word."""
+"""Settings that poolers accept when a client connects; poolers refuse or silently omit any other setting."""
 ROUNDS = 3
 ANSWERS_WITHIN = 1.0
-"""Seconds; a pooler without a free server lets clients wait."""
+"""Seconds to wait, because a pooler without a free server lets clients wait."""
 
 
 class TransactionConnection(ServiceConnection):
-    """A connection that may be given another server for each transaction: nothing is kept in a session.
+    """A connection that may use another server for each transaction: it stores no session state.
 
-    Role, scope and settings are set inside each transaction, and a statement outside of one gets one of its own.
-    ``local`` is the text that sets them.
+    Each transaction sets role, scope and settings, and a statement outside of one gets its own transaction. ``local``
+    is the SQL that sets them.
     """
 
     __slots__ = ("_has_prepared", "_mode", "_scope", "local")
@@ -37,14 +36,14 @@ class TransactionConnection(ServiceConnection):
         self.local, self._scope, self._mode, self._has_prepared = "", "", "READ WRITE", False
 
     async def show(self, scope: Scope, *, read_only: bool) -> None:
-        """Remembers scope and mode for statements outside a transaction."""
+        """Store scope and mode for statements outside a transaction."""
         self._scope, self._mode = scope_text(scope), "READ ONLY" if read_only else "READ WRITE"
 
     async def begin(self, scope: Scope, *, mode: str = "READ WRITE") -> None:
         await self._begin(scope_text(scope), mode)
 
     async def commit(self) -> None:
-        # Whoever gets the server next must not find statements of the names that a driver makes up.
+        # The next client of the server connection must not find this driver's statement names.
         if self._has_prepared:
             await self._settle("DEALLOCATE ALL")
             self._has_prepared = False
@@ -52,12 +51,13 @@ class TransactionConnection(ServiceConnection):
 
     async def prepare(self, *args: Any, **more: Any) -> Any:
         self._has_prepared = True
-        # The driver counts names for each process, and the server may have seen those of another.
+        # The driver numbers statement names per process, so another process may have prepared the same name on this
+        # server connection.
         more.setdefault("name", f"tenantry_{secrets.token_hex(8)}")
         return await super().prepare(*args, **more)
 
     async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        return list(await self.fetch(query, *arguments))  # without a cache every statement is prepared anew
+        return list(await self.fetch(query, *arguments))  # without a cache every statement is prepared again
 
     async def fetch(self, *args: Any, **more: Any) -> Any:
         async with self._alone():
@@ -81,7 +81,6 @@ class TransactionConnection(ServiceConnection):
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """A transaction around one statement, unless there is one already."""
         if self.is_in_transaction():
             yield
             return
@@ -98,15 +97,15 @@ class TransactionConnection(ServiceConnection):
 
 
 def settings_text(settings: Mapping[str, str], how: Literal["SET", "SET LOCAL"]) -> str:
-    """Statements for settings of the service's own, whose names and values are constants."""
+    """Return statements for the service's settings; their names and values are constants."""
     return "".join(f"{how} {name} = '{value}'; " for name, value in settings.items() if name not in AT_START)
 
 
 async def pooler_of(url: str) -> Pooler:
-    """Pooler before the server, if any. Raises ServiceUnavailable while the database is away.
+    """Return the pooler before the server, if any. Raises ServiceUnavailable if the database is unavailable.
 
-    A pooler tells its clients process numbers of its own. Whether it gives a server away between two transactions is
-    seen while another client holds the one that was free.
+    A pooler reports other process numbers than the server. To detect a transaction pooler, another client occupies the
+    free server between two transactions.
     """
     with translated():
         with opening(url):
@@ -136,17 +135,17 @@ async def _backend(connection: Connection) -> int:
 
 
 async def _mode_seen(first: Connection, second: Connection) -> Pooler | None:
-    """Mode of the pooler; None where the first client had the same server again, which may be chance."""
+    """Return the pooler's mode; None if the observation may be chance."""
     before = await _backend(first)
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):
             await second.execute("BEGIN")
     except TimeoutError:
-        return "session"  # no second server for a second client: the first one keeps its own
+        return "session"  # the second client gets no server: the first holds it
     try:
         async with asyncio.timeout(ANSWERS_WITHIN):
             return None if await _backend(first) == before else "transaction"
     except TimeoutError:
-        return "transaction"  # its only server was given to the second
+        return "transaction"  # the second client received the first one's server connection
     finally:
         await second.execute("ROLLBACK")

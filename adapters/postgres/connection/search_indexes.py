@@ -1,4 +1,4 @@
-"""Fields whose searches an index of the database finds."""
+"""Fields with an index for searches."""
 
 from collections.abc import Iterator
 
@@ -23,7 +23,7 @@ WHERE to_regrole('tenantry_search') IS NOT NULL AND NOT pg_has_role(to_regrole('
 
 
 async def searches_found(connection: Connection, registry: Registry) -> frozenset[tuple[str, str]]:
-    """Tables of tenants with the fields of theirs that an index finds."""
+    """Return the pairs of table and field, of tenant-owned entities, that a search index covers."""
     row = await connection.fetchrow(_MADE)
     assert row is not None
     functions, indexes = set(row["functions"]), set(row["indexes"])
@@ -35,7 +35,7 @@ async def searches_found(connection: Connection, registry: Registry) -> frozense
 
 
 async def searches_missed(url: str, registry: Registry) -> list[str]:
-    """Fields of searches that no index finds: ``["products.name"]``. Raises ServiceUnavailable."""
+    """Return search fields without an index: ``["products.name"]``. Raises ServiceUnavailable."""
     async with connected(url) as connection:
         found = await searches_found(connection, registry)
     every = ((model.table, field) for model, field in _searched(registry))
@@ -43,9 +43,9 @@ async def searches_missed(url: str, registry: Registry) -> list[str]:
 
 
 async def search_remedy(url: str) -> str:
-    """What has to be done before a migration can make the indexes of searches. Raises ServiceUnavailable."""
+    """Return the steps needed before a migration can create search indexes. Raises ServiceUnavailable."""
     async with connected(url) as connection:
-        # the owner of another database on this server has made the role
+        # The owner of another database on this server created the role, so a superuser must grant it.
         statement = await connection.fetchval(_GRANT)
     if statement is None:
         return "Let the server have the extensions pg_trgm and btree_gin"
@@ -53,5 +53,5 @@ async def search_remedy(url: str) -> str:
 
 
 def _searched(registry: Registry) -> Iterator[tuple[EntityModel, str]]:
-    # rows that all tenants share have no row-level security: the planner asks their index by itself
+    # Only tenant-owned entities: shared rows have no row-level security, so the planner uses their index without help.
     return ((model, field) for model in registry if model.tenant_owned for field in model.indexed_search)

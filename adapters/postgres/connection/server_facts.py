@@ -1,4 +1,4 @@
-"""Facts of a PostgreSQL server that an operator should know."""
+"""Facts of a PostgreSQL server for operators."""
 
 from datetime import datetime
 from typing import Any
@@ -19,9 +19,9 @@ SELECT pg_is_in_recovery() AS is_standby, current_setting('hot_standby_feedback'
 
 
 class ReplicaFacts(Struct, frozen=True):
-    """Facts of a read replica that an operator should know.
+    """Facts of a read replica for operators.
 
-    ``holds_back_cleaning``: the primary keeps rows that a long read on the replica still needs.
+    ``holds_back_cleaning``: the primary retains rows that a long read on the replica still needs.
     """
 
     is_standby: bool
@@ -29,10 +29,10 @@ class ReplicaFacts(Struct, frozen=True):
 
 
 class DatabaseFacts(Struct, frozen=True):
-    """Facts of a PostgreSQL server that an operator should know.
+    """Facts of a PostgreSQL server for operators.
 
-    ``most_connections`` is the server's limit, ``now`` the time of its clock. A standby, and a server that has stopped
-    in the middle of a recovery, are read-only as well.
+    ``most_connections`` is the server's limit, ``now`` its clock's time. A standby, and a server stopped in the middle
+    of a recovery, are also read-only.
     """
 
     most_connections: int
@@ -44,17 +44,17 @@ class DatabaseFacts(Struct, frozen=True):
 
 
 async def database_facts(url: str) -> DatabaseFacts:
-    """Raises ServiceUnavailable while the database is away."""
+    """Return facts of the database. Raises ServiceUnavailable if it is unavailable."""
     return DatabaseFacts(**await _asked(url, _ASKED))
 
 
 async def replica_facts(url: str) -> ReplicaFacts:
-    """Raises ServiceUnavailable while the replica is away."""
+    """Return facts of the replica. Raises ServiceUnavailable if it is unavailable."""
     return ReplicaFacts(**await _asked(url, _ASKED_OF_A_REPLICA))
 
 
 async def _asked(url: str, statement: str) -> dict[str, Any]:
-    # behind a pooler, only a transaction stays with one server
+    # A pooler assigns one server connection only for a transaction, so disable the statement cache.
     async with connected(url, statement_cache_size=0) as connection, connection.transaction():
         row = await connection.fetchrow(statement)
     assert row is not None

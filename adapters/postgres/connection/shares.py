@@ -1,4 +1,4 @@
-"""ScopeShares: how many of a pool's connections the requests of one scope may hold at a time."""
+"""ScopeShares: the number of a pool's connections that one scope may hold at a time."""
 
 import asyncio
 from collections import deque
@@ -12,20 +12,20 @@ from application.ports.database import ASKED_BY
 
 
 class ScopeBusy(PoolBusy):
-    """Raised where a scope has its share of the connections in use: the database, and its pool, may be well."""
+    """Raised if a scope uses its whole share of the connections. The database and its pool may work well."""
 
 
 BEHIND_THE_FREE = 3
-"""Connections that a scope may hold for each one that is free: three quarters of all, where no other holds any."""
+"""Connections that a scope may hold per free connection: three quarters of all if no other scope holds any."""
 
 
 @dataclass(eq=False, slots=True)
 class ScopeShares:
-    """Counts the connections of each scope, and lets its requests beyond its share wait for each other.
+    """Counts the connections of each scope; requests beyond a scope's share wait.
 
-    Without it a tenant whose statements wait for a lock, or read for seconds, would hold all connections of a process,
-    and the others would wait for that tenant. A scope may hold three times as many as are free, and one in any case: of
-    20 connections one scope has 15, two have 9 each, three 6 each. ``share_of`` names the scope of a session.
+    Otherwise a tenant with slow or blocked statements would hold all connections of a process, and other tenants would
+    wait. A scope may hold three times as many connections as are free, and at least one: of 20 connections, a single
+    scope gets 15, two scopes get 9 each, three get 6 each. ``share_of`` names the scope of a session.
     """
 
     connections: int
@@ -34,7 +34,7 @@ class ScopeShares:
     _waiting: dict[str, deque["asyncio.Future[None]"]] = field(default_factory=dict)
 
     def is_taken(self, scope: str) -> bool:
-        """Takes a place for the scope; False where it has to wait for its turn."""
+        """Reserve a place for the scope; return False if it has to wait."""
         if not self._may_take(scope):
             return False
         self._take(scope)
@@ -48,7 +48,7 @@ class ScopeShares:
         self._total += 1
 
     async def turn(self, scope: str, seconds: float) -> None:
-        """Waits for a place that another request gives back. Raises ScopeBusy."""
+        """Wait for a place released by another request. Raises ScopeBusy."""
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         row = self._waiting.setdefault(scope, deque())
@@ -58,7 +58,7 @@ class ScopeShares:
             await turn
         except BaseException:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.give_back(scope)  # it came in the moment in which the request was cancelled
+                self.give_back(scope)  # granted at the moment of the cancellation
             elif turn in row:
                 row.remove(turn)
             raise
@@ -66,16 +66,17 @@ class ScopeShares:
             patience.cancel()
             if not row and self._waiting.get(scope) is row:
                 del self._waiting[scope]
-            # The error knows this frame, and the future knows the error: a circle that memory would keep for a while.
+            # Break the reference cycle between error, frame and future.
             del turn, patience
 
     def give_back(self, scope: str) -> None:
-        """Hands the place to the request of the scope that has waited longest, or to one of a scope with fewer."""
+        """Release the place to the scope's longest-waiting request, or to another scope with fewer places."""
         self._total -= 1
         held = self._held.pop(scope) - 1
         if held:
             self._held[scope] = held
-        # Its own first: the connection shows the rows of this scope. Of the others none may take the last free one.
+        # Prefer the same scope, because the connection is already set to it. Other scopes MUST NOT use the last free
+        # connection.
         if self._hand_to(scope) or self._total >= self.connections:
             return
         for other in self._waiting:
@@ -99,14 +100,14 @@ class ScopeShares:
                     turn.set_exception(error())
 
     def number(self) -> int:
-        """Requests that wait for their turn."""
+        """Return the number of waiting requests."""
         return sum(map(len, self._waiting.values()))
 
 
 def share_of(state: str) -> str:
-    """The scope in a session state, as ``session_key`` makes it, whatever the mode.
+    """Return the scope in a ``session_key`` state, without the mode.
 
-    Work on all tenants is that of the caller's tenant, where there is a caller: logins do not wait for administration.
+    Work on all tenants counts for the caller's tenant, if any, so that logins do not wait for administration.
     """
     scope = state.partition(" ")[0]
     asked_by = ASKED_BY.get() if scope == EVERY else None

@@ -1,4 +1,4 @@
-"""Requests that wait for a connection: in a row for each session state, and in the order of their arrival."""
+"""Requests that wait for a connection: a queue per session state, in order of arrival."""
 
 import asyncio
 from collections import deque
@@ -9,23 +9,23 @@ from dataclasses import dataclass, field
 from adapters.postgres.connection.connections import ServiceConnection
 
 LOOKED_AT = 64
-"""Waiters that are looked at for one that no connection in use will serve soon."""
+"""Number of waiting requests to examine for one that no connection in use will soon serve."""
 PASSED_OVER = 64
-"""Times that the request that has waited longest lets others go before it; then it takes any connection."""
+"""Number of later requests that may be served before the longest-waiting one; then it gets the next connection."""
 
 Given = ServiceConnection | None
-"""A connection; or None, a free place: acquire a connection from asyncpg's pool."""
+"""Result of a wait: a connection, or None if the request should acquire one from asyncpg's pool."""
 
 
 class PoolBusy(TimeoutError):
-    """Raised where all connections are in use and none came back in time; the database itself may be well."""
+    """Raised if all connections are in use and none returned in time. The database itself may work well."""
 
 
 @dataclass(eq=False, slots=True)
 class Waiter:
-    """A request that waits for a connection whose session has the ``state``.
+    """A request that waits for a connection in the session state ``state``.
 
-    ``stays`` is false for a transaction, whose session state ends with it.
+    ``stays`` is false for a transaction, because its session state ends with it.
     """
 
     state: str
@@ -43,22 +43,22 @@ class Waiter:
 
 @dataclass(eq=False, slots=True)
 class WaitingRequests:
-    """The requests that wait for a connection, in a row for each session state and in the order of their arrival.
+    """Requests waiting for a connection, by session state and in order of arrival.
 
-    ``_rows`` holds every waiter, by its session state; ``_order`` those that take a connection of any state.
+    ``_rows`` holds every waiter by its session state; ``_order`` those that accept a connection of any state.
     """
 
     _rows: dict[str, deque[Waiter]] = field(default_factory=dict)
     _order: deque[Waiter] = field(default_factory=deque)
 
     async def wait(self, state: str, seconds: float, *, stays: bool, takes_any: bool, unwanted: "Unwanted") -> Given:
-        """Raises PoolBusy; what arrives in the moment in which the caller gives up goes to ``unwanted``."""
+        """Wait for a connection. Raises PoolBusy. Passes a connection that arrives too late to ``unwanted``."""
         loop = asyncio.get_running_loop()
         waiter = Waiter(state, stays, loop.create_future())
         self._rows.setdefault(state, deque()).append(waiter)
         if takes_any:
             self._order.append(waiter)
-        # One timer handle costs half of what asyncio.timeout() does.
+        # A timer handle costs half of asyncio.timeout().
         patience = loop.call_later(seconds, waiter.give_up)
         try:
             return await waiter.given
@@ -70,14 +70,14 @@ class WaitingRequests:
             raise
         finally:
             patience.cancel()
-            # The error knows this frame, and the waiter knows the error: a circle that memory would keep for a while.
+            # Break the reference cycle between error, frame and waiter.
             del waiter, patience
 
     def next_for(self, state: str | None, *, hoped_for: Callable[[str], bool]) -> Waiter | None:
-        """The waiter that a connection with this session state goes to, taken out of its rows.
+        """Remove and return the waiter for a connection with this session state.
 
-        First one of the same state; then one of a state that is not ``hoped_for``, because no other connection will
-        show it soon and a round trip is due in any case; then the one that has waited longest.
+        Prefer the same state; then a state for which ``hoped_for`` is false, because no connection in use will have it
+        soon; then the longest-waiting one.
         """
         longest = self._longest()
         if longest is not None and longest.passed_over >= PASSED_OVER:
@@ -106,7 +106,7 @@ class WaitingRequests:
                     waiter.given.set_exception(error())
 
     def _first_of(self, state: str | None) -> Waiter | None:
-        # A waiter that has given up leaves its row only when its turn of the loop comes.
+        # Skip waiters that have expired: each leaves the queue only when the event loop resumes it.
         return next((waiter for waiter in self._rows.get(state or "", ()) if not waiter.given.done()), None)
 
     def _first_without_hope(self, hoped_for: Callable[[str], bool]) -> Waiter | None:
@@ -114,7 +114,7 @@ class WaitingRequests:
         return next((each for _, each in looked_at if not hoped_for(each.state) and not each.given.done()), None)
 
     def _longest(self) -> Waiter | None:
-        # A waiter that was served out of its own row is still in the order.
+        # A waiter that was served from the queue of its state is still in ``_order``.
         while self._order and self._order[0].given.done():
             self._order.popleft()
         return self._order[0] if self._order else None

@@ -1,1 +1,1 @@
-"""Rows of entities on PostgreSQL: ``reading/``, ``writing/`` and ``files/``, and the tables beside them."""
+"""Rows of entities on PostgreSQL: ``reading/``, ``writing/`` and ``files/``, and related tables."""

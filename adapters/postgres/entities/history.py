@@ -1,4 +1,4 @@
-"""Histories: one line for each version of a row, written by the statement that makes the version."""
+"""Histories: one entry per row version. The statement that writes the version also writes its entry."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,7 +25,7 @@ from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.query import too_large_page
 from domain.scope import OneTenant, Scope
 
-# the table does not depend on the entities that are declared
+# These statements do not depend on the declared entities.
 
 _NONE = sa.cast(constant("[]"), JSON())
 _NULL = sa.cast(sa.null(), JSON())
@@ -34,7 +34,7 @@ DataChange = sa.Insert | sa.Update | sa.Delete
 
 
 def with_history(model: EntityModel, action: Action, change: DataChange, before: CTE | None = None) -> Executable:
-    """The change by itself, or together with its lines, in one statement, if the entity keeps a history."""
+    """Return the change, combined with its history entries in one statement if the entity has a history."""
     if not model.declaration.history:
         return change
     written = change.returning(*change.table.c).cte("written rows")
@@ -42,10 +42,10 @@ def with_history(model: EntityModel, action: Action, change: DataChange, before:
 
 
 def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE | None = None) -> list[CTE]:
-    """Part of a statement that writes the lines: empty for entities without a history.
+    """Return the CTE that writes history entries; empty for entities without a history.
 
-    ``written`` holds the rows as they are now, ``before`` the rows of an update as they were. The line of a created row
-    tells its values, those of a deleted, restored or purged row tell no changes.
+    ``written`` has the rows after the write, ``before`` those before an update. Entries of deleted, restored or purged
+    rows have no changes.
     """
     if not model.declaration.history:
         return []
@@ -53,7 +53,7 @@ def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE 
         "tenant_id": written.c.tenant_id if model.tenant_owned else sa.cast(sa.null(), sa.Uuid()),
         "entity": constant(model.plural),
         "row_id": written.c.id,
-        # what is purged has no version of its own any more, and the line needs one
+        # A history entry needs a version, but a purge writes no row version, so use the next number.
         "version": next_version(written) if action == "purged" else written.c.version,
         "action": constant(action),
         "at": AT,
@@ -91,7 +91,7 @@ def _pair(field: FieldModel, written: CTE, before: CTE | None) -> tuple[Value, .
     return constant(field.wire), *as_json, was.is_distinct_from(now)
 
 
-# PostgreSQL takes no larger OFFSET than a bigint holds
+# PostgreSQL refuses an OFFSET larger than a bigint.
 _MOST_PASSED_OVER = 2**62
 
 Owner = Literal["shared", "tenant", "every tenant"]
@@ -117,7 +117,7 @@ class PostgresHistory:
             raise too_large_page() from None
         entries = [Entry(row[0], row[1], row[2], row[3], _read(row[4])) for row in rows]
         if len(entries) < size and (entries or not offset):
-            return entries, offset + len(entries)  # the last page tells the total
+            return entries, offset + len(entries)  # the last page gives the total
         total = await fetch_value(self.connection, count_statement(owner), values)
         return entries, int(total)
 

@@ -1,4 +1,4 @@
-"""Responses stored under the idempotency keys of requests, in the transaction whose outcome they tell."""
+"""Responses stored under idempotency keys, in the transaction of the write."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ INSERT INTO kept_answers AS k (tenant_id, user_id, key, fingerprint, at) VALUES 
 ON CONFLICT (tenant_id, user_id, key)
 DO UPDATE SET fingerprint = excluded.fingerprint, answer = NULL, at = excluded.at WHERE k.at <= $6
 RETURNING true"""
-"""Waits for the transaction that holds the key, and answers nothing where a response is stored under it."""
+"""Claims a key: waits for another transaction with this key; returns no row if a response is stored."""
 
 FIND = "SELECT fingerprint, answer FROM kept_answers WHERE tenant_id = $1 AND user_id = $2 AND key = $3"
 KEEP = "UPDATE kept_answers SET answer = $4, at = $5 WHERE tenant_id = $1 AND user_id = $2 AND key = $3"

@@ -1,4 +1,4 @@
-"""The rows of entities in PostgreSQL: reading, writing, deleting and restoring them, each by a class of its own."""
+"""Rows of entities in PostgreSQL: one class each for reading, writing, deleting and restoring."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,12 +73,11 @@ class PostgresRecords:
         return await restoring.restore(self._rows(model, [row_id]), version)
 
     async def _take_advisory_locks(self, model: EntityModel, rows: Sequence[Values]) -> None:
-        """Locks for all the rows together, in one order, before the rule of each row asks for its own."""
+        """Acquire the locks for all rows in one order, before the rule of each row locks its own."""
         if model.asks_other_rows and isinstance(self.scope, OneTenant):
             await take_advisory_locks(self.connection, self.scope.id, shared_references(self.registry, model, rows))
 
     async def _lock_referred_rows(self, model: EntityModel, changes: Sequence[Change]) -> None:
-        """Locks what the rows refer to, before and after."""
         tenant, ids = self._tenant(model), [change.id for change in changes]
         stored = await fetch(self.connection, referring_rows(self.registry, model), {"tenant": tenant, "ids": ids})
         rows = [*(dict(row) for row in stored), *(change.values for change in changes)]
@@ -96,7 +95,6 @@ class PostgresRecords:
         return RowsByModel(model, self._tenant(model), {row_id: row_id for row_id in ids})
 
     def _tenant(self, model: EntityModel) -> UUID | None:
-        """The tenant that statements name, None for rows that all tenants share."""
         if not model.tenant_owned:
             return None
         if not isinstance(self.scope, OneTenant):
@@ -105,7 +103,7 @@ class PostgresRecords:
 
 
 def _locks_some(model: EntityModel, changes: Sequence[Change]) -> bool:
-    """Whether the write locks some of what its rows refer to, and leaves the rest to their rules: in no one order."""
+    """Return whether the write would lock referenced rows partly itself, partly in rules: in no common order."""
     references = {field.name for field in model.declared if field.reference is not None}
     sent = references & changes[0].values.keys()
     return len(changes) > 1 or bool(sent and sent != references)

@@ -1,4 +1,4 @@
-"""Tables beside those of entities: histories, and answers kept for requests that are sent twice."""
+"""Additional tables of entities: histories, and stored responses to repeated requests."""
 
 from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
@@ -9,7 +9,7 @@ from adapters.postgres.schema.sql import CODE_POINTS
 
 _METADATA = MetaData(naming_convention=NAMES)
 
-# Core, and not a model: the table has no primary key, for the tenant of rows that all tenants share is null.
+# A Core table, not an ORM model: it has no primary key, because shared rows have a null tenant.
 HISTORY = Table(
     "row_history",
     _METADATA,
@@ -21,14 +21,14 @@ HISTORY = Table(
     Column("at", DateTime(timezone=True), nullable=False),
     Column("by", Uuid()),
     Column("changes", JSON(), nullable=False),
-    # Not unique, because the key of the parts is not in it: the statement that makes a version writes its line, and
-    # holds the row's lock.
+    # Not unique, because a unique index must contain the partition key. The row lock already prevents duplicate
+    # versions.
     Index("ix_row_history_row", "tenant_id", "entity", "row_id", "version"),
-    # Lines are stored in the order of time: a few pages of index tell where those past their retention are.
+    # BRIN: entries are stored in time order, so few pages hold those past their retention.
     Index("ix_row_history_at", "at", postgresql_using="brin"),
     **partitioned("row_history"),
 )
-"""A line for each version of a row."""
+"""One entry per row version."""
 
 _ANSWERS = Table(
     "kept_answers",

@@ -1,6 +1,6 @@
-"""The statements that nearly every service needs, compiled when it starts.
+"""Statements that nearly every service needs, compiled at startup.
 
-A statement takes some milliseconds to be built and compiled, and no request is answered meanwhile.
+Compiling a statement blocks the event loop for some milliseconds.
 """
 
 from itertools import islice
@@ -11,11 +11,11 @@ from adapters.postgres.entities.writing.single_row_statements import insert_row,
 from domain.entities.declaration import EntityModel, Registry
 
 MOST_ENTITIES = 24
-"""Entities whose statements a start compiles, 25 ms each: with 200 of them it would take five seconds longer."""
+"""Maximum number of entities with statements compiled at startup, 25 ms each: 200 of them would add five seconds."""
 
 
 def compile_usual_statements(registry: Registry) -> None:
-    """Those of the entities that are declared first; the others' are compiled when they are first asked for."""
+    """Compile the statements of the first declared entities; others are compiled on first use."""
     for model in islice(registry, MOST_ENTITIES):
         compile_usual_reads(registry, model)
         if model.declaration.writable:
@@ -23,9 +23,8 @@ def compile_usual_statements(registry: Registry) -> None:
 
 
 def _compile_usual_writes(registry: Registry, model: EntityModel) -> None:
-    """Inserting and updating a whole row, with and without the references that may be null."""
     references = [field for field in model.declared if field.reference is not None]
-    # an entity with a history, or with rules on other rows, is written by the statements for many rows alone
+    # An entity with a history or with rules on other rows uses only the bulk statements.
     if not is_plain(model):
         insert_rows(registry, model)
         update_rows(registry, model, model.names, is_partial=False)

@@ -1,5 +1,5 @@
-"""Ports of identity on PostgreSQL, one file for each group of tables.
+"""Ports of identity on PostgreSQL, one file per group of tables.
 
-A statement whose text never varies is one literal constant, prepared against the schema by a test. Statements whose
-conditions, columns or order vary are SQLAlchemy Core, compiled once for each shape. Entities' rows are not here.
+Statements with fixed text are literal constants, prepared against the schema by a test. Others use SQLAlchemy Core,
+compiled once per shape. Entities' rows are not here.
 """

@@ -1,7 +1,7 @@
-"""Account state: everything that decides what a user may do, read in one statement and so in one snapshot.
+"""Account state: all data that determines a user's rights, read in one statement and so in one snapshot.
 
-The server writes it as JSON, which msgspec decodes straight into the domain's structs. A test holds the JSON names in
-the statement to the names of the structs' fields.
+PostgreSQL writes the state as JSON, and msgspec decodes it directly into the domain's structs. A test compares the
+statement's JSON names with the structs' fields.
 """
 
 import msgspec
@@ -10,10 +10,10 @@ from msgspec import Raw
 from domain.identity.tokens import Session
 from domain.identity.users import AccountState
 
-# One text for three ways of asking: by the user's id ($1), the address's key ($2) or a session's id ($3); the other
-# two are null. coalesce() keeps it one lookup by primary key, whichever is given. Roles are reached by way of the
-# memberships: the primary key of membership_roles begins with the tenant. Subjects are joined, and not looked for in an
-# array, which PostgreSQL may compare with each row of the table: an account of 5,000 tenants has as many subjects.
+# One text for three lookups: by user id ($1), address key ($2) or session id ($3); the other two are null. coalesce()
+# reduces them to one primary key lookup. Read roles through memberships, because the primary key of membership_roles
+# begins with the tenant. Join the subjects: PostgreSQL may compare an array with each row of the table, and an account
+# in 5,000 tenants has 5,000 subjects.
 ACCOUNT_STATE = """
 SELECT row_to_json(state) AS state, (
     SELECT row_to_json(o) FROM (

@@ -1,4 +1,4 @@
-"""Proofs that an account is a person's: links in mails, credentials, used nonces, and social identities."""
+"""Proofs of account ownership: mailed links, credentials, used nonces, and social identities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from application.ports.identity.accounts import EmailChange, LinkedProvider, OneTimeToken, Purpose
 from domain.limits import LINKS_APART
 
-# The account is locked before its tokens, as by a changed address: of concurrent mails one sees the other's token.
+# Lock the account before its tokens, so that one of two concurrent mails sees the other's token.
 _LOCK = "SELECT FROM users WHERE id = $1 FOR NO KEY UPDATE"
 _ISSUE = """
 INSERT INTO one_time_tokens AS t (user_id, email_key, purpose, number, hash, issued_at, expires_at)
@@ -36,7 +36,7 @@ UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND purpose = ANY ($2
 _SET_HASH = """
 UPDATE users SET password_hash = $2, password_set_at = $3, must_change_password = false, updated_at = $3
 WHERE id = $1"""
-# Every part of the statement sees the account as it was before: unproved, where this is the proof.
+# Every CTE sees the account before the change, without a proof.
 _CONFIRM_EMAIL = """
 WITH proved AS (
     UPDATE users SET email_confirmed = true, email_proved = true, updated_at = $3,
@@ -62,11 +62,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (user_id) DO UPDATE
 SET email = excluded.email, email_key = excluded.email_key, hash = excluded.hash,
     requested_at = excluded.requested_at, expires_at = excluded.expires_at, mailed_at = excluded.mailed_at"""
-# The row stays until it would have expired: the mails of the day are counted by it. No hash of a secret has a colon.
+# Retain the row until it expires, because it counts towards the daily mails. 'ended:' matches no secret, because no
+# hash has a colon.
 _END_CHANGE = """
 UPDATE email_changes SET email = '', email_key = '', hash = 'ended:' || user_id
 WHERE user_id = $1 AND email <> '' RETURNING true"""
-# The condition is word for word that of the partial index ix_users_imported; the prefix is FOREIGN.
+# The condition must equal that of the partial index ix_users_imported; the prefix is FOREIGN.
 _ANY_IMPORTED = "SELECT EXISTS (SELECT FROM users WHERE password_hash LIKE 'foreign:%')"
 _USER_OF = "SELECT user_id FROM social_identities WHERE provider = $1 AND subject = $2"
 _OF_USER = "SELECT provider, linked_at FROM social_identities WHERE user_id = $1 ORDER BY linked_at, provider, subject"
@@ -141,7 +142,7 @@ class PostgresImportedHashes:
         return bool(await self.connection.fetchval(_ANY_IMPORTED))
 
 
-# An expired nonce may be used again: what it protected against replay has ended with it.
+# An expired nonce may be reused: its protected data has expired too.
 _CONSUME_NONCE = """
 INSERT INTO spent_ids AS s (id, expires_at) VALUES ($1, $2)
 ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at WHERE s.expires_at <= $3

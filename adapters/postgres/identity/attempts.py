@@ -1,7 +1,7 @@
-"""Failed logins, counted for each address and network. The row with the empty network counts all networks together.
+"""Failed logins per address and network. In the row with the empty network, the service counts all networks together.
 
-Rows are always locked in the same order, the network's row before the one for all networks, so that concurrent
-guesses wait for each other and never deadlock.
+Each statement locks the network's row before the row for all networks, so concurrent attempts wait for each other
+without deadlocks.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from datetime import datetime
 from adapters.postgres.connection.connections import ServiceConnection
 from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
-# $1 address key, $2 network, $3 limit of a network, $4 now, $5 duration of a first lock, $6 limit of all networks,
-# $7 when failures and locks are forgotten, $8 when networks are, $9 the longest lock.
-# Each CTE adds one failure: a count that has ended begins again at 1, and a lock that is in force keeps its end. A new
-# lock lasts twice as long as the one before in a row; 20 doublings make any duration the longest (DOUBLED_AT_MOST).
-# A network with a login in the last days (NETWORK_FORGOTTEN) is not held up by the lock over all networks.
+# $1 address key, $2 network, $3 limit of a network, $4 now, $5 duration of a first lock, $6 limit of all networks, $7
+# time before which failures and locks are forgotten, $8 the same for networks, $9 the longest lock. Each CTE adds one
+# failure. After a lock or a long pause, the count restarts at 1; an active lock retains its end. Each consecutive lock
+# lasts twice as long, up to 20 doublings (DOUBLED_AT_MOST). The lock over all networks exempts networks with a recent
+# login (NETWORK_FORGOTTEN).
 _RESERVE = """
 WITH own AS (
     INSERT INTO login_attempts AS a (email_key, network, failures, locks_at, locks, locked_until, tried_at)
@@ -47,7 +47,7 @@ together AS (
     WHERE a.locked_until IS NULL OR a.locked_until <= $4 OR EXISTS (SELECT FROM own WHERE own.known_at > $8)
     RETURNING a.known_at)
 SELECT EXISTS (SELECT FROM own) AND EXISTS (SELECT FROM together)"""
-# `locked_until IS NOT NULL AND failures <= locks_at`: the attempt that is taken back made the lock, which was none.
+# `locked_until IS NOT NULL AND failures <= locks_at`: the refunded attempt caused this lock.
 _RELEASE = """
 WITH own AS (UPDATE login_attempts SET failures = greatest(0, failures - 1),
     locked_until = CASE WHEN failures > locks_at THEN locked_until END,
@@ -57,7 +57,7 @@ UPDATE login_attempts SET failures = greatest(0, failures - 1),
     locked_until = CASE WHEN failures > locks_at THEN locked_until END,
     locks = greatest(0, locks - (locked_until IS NOT NULL AND failures <= locks_at)::int)
 WHERE email_key = $1 AND network = '' AND EXISTS (SELECT FROM own)"""
-# The same three CTEs stand in the statement that begins a session (sessions.py): change both.
+# sessions.py repeats these three CTEs: change both.
 _FORGIVE = """
 WITH before AS (
     SELECT failures FROM login_attempts WHERE email_key = $1 AND network = $2 FOR UPDATE),

@@ -1,4 +1,4 @@
-"""Memberships of users in tenants, the roles held there, and each user's default tenant."""
+"""Memberships of users in tenants, with their roles, and each user's default tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ _SET_SYSTEM_ROLES = """
 WITH gone AS (DELETE FROM user_roles WHERE user_id = $1 AND role_id <> ALL ($2))
 INSERT INTO user_roles (user_id, role_id) SELECT $1, given FROM unnest($2::uuid[]) given
 ON CONFLICT DO NOTHING"""
-# NO KEY: rows that refer to the user, such as sessions, can be written meanwhile.
+# NO KEY, so that other transactions can write rows that refer to the user, such as sessions.
 _LOCK_USER = "SELECT id FROM users WHERE id = $1 FOR NO KEY UPDATE"
-# SHARE: whoever deletes the tenant waits until the membership is stored, and the other way about. Each default is in a
-# living tenant, since the deletion of a tenant moves it.
+# SHARE: a new membership and a deletion of the tenant exclude each other. A deletion moves each default membership, so
+# no default is in a deleted tenant.
 _ADD = """
 WITH tenant AS (SELECT id FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE),
 made AS (
@@ -35,10 +35,10 @@ _SET_ROLES = """
 WITH gone AS (DELETE FROM membership_roles WHERE tenant_id = $1 AND user_id = $2 AND role_id <> ALL ($3))
 INSERT INTO membership_roles (tenant_id, user_id, role_id) SELECT $1, $2, given FROM unnest($3::uuid[]) given
 ON CONFLICT DO NOTHING"""
-# Two statements: the unique index allows one default a user at every moment, also within a statement.
+# Two statements: the unique index allows one default per user at every moment.
 _UNMARK = "UPDATE memberships SET is_default = false WHERE user_id = $1 AND is_default AND tenant_id <> $2"
 _MARK = "UPDATE memberships SET is_default = true WHERE user_id = $1 AND tenant_id = $2 AND NOT is_default"
-# Whoever was a member does not come back by a domain, so the end leaves a mark.
+# Record the end of the membership: a domain does not readmit a former member.
 _REMOVE = """
 WITH gone AS (DELETE FROM memberships WHERE tenant_id = $1 AND user_id = $2 RETURNING is_default),
 noted AS (
@@ -71,7 +71,7 @@ _security = msgspec.json.Decoder(TenantSecurity)
 
 @dataclass(frozen=True, slots=True)
 class PostgresMemberships:
-    """Locks the user's row before every change, so that concurrent changes leave a user one default tenant."""
+    """Memberships in PostgreSQL. Each change locks the user's row, so that one default tenant remains."""
 
     connection: ServiceConnection
 
@@ -110,9 +110,9 @@ class PostgresMemberships:
         return was_default is not None
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
-        # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
+        # Lock first: the next statement's snapshot begins after the lock and includes the last change.
         await self.connection.execute(_LOCK_ADMINS, tenant_id)
-        # Planned for this tenant: for one of average size, PostgreSQL would read all members of a large one.
+        # Plan for this tenant: with a plan for an average tenant, PostgreSQL would read all members of a large one.
         return [row["id"] for row in await self.connection.fetch_anew(ADMINS, tenant_id, ADMIN)]
 
     async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
@@ -120,6 +120,6 @@ class PostgresMemberships:
         return bool(await self.connection.fetchval(_SET_OWNER, user_id, tenant_id, is_owner))
 
     async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
-        # A statement of its own, as for the Admins.
+        # Lock first: the next statement's snapshot begins after the lock.
         await self.connection.execute(_LOCK_OWNERS, tenant_id)
         return [row["user_id"] for row in await self.connection.fetch(_OWNERS, tenant_id)]

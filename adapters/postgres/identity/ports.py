@@ -98,10 +98,9 @@ class PostgresIdentityPorts(PostgresContext):
 _LARGEST = 9_223_372_036_854_775_807
 _SESSIONS, _ATTEMPTS, _LINKS = TABLES["sessions"], TABLES["login_attempts"], TABLES["one_time_tokens"]
 _NONCES, _CHANGES, _WAITING = TABLES["spent_ids"], TABLES["email_changes"], TABLES["outbox"].alias("o")
-# A lock in force keeps its row, however long ago the last try was.
+# Retain the row of an active lock, regardless of its age.
 _IS_UNLOCKED = sa.or_(_ATTEMPTS.c.locked_until.is_(None), _ATTEMPTS.c.locked_until <= BEFORE)
-# A mail that waits in the outbox since before the link would issue an older link again: the row must be there to
-# refuse it.
+# A mail older than the link would issue an older link again. The row prevents this.
 _FIRST_WAITING = sa.select(func.coalesce(func.min(_WAITING.c.number), constant(_LARGEST))).scalar_subquery()
 
 RETAINED: Retained = {

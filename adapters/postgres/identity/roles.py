@@ -1,4 +1,4 @@
-"""Roles of tenants and of the system, and the permissions that administrators added."""
+"""Roles of tenants and of the system, and permissions added by administrators."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ TAKEN: Mapping[str, tuple[str, str]] = {"uq_roles_name": NAME_TAKEN, "uq_permiss
 _VISIBLE = """
 SELECT id, tenant_id, name, description, permissions
 FROM roles WHERE tenant_id = $1 OR tenant_id IS NULL ORDER BY name, tenant_id"""
-# A statement of its own, and not one count a role: for an average tenant PostgreSQL would read all members for each
-# role, whether by a subquery or by a join, which takes seconds where there are thousands of both.
+# Separate statement: for an average tenant PostgreSQL would read all members for each role, which needs seconds for
+# thousands of both.
 HOLDERS = """
 SELECT role_id, count(*) AS users FROM (
     SELECT role_id FROM membership_roles WHERE tenant_id = $1
     UNION ALL SELECT role_id FROM user_roles s WHERE $2 AND NOT EXISTS (
         SELECT FROM membership_roles m WHERE m.tenant_id = $1 AND m.user_id = s.user_id AND m.role_id = s.role_id)) h
 GROUP BY role_id"""
-# KEY SHARE: a role cannot be deleted between this lookup and the membership that is given it.
+# KEY SHARE, so that no transaction can delete a role before the membership receives it.
 _BY_NAMES = """
 SELECT id, tenant_id, name, description, permissions
 FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AND name = ANY ($2)
 ORDER BY tenant_id IS NULL, name FOR KEY SHARE"""
-# UPDATE, against the KEY SHARE of those who give the role: sizes of its holders' tokens stay as they are read.
+# UPDATE conflicts with the KEY SHARE of users giving the role, so the sizes of holders' tokens stay valid.
 _LOCK = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = $1 FOR UPDATE"
 _BY_IDS = "SELECT id, tenant_id, name, description, permissions FROM roles WHERE id = ANY ($1)"
 _LOCK_NAME = """
 SELECT pg_advisory_xact_lock(hashtextextended('tenantry.role:' || lower($1::text COLLATE "default"), 0))"""
-# A role that keeps its name passes: a system role may have been given the name of a tenant's role later.
+# Accept an unchanged name: a system role may have received the same name later.
 _SYSTEM_HAS = """
 SELECT EXISTS (
     SELECT FROM roles WHERE tenant_id IS NULL AND id <> $2
@@ -105,20 +105,19 @@ class PostgresRoles:
             raise Conflict(ROLE_HELD) from None
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
-        # In their order already: a large tenant has as many sets as members, and to sort them here holds up everybody.
+        # The database sorts the sets: sorting those of a large tenant here would block the event loop.
         sets = [row["role_ids"] for row in await self.connection.fetch(_HELD_BESIDE, role_id)]
         every = {held for role_ids in sets for held in role_ids}
         roles = {row["id"]: _role(row) for row in await self.connection.fetch(_BY_IDS, list(every))}
         return [(), *(tuple(roles[held] for held in role_ids) for role_ids in sets if role_ids)]
 
     async def lock_super_admins(self) -> list[UUID]:
-        # A statement of its own: the next one's snapshot begins after the lock is held, and so sees the last change.
+        # Lock first: the next statement's snapshot begins after the lock and includes the last change.
         await self.connection.execute(_LOCK_SUPER_ADMINS)
         return [row["id"] for row in await self.connection.fetch(_SUPER_ADMINS, SUPER_ADMIN)]
 
     async def _ensure_free(self, role: Role) -> None:
-        """Refuses the name of a system role to a tenant, and a name that another system role has."""
-        # The unique index covers one tenant: it cannot compare a tenant's roles with those of the system.
+        # Lock the name: the unique index covers one tenant, so it cannot exclude names of system roles.
         await self.connection.execute(_LOCK_NAME, role.name)
         if await self.connection.fetchval(_SYSTEM_HAS, role.name, role.id):
             raise Conflict.on(*NAME_TAKEN)

@@ -1,4 +1,4 @@
-"""Sessions: one row each, changed in place at every refresh."""
+"""Sessions: one row each, updated at every refresh."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from domain.identity.users import AccountState
 from domain.limits import NETWORK_FORGOTTEN
 from domain.scope import SYSTEM_TENANT_ID, AuditEvent
 
-# `entered` locks the account first, as every other statement that changes an account does. The next three CTEs reset
-# the failed logins as _FORGIVE does (attempts.py); their rows are locked after the account's because `before` reads
-# `entered`. $1-$9 are the login, $10-$22 the session, $23-$30 the line of the audit trail, $31-$36 the notice of a new
-# device, $37 since when a network is known, $38 the notice's language. SESSIONS_AT_MOST stands in the text as a number:
-# of an argument a remembered plan would expect a tenth of the sessions, and each login would be planned anew.
+# `entered` locks the account first, like every statement that changes an account. The next three CTEs reset the failed
+# logins like _FORGIVE (attempts.py), after the account lock because `before` reads `entered`. $1-$9 are the login,
+# $10-$22 the session, $23-$30 the audit trail entry, $31-$36 the notice of a new device, $37 since when a network is
+# known, $38 the notice's language. SESSIONS_AT_MOST is a literal: with an argument, a cached plan would expect a tenth
+# of the sessions, and PostgreSQL would plan each login again.
 _BEGIN = """
 WITH entered AS (
     UPDATE users SET last_login_at = $2, password_hash = CASE WHEN password_hash = $3 THEN $4 ELSE password_hash END
@@ -65,7 +65,7 @@ _BY_ID = """
 SELECT id, user_id, tenant_id, counter, created_at, rotated_at, ended_at, app_id, address, device, methods,
     authenticated_at, is_first_login
 FROM sessions WHERE id = $1"""
-# `counter = $2` makes concurrent refreshes with the same token agree: the second finds no row to change.
+# `counter = $2`: of two concurrent refreshes with one token, the second finds no row to update.
 _ROTATE = """
 UPDATE sessions SET counter = $3, tenant_id = $4, rotated_at = $5, methods = $6, authenticated_at = $7
 WHERE id = $1 AND counter = $2 AND ended_at IS NULL RETURNING true"""
@@ -80,7 +80,7 @@ AND (tenant_id IS NOT NULL OR created_at > $4) ORDER BY rotated_at DESC, id DESC
 
 
 def _columns(notice: Mail | None) -> Sequence[object]:
-    """Values of the notice, by name: the record may have fields that no notice of a login uses."""
+    """Return the columns of the notice; a login stores no other fields of the mail."""
     if notice is None:
         return (None,) * 6
     return notice.id, notice.kind, notice.recipient, notice.name, notice.address, notice.at
@@ -102,7 +102,7 @@ class PostgresSessions:
     async def begin(
         self, login: Login, line: AuditEvent, *, forgiven: str | None = None, notice: Mail | None = None
     ) -> list[UUID] | None:
-        """Stores the session, its audit line and the reset of failed logins by a single statement: all or none."""
+        """Store the session, its audit entry and the reset of failed logins in one statement."""
         user, session = login.state.user, login.session
         assert session is not None
         hashes = astuple(login.renewed) if login.renewed else (None, None)
@@ -134,7 +134,7 @@ class PostgresSessions:
         await self.connection.execute(_KEEP_OUT, user_id, tenant_id, at)
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        """Sessions that domain/identity/tokens.py calls neither ended nor expired, last used first."""
+        """Return the sessions that have neither ended nor expired (see domain/identity/tokens.py), last used first."""
         since = (now - lifetimes.unused, now - lifetimes.session, now - lifetimes.selection)
         return [_session(row) for row in await self.connection.fetch(_LIVING, user_id, *since)]
 

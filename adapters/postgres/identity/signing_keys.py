@@ -1,4 +1,4 @@
-"""The service's keys. Private parts arrive sealed: this adapter never sees one in the clear."""
+"""The service's keys. The adapter stores only encrypted private keys and never sees their plaintext."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -12,7 +12,7 @@ from domain.identity.signing_keys import SigningKey
 _ALL = "SELECT kid, public, sealed, active_from, purpose FROM signing_keys ORDER BY active_from, kid"
 _ADD = "INSERT INTO signing_keys (kid, public, sealed, active_from, purpose) VALUES ($1, $2, $3, $4, $5)"
 _RESEAL = "UPDATE signing_keys SET sealed = $2 WHERE kid = $1"
-# Processes that start together agree on one key: the unique index lets the first of them in.
+# If processes start together, the unique index accepts only one first key.
 _ADD_FIRST = """
 INSERT INTO signing_keys (kid, public, sealed, active_from, purpose, is_first)
 SELECT $1, $2, $3, $4, $5, true WHERE NOT EXISTS (SELECT FROM signing_keys WHERE purpose = $5)

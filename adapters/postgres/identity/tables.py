@@ -1,4 +1,4 @@
-"""Models of identity's tables: users, tenants, roles, sessions and what belongs to them."""
+"""Models of identity's tables: users, tenants, roles, sessions and related data."""
 
 from datetime import datetime
 from typing import Any
@@ -41,12 +41,12 @@ class UserRow(IdentityBase):
     updated_at: Mapped[datetime]
     last_login_at: Mapped[datetime | None]
     email_proved_at: Mapped[datetime | None]
-    webauthn_handle: Mapped[bytes | None]  # what passkeys call the user: random, and not the id
+    webauthn_handle: Mapped[bytes | None]  # random user handle of passkeys, not the id
 
     __table_args__ = (
         Index("uq_users_email", "email_key", unique=True),
-        # One index for each order of the list of users. Many users share a value of the last two columns, so that an
-        # index read backwards, with id descending as well, does not serve the other direction.
+        # One index per order of the user list. The last two columns also have an index for the descending order: many
+        # users share a value, and a backward scan would return them in descending order of id.
         Index("ix_users_created_at", "created_at", "id"),
         Index("ix_users_email", "email", "id"),
         Index("ix_users_full_name", "full_name", "id"),
@@ -72,14 +72,14 @@ class TenantRow(IdentityBase):
     deleted_at: Mapped[datetime | None]
 
     __table_args__ = (
-        # the identifier of a deleted tenant is free again
+        # The identifier of a deleted tenant is available again.
         Index("uq_tenants_identifier", "identifier", unique=True, postgresql_where=text("deleted_at IS NULL")),
         Index("ix_tenants_created_at", "created_at", "id"),
     )
 
 
 class RoleRow(IdentityBase):
-    """A role; without a tenant it belongs to the system."""
+    """A role. Without a tenant it is a system role."""
 
     __tablename__ = "roles"
 
@@ -95,14 +95,14 @@ class RoleRow(IdentityBase):
             "tenant_id",
             literal_column(without_case("name")),
             unique=True,
-            # names of the system's roles, whose tenant is null, are unique as well
+            # System roles, with a null tenant, need unique names too.
             postgresql_nulls_not_distinct=True,
         ),
     )
 
 
 class UserRoleRow(IdentityBase):
-    """System role held by a user, in no tenant."""
+    """System role held by a user outside all tenants."""
 
     __tablename__ = "user_roles"
 
@@ -125,7 +125,6 @@ class MembershipRow(IdentityBase):
     __table_args__ = (
         Index("ix_memberships_user_id", "user_id"),
         Index("ix_memberships_owners", "tenant_id", postgresql_where=text("is_owner")),
-        # a user has at most one default tenant
         Index("uq_memberships_default", "user_id", unique=True, postgresql_where=text("is_default")),
     )
 
@@ -141,7 +140,7 @@ class MembershipRoleRow(IdentityBase):
         ForeignKeyConstraint(
             ["tenant_id", "user_id"], ["memberships.tenant_id", "memberships.user_id"], ondelete="CASCADE"
         ),
-        # with the tenant: Admin is held in each of them, and asked for in one
+        # The tenant is included: every tenant has Admin, and queries concern one.
         Index("ix_membership_roles_role", "role_id", "tenant_id"),
     )
 
@@ -151,7 +150,7 @@ class SessionRow(IdentityBase):
 
     id: Mapped[RowId]
     user_id: Mapped[UserReference]
-    # No foreign key: a session may outlive its tenant, whose state is checked at each refresh.
+    # No foreign key: a session may outlive its tenant. Each refresh checks the tenant.
     tenant_id: Mapped[UUID | None]
     counter: Mapped[int]
     created_at: Mapped[datetime]
@@ -172,15 +171,15 @@ class SessionRow(IdentityBase):
 
 
 class LoginAttemptRow(IdentityBase):
-    """Failed logins to an e-mail address from a network; the empty network counts for all networks together."""
+    """Failed logins to an e-mail address from a network; the empty network counts all networks together."""
 
     __tablename__ = "login_attempts"
 
     email_key: Mapped[TextKey]
     network: Mapped[TextKey]
     failures: Mapped[int]
-    locks_at: Mapped[int]  # number of failures that locks the address
-    locks: Mapped[int] = mapped_column(server_default=text("0"))  # locks in a row, the one in force included
+    locks_at: Mapped[int]  # failures that lock the address
+    locks: Mapped[int] = mapped_column(server_default=text("0"))  # consecutive locks, including the current one
     locked_until: Mapped[datetime | None]
     known_at: Mapped[datetime | None]
     tried_at: Mapped[datetime]
@@ -213,13 +212,13 @@ class SigningKeyRow(IdentityBase):
     is_first: Mapped[DefaultFalse]
 
     __table_args__ = (
-        # one first key for each purpose: processes that start together agree on it
+        # One first key per purpose, even if processes start together.
         Index("uq_signing_keys_first", "purpose", unique=True, postgresql_where=text("is_first")),
     )
 
 
 class UsedNonceRow(IdentityBase):
-    """Id of an encrypted password, kept until it expires so that it is accepted only once."""
+    """Id of an encrypted password, stored until it expires to refuse its reuse."""
 
     __tablename__ = "spent_ids"
 
@@ -241,7 +240,7 @@ class SocialIdentityRow(IdentityBase):
 
 
 class OneTimeTokenRow(IdentityBase):
-    """Link sent by mail; links of one user and purpose live beside each other."""
+    """Mailed link; a user may have several links per purpose."""
 
     __tablename__ = "one_time_tokens"
 
@@ -261,7 +260,7 @@ class OneTimeTokenRow(IdentityBase):
 
 
 class EmailChangeRow(IdentityBase):
-    """Address that somebody wants for their account, until they have proved it."""
+    """Requested new address of an account, until its proof."""
 
     __tablename__ = "email_changes"
 

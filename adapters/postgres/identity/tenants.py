@@ -1,4 +1,4 @@
-"""Tenants. A deleted tenant keeps its row and frees its identifier."""
+"""Tenants. Deletion retains the row and frees the identifier."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ TAKEN: Mapping[str, tuple[str, str]] = {
     "uq_tenants_identifier": ("identifier", "There is a tenant with this identifier already.")
 }
 COLUMNS = tuple(name for name in Tenant.__struct_fields__ if name != "settings")
-"""Columns that are read as they are; ``settings`` follows them as text and is decoded here."""
+"""Columns of a tenant that need no conversion; ``settings`` follows them as text, and this module decodes it."""
 
 _ADD = """
 INSERT INTO tenants (id, name, identifier, domain, is_active, created_at, settings)
@@ -50,19 +50,19 @@ FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE"""
 _BY_IDENTIFIER = """
 SELECT id, name, identifier, domain, is_active, created_at, settings::text
 FROM tenants WHERE identifier = $1 AND deleted_at IS NULL"""
-# In one order, against deadlocks with whoever locks several accounts. One row is answered, and not one a member.
+# Lock in one order against deadlocks. Return one row, not one per member.
 _LOCK_MEMBERS = """
 WITH locked AS (
     SELECT u.id FROM users u WHERE u.id IN (SELECT user_id FROM memberships WHERE tenant_id = $1)
     ORDER BY u.id FOR NO KEY UPDATE OF u)
 SELECT count(*) FROM locked"""
-# Before the tenant, as whoever joins by a domain.
+# Lock before the tenant, in the order of a join by domain.
 _LOCK_DOMAINS = "SELECT domain FROM tenant_domains WHERE tenant_id = $1 ORDER BY domain FOR UPDATE"
 _REMOVE = "UPDATE tenants SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL"
 _REMOVE_DOMAINS = "DELETE FROM tenant_domains WHERE tenant_id = $1"
 _TAKE_ROLES = "DELETE FROM membership_roles WHERE tenant_id = $1"
 _TAKE_ROLES_OF_SERVICE_ACCOUNTS = "DELETE FROM service_account_roles WHERE tenant_id = $1"
-# Two statements: the unique index allows one default a user at every moment, also within a statement.
+# Two statements: the unique index allows one default per user at every moment.
 _UNMARK_MEMBERS = "UPDATE memberships SET is_default = false WHERE tenant_id = $1 AND is_default"
 _MARK_OLDEST_OF_MEMBERS = """
 UPDATE memberships m SET is_default = true
@@ -80,7 +80,7 @@ _settings = msgspec.json.Decoder(TenantSettings)
 
 
 class TenantFilter(msgspec.Struct, frozen=True):
-    """Conditions of a list, without their values; ``search`` are the keys of ``search_values``."""
+    """Conditions of a list without values; ``search`` are the keys of ``search_values``."""
 
     by_activity: bool
     search: tuple[str, ...]
@@ -111,7 +111,7 @@ class PostgresTenants:
         await self.connection.execute(_LOCK_MEMBERS, tenant_id)
         await self.connection.execute(_LOCK_DOMAINS, tenant_id)
         tenant = await self.lock(tenant_id)
-        # Once more: somebody may have joined before the tenant was locked, and nobody does from then on.
+        # Lock again: a user may have joined before the tenant lock. Now no user can join.
         await self.connection.execute(_LOCK_MEMBERS, tenant_id)
         return tenant
 

@@ -1,4 +1,4 @@
-"""The list of users: one page and its total, fast for tenants of five members and of a hundred thousand."""
+"""The list of users: one page and its total, fast for tenants of five and of a hundred thousand members."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from domain.identity.users import User
 COLUMNS = User.__struct_fields__
 
 FEW = 2_000
-"""Largest number of candidates that are fetched by their ids and sorted; for more, an index gives the order."""
+"""Maximum number of candidates to fetch by id and sort; for more, an index gives the order."""
 
 _USERS, _MEMBERSHIPS = TABLES["users"], TABLES["memberships"].alias("m")
 _ROLES, _TENANT_ROLES, _SYSTEM_ROLES = (
@@ -42,9 +42,9 @@ _ROLE_IDS = "SELECT id FROM roles WHERE (tenant_id = $1 OR tenant_id IS NULL) AN
 
 
 class Candidates(Struct, frozen=True):
-    """Users that a list chooses from: all, the members of a tenant, or the holders of roles.
+    """Users that a list chooses from: all users, the members of a tenant, or the holders of roles.
 
-    ``roles`` counts the roles of the asked name, None when no role is asked for.
+    ``roles`` is the number of roles with the requested name; None without a requested name.
     """
 
     in_tenant: bool
@@ -65,7 +65,7 @@ class Candidates(Struct, frozen=True):
 
 
 class UserFilter(Struct, frozen=True):
-    """Conditions of a list, without their values; ``search`` are the keys of ``search_values``."""
+    """Conditions of a list without values; ``search`` are the keys of ``search_values``."""
 
     candidates: Candidates
     are_few: bool
@@ -86,19 +86,20 @@ class UserFilter(Struct, frozen=True):
         if self.candidates.is_everybody:
             return found
         ids = self.candidates.ids()
-        # An array is looked up id by id; IN lets the planner walk an index of users and check each for membership.
+        # For few candidates use an array, so that PostgreSQL looks up each id. With IN, the planner may read all users
+        # and check each one.
         return [*found, _USERS.c.id == sa.any_(_array(ids)) if self.are_few else _USERS.c.id.in_(ids)]
 
 
 @dataclass(frozen=True, slots=True)
 class UserPageStatement:
-    """Reads one page of users and the exact total of the list."""
+    """Reads one page of users and the exact total."""
 
     connection: ServiceConnection
     listing: Listing
 
     async def read(self) -> tuple[list[ListedUser], int]:
-        """Candidates are counted first: their number decides the plan, and is the total when nothing else is asked."""
+        """Return a page and the total. First count the candidates: this decides the plan and may be the total."""
         listing = self.listing
         ensure_sortable(listing, COLUMNS)
         values = await self._values()
@@ -123,7 +124,7 @@ class UserPageStatement:
         values: dict[str, Any] = {"tenant": listing.tenant_id, "is_active": listing.is_active, "ids": listing.ids}
         values |= {**search_values(listing.search), **page_values(listing)}
         if listing.role is not None:
-            # By the ids, and not by the name, the server's statistics tell how many users hold the role.
+            # With ids instead of the name, statistics show the number of role holders.
             found = await self.connection.fetch(_ROLE_IDS, listing.tenant_id, listing.role)
             values["roles"] = [row["id"] for row in found]
         return values
@@ -133,13 +134,13 @@ class UserPageStatement:
         return int(row["count"])
 
     async def _fetch(self, statement: CompiledStatement, values: Mapping[str, Any]) -> list[asyncpg.Record]:
-        # Prepared anew, and so planned for these values: the best plan for one tenant or word is the worst for another.
+        # Plan each call: the best plan for one tenant or word is the worst for another.
         return await self.connection.fetch_anew(statement.text, *statement.arguments(values))
 
 
 @lru_cache(SHAPES)
 def _page_statement(chosen: UserFilter, sort_by: str, descending: bool) -> CompiledStatement:
-    """Columns and roles are read for the rows of the page, and not for the rows before it."""
+    """Return the statement that reads columns and roles only for the page's rows."""
     order = ordering(_USERS, sort_by, descending=descending)
     page = paged(sa.select(_USERS.c.id).where(*chosen.conditions()).order_by(*order)).subquery("page")
     told = [_role_names(chosen.candidates).label("role_names"), _is_owner(chosen.candidates).label("is_owner")]
@@ -159,13 +160,11 @@ def _total_statement(chosen: UserFilter) -> CompiledStatement:
 
 @lru_cache(SHAPES)
 def _few_statement(candidates: Candidates) -> CompiledStatement:
-    """Counts the candidates, up to one more than a few."""
     some = candidates.ids().limit(constant(FEW + 1, sa.Integer())).subquery("candidates")
     return compiled(sa.select(func.count().label("count")).select_from(some))
 
 
 def _role_names(candidates: Candidates) -> ColumnElement[Any]:
-    """Names of the roles held in the listing's tenant; of the system roles when all tenants are listed."""
     held = _TENANT_ROLES if candidates.in_tenant else _SYSTEM_ROLES
     names = sa.select(_ROLES.c.name).select_from(held.join(_ROLES, _ROLES.c.id == held.c.role_id))
     if candidates.in_tenant:

@@ -29,8 +29,8 @@ _END_TOKENS = """
 UPDATE one_time_tokens SET used_at = $3 WHERE user_id = $1 AND email_key <> $2 AND used_at IS NULL"""
 _END_CHANGE = "DELETE FROM email_changes WHERE user_id = $1"
 _UNLINK_ALL = "DELETE FROM social_identities WHERE user_id = $1"
-# By way of the memberships: the primary key of membership_roles begins with the tenant. OFFSET 0 keeps its first two
-# columns together: by the tenant alone, the roles of all its members would be read.
+# Use memberships: the primary key of membership_roles begins with the tenant. OFFSET 0 prevents a lookup by only the
+# tenant, which reads the roles of all members.
 ROLES_IN_TENANTS = """
 SELECT m.user_id, t.identifier AS tenant, r.name AS role
 FROM memberships m CROSS JOIN LATERAL (
@@ -64,7 +64,7 @@ class PostgresUsers:
         values = {"user": user.id, **{f"new_{name}": getattr(user, name) for name in changed}}
         with taken(TAKEN):
             await self.connection.execute(statement.text, *statement.arguments(values))
-        # What was mailed or linked to the former address must not open the account any more.
+        # Security: tokens and links for the former address must not give access to the account.
         await self.connection.execute(_END_TOKENS, user.id, user.email_key, user.updated_at)
         if user.email_key != before.email_key:
             await self.connection.execute(_UNLINK_ALL, user.id)
@@ -89,8 +89,8 @@ class PostgresUsers:
 
 @lru_cache(SHAPES)
 def _update(names: tuple[str, ...]) -> CompiledStatement:
-    """Writes the changed columns alone, so that a concurrent change of another column stays."""
+    """Return the update of only the changed columns, so that concurrent changes to other columns survive."""
     users = TABLES["users"]
-    # `new_`: Core reserves parameters that are called like a column of the updated table.
+    # `new_`: Core reserves parameter names equal to a column of the updated table.
     values = {name: parameter(f"new_{name}", users.c[name].type) for name in names}
     return compiled(sa.update(users).where(users.c.id == parameter("user", sa.Uuid())).values(values))

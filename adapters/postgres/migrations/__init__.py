@@ -1,1 +1,1 @@
-"""Migrations: Alembic through the commands of advanced-alchemy, and a check of the schema without it."""
+"""Migrations: Alembic through advanced-alchemy's commands, and a check of the schema without Alembic."""

@@ -1,4 +1,4 @@
-"""Limits of autogenerate: drops no table and no column, secures new tables, and writes in a fixed order."""
+"""Limits of autogenerate: it drops no table and no column, secures new tables, and writes in a fixed order."""
 
 import re
 from collections.abc import Iterator
@@ -22,12 +22,13 @@ from adapters.postgres.schema.copies import is_name_of_copy
 _PARAMETER = re.compile(r"(?<![:\w\\]):(\w+)(?!:)")
 _ESCAPED = r"\\:\1"
 _NOT_BY_TENANT = frozenset({"sessions"})
-"""Tables with a ``tenant_id`` that does not own the row: a session names the tenant that its user chose."""
+"""Tables with a ``tenant_id`` that is not the owner of the row: a session has the tenant that its user chose."""
 
 
 def is_ours(item: SchemaItem, name: str | None, kind: str, is_stored: bool, declared: SchemaItem | None) -> bool:
-    """Filters what is compared: of what only the database has, unique indexes and foreign keys alone are dropped."""
-    # Those would refuse rows that the declarations allow now; anything else does no harm, and may hold data.
+    """Filter the items to compare: of database-only items, include columns, unique indexes and foreign keys."""
+    # An undeclared unique index or foreign key would refuse rows that are now allowed. Other items do no harm and may
+    # hold data.
     if not is_stored or declared is not None or kind == "column" or copies.is_of_copy(item):
         return True
     return kind == "foreign_key_constraint" or (kind == "index" and str(name).startswith("uq_"))
@@ -40,30 +41,30 @@ def is_other_type(
     before: TypeEngine[Any],
     after: TypeEngine[Any],
 ) -> bool | None:
-    """Whether a list becomes something else or the reverse; None leaves the comparison to Alembic."""
-    # Alembic compares the first words of the types: "text" is that of "text[]" too
+    """Return True for a change between a list and another type; None leaves the comparison to Alembic."""
+    # Alembic compares only the first words of types, so "text" equals "text[]".
     items = [kind.item_type if isinstance(kind, ARRAY) else None for kind in (before, after)]
     return True if type(items[0]) is not type(items[1]) and None in items else None
 
 
 def render_item(kind: str, item: object, context: AutogenContext) -> str | Literal[False]:
-    """Text of a column's type or default in a migration; False leaves it to Alembic."""
-    # migrations name the types of SQLAlchemy: an applied one must not depend on a library's own type of today
+    """Return a column's type or default as text in a migration; False leaves it to Alembic."""
+    # Use SQLAlchemy's types: an applied migration must not depend on the current type of another library.
     if kind == "type" and isinstance(item, DateTimeUTC):
         return "sa.DateTime(timezone=True)"
     if isinstance(item, FillInDefault):
         return called_fill_in(context, item.why)
     if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, str):
-        # Alembic takes a quote off both ends of the text
+        # Alembic removes a quote from both ends.
         return repr(item.arg)
     if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, TextClause):
-        # a word after a colon in a stored default is no parameter
+        # A word after a colon in a stored default is not a parameter.
         return f"sa.text({_PARAMETER.sub(_ESCAPED, item.arg.text)!r})"
     return False
 
 
 def tidy(context: MigrationContext, _revision: object, directives: list[ops.MigrationScript]) -> None:
-    """Rewrites the script that Alembic proposes, and takes it away when nothing is left in it."""
+    """Rewrite Alembic's proposed script; remove it if it is empty."""
     script = directives[0]
     assert script.upgrade_ops is not None
     attributes = context.config.attributes if context.config is not None else {}
@@ -72,7 +73,7 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
     rings = [key for operation in script.upgrade_ops.ops for key in _without_rings(operation)]
     proposed = [*copies.remade(context, _tidied(script.upgrade_ops.ops, notes), notes), *rings]
     if is_check:
-        # `check` reads the script, and fails with an IndexError where there is none
+        # Do not remove an empty script: `check` reads it, and would fail with an IndexError.
         script.upgrade_ops.ops, script.downgrade_ops = proposed, ops.DowngradeOps([])
         return
     guarded = Guards(context, notes, attributes.get("choices", {})).guarded(
@@ -83,7 +84,7 @@ def tidy(context: MigrationContext, _revision: object, directives: list[ops.Migr
 
 
 def _scripts(script: ops.MigrationScript, together: list[Any], after: list[Any]) -> Iterator[ops.MigrationScript]:
-    """A script for what a transaction holds together, and one for what is applied after it, as far as there is any."""
+    """Yield a script for the transaction, and one for later operations, if any."""
     number = script.rev_id or ""
     if together:
         _fill(script, together, is_beside=False)
@@ -125,7 +126,7 @@ def _tidied(operations: list[Any], notes: list[str]) -> Iterator[Any]:
 
 
 def _without_rings(operation: object) -> Iterator[ops.CreateForeignKeyOp]:
-    """Takes out of a new table the keys that it can only have when all tables are made."""
+    """Remove from a new table the foreign keys that need all tables; yield operations to create these keys later."""
     if isinstance(operation, ops.CreateTableOp):
         late = sorted(filter(_is_late, operation.columns), key=_named)
         yield from (ops.CreateForeignKeyOp.from_constraint(item) for item in late)
@@ -137,7 +138,7 @@ def _is_late(item: object) -> TypeGuard[ForeignKeyConstraint]:
 
 
 def _ordered(operations: list[Any]) -> list[Any]:
-    """Sorts what SQLAlchemy keeps in sets: constraints of a new table, and indexes and keys of a table."""
+    """Sort SQLAlchemy's unordered constraints, indexes and keys."""
     for operation in operations:
         if isinstance(operation, ops.CreateTableOp):
             columns = [item for item in operation.columns if isinstance(item, Column)]
@@ -149,12 +150,13 @@ def _ordered(operations: list[Any]) -> list[Any]:
 
 
 def _place(operation: object) -> tuple[int, str]:
-    """Drops before what takes their place, columns before what is made of them, each by name."""
-    # PostgreSQL changes no column that a generated one is made of, hence the place of DropColumnOp: no other is dropped
+    """Rank drops before replacements, and columns before objects built on them, by name."""
+    # Drop generated columns first: PostgreSQL cannot change a column that a generated column uses. A migration drops no
+    # other columns.
     drops = (ops.DropConstraintOp, ops.DropIndexOp, ops.DropColumnOp)
     order = (*drops, ops.AlterColumnOp, ops.AddColumnOp, ops.CreateIndexOp)
     kinds = [rank for rank, kind in enumerate(order) if isinstance(operation, kind)]
-    # columns stay in the order of their declaration
+    # Retain the declaration order of columns.
     name = "" if isinstance(operation, ops.AddColumnOp) else _named(operation)
     return (kinds[0] if kinds else len(order), name)
 
@@ -165,7 +167,7 @@ def _named(item: object) -> str:
 
 
 def _reversed(operations: list[Any]) -> list[Any]:
-    """Operations of a downgrade; values that were mended stay as they are."""
+    """Return the operations of a downgrade; values that the upgrade corrected stay corrected."""
     found: list[Any] = []
     for operation in reversed(operations):
         if isinstance(operation, ops.ModifyTableOps):
@@ -176,7 +178,7 @@ def _reversed(operations: list[Any]) -> list[Any]:
 
 
 def _left(operation: ops.DropColumnOp, notes: list[str]) -> Iterator[ops.AlterColumnOp]:
-    """Keeps a column that nothing declares any more, with its data, and lets new rows do without it."""
+    """Return the change that makes an undeclared column nullable, for new rows; the column remains."""
     column = operation.to_column()
     notes.append(f"{operation.table_name}.{column.name} is left as it is: nothing declares it any more.")
     if not column.nullable:

@@ -1,4 +1,4 @@
-"""Changes of a column's type: which keep every value, and the condition of the rows that another one would hurt."""
+"""Type changes of a column: which ones lose no value and, for the others, the condition for affected rows."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -8,13 +8,13 @@ from sqlalchemy import ColumnElement
 from sqlalchemy.types import TypeEngine
 
 _ANY = 1000
-"""Digits of a numeric without a precision, before the point and after it."""
+"""Digits of a numeric without a precision, before and after the point."""
 _WHOLE = r"^\s*[+-]?\d{1,9}\s*$"
 _NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$"
 
 
 def keeps_every_value(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
-    """Whether each value of one type has its like in the other: true for ``numeric(8,2)`` to ``numeric(10,2)``."""
+    """Return whether the new type can store every value of the old one: ``numeric(8,2)`` to ``numeric(10,2)``."""
     match before, after:
         case (sa.ARRAY(), sa.ARRAY()):
             return keeps_every_value(before.item_type, after.item_type)
@@ -31,24 +31,24 @@ def keeps_every_value(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
 
 
 def _holds(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
-    """Whether each number of one type has its like in the other."""
+    """Return whether ``after`` holds every number of ``before``."""
     if isinstance(before, sa.Float):
         return False
     if isinstance(after, sa.Float):
-        # the 53 bits of a double hold each 32-bit integer, and not each 64-bit one
+        # A double's 53 bits hold every 32-bit integer, but not every 64-bit integer.
         return isinstance(before, sa.Integer) and not isinstance(before, sa.BigInteger)
     return _scale(before) <= _scale(after) and _whole_digits(before) <= _whole_digits(after)
 
 
 def conversion(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str | None:
-    """``USING`` of a change that keeps every value, where PostgreSQL's own depends on the session's time zone."""
+    """Return ``USING`` for a lossless change if PostgreSQL's conversion depends on the session's time zone."""
     if isinstance(before, sa.Date) and isinstance(after, sa.DateTime):
         return str(sa.func.timezone(sa.literal_column("'UTC'"), sa.cast(sa.column(column), sa.TIMESTAMP())))
     return None
 
 
 def suffering(column: ColumnElement[Any], before: TypeEngine[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:
-    """Condition of the rows whose value would change or could not be converted; every value where that is unknown."""
+    """Return the condition of rows with a value that would change or fail to convert; all values if unknown."""
     match before, after:
         case (sa.Integer() | sa.Numeric() | sa.Float(), sa.Integer() | sa.Numeric()) if not isinstance(after, sa.Float):
             return _suffering_number(column, after)
@@ -74,7 +74,7 @@ def _suffering_number(column: ColumnElement[Any], after: TypeEngine[Any]) -> Col
 
 
 def _number(value: int | Decimal) -> ColumnElement[Any]:
-    # numeric, for the bound of a 64-bit integer is itself no such integer
+    # Cast to numeric, because the bound 2**63 does not fit a 64-bit integer.
     return sa.cast(sa.literal(Decimal(value), sa.Numeric()), sa.Numeric())
 
 

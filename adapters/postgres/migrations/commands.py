@@ -1,4 +1,4 @@
-"""Commands of advanced-alchemy on one locked connection, over several folders of migrations."""
+"""Advanced-alchemy's commands on one locked connection, over several migration folders."""
 
 import asyncio
 import warnings
@@ -31,17 +31,17 @@ from adapters.postgres.schema.row_security import EVERY
 T = TypeVar("T")
 
 BIND_KEY = "tenantry"
-"""Name of the tables among those that advanced-alchemy knows: a user's own tables have the default one."""
+"""Name of the service's tables in advanced-alchemy; a user's own tables have the default name."""
 
-# Others wait behind a statement that waits for a lock: only so long, and then all that was locked is given back.
+# Other statements queue behind a migration that waits for a lock, so limit its wait, and then release all locks.
 _LIMIT_WAITING = select(func.set_config("lock_timeout", bindparam("milliseconds"), bindparam("is_local")))
-# Tried, and not waited for: a statement that waits has a snapshot, for whose end CREATE INDEX CONCURRENTLY would wait.
+# Try instead of waiting: a waiting statement has a snapshot, and CREATE INDEX CONCURRENTLY would wait for its end.
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.migrations', 0))"
 _LOCK_PAUSE = 0.05
 
 
 class LockPatience(Struct, frozen=True):
-    """Waiting of a command for tables that others use: ``seconds`` for a lock, then a pause, ``tries`` times."""
+    """Wait of a command for tables in use: ``seconds`` for a lock, then a pause, ``tries`` times."""
 
     seconds: float = 2.0
     pause: float = 1.0
@@ -56,11 +56,11 @@ _IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 
 class TableInUse(Exception):
-    """Lock that a migration did not get in time; the message is the place in its file, and what was changed."""
+    """A migration did not get a lock in time; the message has the place in its file, and the changes."""
 
 
 class CommandOutcome(Struct, Generic[T], frozen=True):
-    """Result of a command: its return value, the lines that it printed, and notes of autogenerate."""
+    """Result of a command: its return value, printed lines, and notes of autogenerate."""
 
     value: T
     lines: list[str]
@@ -75,7 +75,7 @@ async def run_command(
     *,
     commits: bool = True,
 ) -> CommandOutcome[T]:
-    """Runs ``command`` in one transaction, under a lock that other processes wait for.
+    """Run ``command`` in one transaction, under a lock that excludes other processes.
 
     >>> await run_command(url, metadata, folders, lambda commands: commands.upgrade("heads"))
 
@@ -84,7 +84,7 @@ async def run_command(
 
     def run(commands: AlembicCommands, connection: Connection) -> T:
         value = command(commands)
-        # Alembic makes its table of versions for commands that only read, too: without a commit it is gone again
+        # Read-only commands of Alembic also create its version table; without a commit it disappears.
         if commits:
             connection.commit()
         return value
@@ -97,7 +97,7 @@ async def _run(
 ) -> CommandOutcome[T]:
     engine = create_async_engine(
         "postgresql+asyncpg://",
-        # row-level security holds the owner of the tables too: without a scope, a migration would see and change no row
+        # Row-level security also applies to the tables' owner: without a scope, a migration would see no row.
         async_creator=lambda: connect(url, timeout=5, server_settings={"tenantry.scope": EVERY}),
         poolclass=NullPool,
     )
@@ -117,11 +117,10 @@ async def apply_command(
     command: Callable[[AlembicCommands, Connection, Callable[[bool], None]], T],
     patience: LockPatience,
 ) -> CommandOutcome[T]:
-    """Runs ``command`` under the same lock, again from its start while tables are in use.
+    """Run ``command`` under the same lock as ``run_command``; if tables are in use, retry it from its start.
 
-    A command that changes something commits; before each statement that may wait for a table it limits the waiting, of
-    the transaction or of the whole session. Between two tries nothing is locked, so that the service goes on. Raises
-    MigrationRefused after the last.
+    A command that changes something commits itself. It limits each wait for a table, within the transaction or the
+    session. Between attempts it holds no locks. Raises MigrationRefused after the last attempt.
     """
 
     def run(commands: AlembicCommands, connection: Connection) -> T:
@@ -158,11 +157,11 @@ async def _run_locked(
     def run_named(connection: Connection) -> T:
         config.attributes["connection"] = connection
         with named_file(config), warnings.catch_warnings():
-            # SQLAlchemy passes the options of a check that is not validated on under a name that it does not know
+            # SQLAlchemy passes the options of a NOT VALID check under an unknown name.
             warnings.filterwarnings("ignore", "Can't validate argument 'dialect_options'", SAWarning)
             return run(commands, connection)
 
-    # the lock is one of the session, and ends with the connection
+    # The session lock ends with the connection.
     async with engine.connect() as connection:
         while not (await connection.execute(text(_LOCK))).scalar_one():
             await connection.rollback()
@@ -177,8 +176,8 @@ def _commands(engine: AsyncEngine, metadata: MetaData, folders: Sequence[Path]) 
     commands = AlembicCommands(
         SQLAlchemyAsyncConfig(engine_instance=engine, bind_key=BIND_KEY, metadata=metadata, alembic_config=alembic)
     )
-    # env.py takes the tables from here: advanced-alchemy's registry holds one MetaData for a key, and commands of two
-    # registries of entities can run in one process at the same time
+    # env.py reads the tables here: advanced-alchemy has one MetaData per key, and a process may use two registries
+    # concurrently.
     commands.config.attributes.update(metadata=metadata, notes=[])
     commands.config.set_main_option("path_separator", "newline")
     commands.config.set_main_option("version_locations", "\n".join(map(_escaped, folders)))
@@ -188,7 +187,7 @@ def _commands(engine: AsyncEngine, metadata: MetaData, folders: Sequence[Path]) 
 
 @contextmanager
 def named_file(config: Config) -> Iterator[None]:
-    """Names the file of a migration that fails, and the line; losing the database is no fault of a file."""
+    """Add file and line of a failed migration to its error, except after the loss of the database."""
     try:
         yield
     except (MigrationRefused, CommandError):
@@ -202,15 +201,15 @@ def named_file(config: Config) -> Iterator[None]:
         if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
-        # PostgreSQL puts the detail on a line of its own
+        # PostgreSQL puts the detail on a separate line.
         sentence = " ".join(str(said).split())
-        # the file is right where the owner lacks a right: a role's hint has the statement that grants it
+        # If the owner lacks a right, the file is correct. The hint for the role has the GRANT statement.
         way_out = "Then run: tenantry migrate" if isinstance(said, asyncpg.InsufficientPrivilegeError) else EDIT
         raise MigrationRefused(f"{place} cannot be applied, {_left(config)}: {sentence}. {way_out}") from error
 
 
 def _left(config: Config) -> str:
-    """Changes that a failed file leaves: statements beside reads and writes stay as far as they came."""
+    """Describe the result of a failed file: completed online statements remain."""
     is_online = config.attributes.get(ONLINE)
     return "and begins anew the next time" if is_online else "and nothing was changed"
 

@@ -1,4 +1,7 @@
-"""Copies of fields in a migration: they go and come with their indexes, and around changes of their fields."""
+"""Migration operations for copies of fields.
+
+A migration drops a copy and its indexes before it changes the field, and creates them again after it.
+"""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,14 +15,14 @@ from adapters.postgres.schema.copies import COPY_OF, is_name_of_copy
 
 
 def is_of_copy(item: SchemaItem) -> bool:
-    """Whether an index that only the database has is one over a copy, which goes with it."""
+    """Return whether a database-only index is over a copy, and is dropped with it."""
     return isinstance(item, Index) and any(is_name_of_copy(column.name) for column in item.columns)
 
 
 def remade(context: MigrationContext, operations: Iterable[Any], notes: list[str]) -> Iterator[Any]:
-    """The operations of a migration, with those that drop copies before a change of their fields and make them anew.
+    """Yield a migration's operations; drop copies before a change of their fields and create them again.
 
-    PostgreSQL changes the type of no column that a generated one is made of.
+    PostgreSQL cannot change the type of a column used by a generated column.
     """
     metadata: MetaData = context.opts["target_metadata"]
     for operation in operations:

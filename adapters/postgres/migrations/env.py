@@ -1,7 +1,6 @@
-"""Environment of Alembic: runs on the connection that commands.py hands over, inside its transaction."""
+"""Alembic's environment, run on the connection and in the transaction of commands.py."""
 
-# advanced-alchemy's own env.py is not used: it calls asyncio.run, which fails inside a running loop, and upgrades
-# outside a transaction.
+# advanced-alchemy's env.py calls asyncio.run, which fails inside a running loop, and upgrades outside a transaction.
 
 from alembic import context
 
@@ -10,7 +9,7 @@ from adapters.postgres.migrations.online.applying import APPLIED
 
 config = context.config
 if context.is_offline_mode():
-    # the statements are printed, from the migrations that are applied
+    # Print the statements of the applied migrations.
     context.configure(
         dialect_name="postgresql",
         dialect_opts={"paramstyle": "named"},  # the default one doubles each percent sign

@@ -1,4 +1,4 @@
-"""Guards of a migration that is being written: what would lose values or fail waits for a decision."""
+"""Guards of a new migration: operations that would lose values or fail need a decision."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from adapters.postgres.schema.sql import DIALECT, quoted
 
 @dataclass(frozen=True)
 class Guards:
-    """Asks the database about each operation, and puts ``fill_in`` where a person must decide."""
+    """Checks each operation against the database, and adds ``fill_in`` where a person must decide."""
 
     context: MigrationContext
     notes: list[str]
@@ -85,7 +85,8 @@ class Guards:
             return
         before, after = operation.existing_type, operation.modify_type
         if operation.existing_server_default not in (None, False):
-            # PostgreSQL converts no default along with the values; the service gives each new row its value
+            # PostgreSQL does not convert the column's default with its values, so drop the default. The service sends
+            # the value for new rows.
             yield _without_default(operation)
             operation.existing_server_default = None
         column = (operation.table_name, operation.column_name)
@@ -98,7 +99,7 @@ class Guards:
     def _narrowed(self, table: str, name: str, before: Any, after: Any) -> str:
         stored = sa.column(name, before)
         choices = self.choices.get((table, name))
-        # what becomes an enum is text that has to be one of its members
+        # Text converted to an enum must be one of its members.
         hurting = sa.cast(stored, sa.Text()).not_in(choices) if choices else suffering(stored, before, after)
         hurt = row_count(self._connection, table, hurting)
         rows = row_count(self._connection, table)
@@ -125,12 +126,12 @@ class Guards:
     def _unique(self, operation: ops.CreateIndexOp, added: Mapping[str, sa.Column[Any]]) -> Iterator[FillIn]:
         metadata: MetaData = self.context.opts["target_metadata"]
         where = operation.kw.get("postgresql_where")
-        # keys of Alembic's operation are columns of the declared table, or expressions over them; copies may be new
+        # A key is a column of the declared table or an expression over its columns, including new copies.
         keys: list[Any] = [sa.column(key) if isinstance(key, str) else original(key) for key in operation.columns]
         new = {name: column for name, column in added.items() if any(_is_over(key, name) for key in keys)}
         if any(column.server_default is None for column in new.values()):
-            return  # nulls are never equal, and a value that is to be filled in may be another one for each row
-        # every row gets the default of a new column
+            return  # nulls are never equal, and filled-in values may differ by row
+        # Every row has the same default in a new column, so compare only the other keys.
         keys = [key for key in keys if not any(_is_over(key, name) for name in new)]
         found = duplicates(self._connection, metadata.tables[operation.table_name], keys, where)
         if found:
@@ -161,13 +162,12 @@ class Guards:
 
 
 def _shown(kind: sa.types.TypeEngine[Any]) -> str:
-    """The type as a cast in PostgreSQL takes it: ``UUID[]``, and not ``ARRAY``."""
+    """Type for a PostgreSQL cast: ``UUID[]``, not ``ARRAY``."""
     written: str = kind.compile(dialect=DIALECT)
     return written.partition(" COLLATE ")[0]
 
 
 def _is_over(key: Any, column: str) -> bool:
-    """Whether the key of an index is the column, or an expression over it."""
     name = getattr(key, "name", None)
     return name == column or re.search(rf'(?<!\w)"?{re.escape(column)}"?(?!\w)', str(name or key)) is not None
 

@@ -1,4 +1,4 @@
-"""Migrations of a database, told and marked: current ones, all of them, differences from the declarations."""
+"""Reports and stamps of a database's migrations: current, all, and differences from the declarations."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class KnownRevision(Struct, frozen=True, rename="camel"):
-    """Migration that has a file. ``follows`` are the revisions before it; ``is_current`` marks the newest applied."""
+    """Migration with a file. ``follows`` are the revisions before it; ``is_current`` marks the newest applied."""
 
     revision: str
     follows: tuple[str, ...]
@@ -43,14 +43,14 @@ class KnownRevision(Struct, frozen=True, rename="camel"):
 
 
 class Examined(Struct, frozen=True):
-    """What a look at a database has found: ``differences`` from the declarations, and ``gaps`` in its security."""
+    """Result of a database inspection: ``differences`` from the declarations, and security ``gaps``."""
 
     differences: list[str]
     gaps: list[Gap]
 
 
 async def revisions(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[KnownRevision]:
-    """All migrations, newest first, as ``history`` tells them."""
+    """Return all migrations, newest first, for ``history``."""
 
     def known(commands: AlembicCommands) -> list[KnownRevision]:
         applied = MigrationContext.configure(commands.config.attributes["connection"]).get_current_heads()
@@ -69,22 +69,22 @@ async def revisions(url: str, registry: Registry, folders: Sequence[Path] = (VER
 
 
 async def current(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Newest applied migration of each folder: ``["0042 (head)"]``; none for an empty database."""
+    """Return the newest applied migration of each folder: ``["0042 (head)"]``; none for an empty database."""
     return (await _looked_at(url, registry, folders, lambda commands: commands.current())).lines
 
 
 async def history(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Lines for all migrations, newest first: ``0041 -> 0042 (head) (current), Why mails were given up.``"""
+    """Return lines for all migrations, newest first: ``0041 -> 0042 (head) (current), Why mails were given up.``"""
     return (await _looked_at(url, registry, folders, lambda commands: commands.history(indicate_current=True))).lines
 
 
 async def differences(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Sentences about what a database that has all migrations lacks, or has otherwise than declared."""
+    """Return sentences about differences between a fully migrated database and the declarations."""
     return (await _looked_at(url, registry, folders, lambda commands: list(_differences(commands, registry)))).value
 
 
 async def examined(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> Examined:
-    """Differences from the declarations, and from the roles, rights and row-level security that migrations set up."""
+    """Return differences from the declarations, and gaps in the roles, rights and row-level security."""
 
     def look(commands: AlembicCommands) -> Examined:
         return Examined(list(_differences(commands, registry)), _gaps(commands, registry))
@@ -93,7 +93,7 @@ async def examined(url: str, registry: Registry, folders: Sequence[Path] = (VERS
 
 
 async def grant_rights(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Makes the service's roles and grants their rights where they are missing; a sentence for each that was."""
+    """Create missing service roles and grant missing rights; return a sentence for each."""
     ensure_consistent(folders)
     metadata = metadata_for(registry)
 
@@ -104,9 +104,9 @@ async def grant_rights(url: str, registry: Registry, folders: Sequence[Path] = (
 
 
 async def stamp(url: str, registry: Registry, revision: str, folders: Sequence[Path] = (VERSIONS,)) -> None:
-    """Marks a database as being at a revision, and runs no migration.
+    """Mark a database as being at a revision, without a migration.
 
-    Raises MigrationRefused for an unknown one, and for a database of a newer version, which has tables of its own.
+    Raises MigrationRefused for an unknown revision, and for the database of a newer version with other tables.
     """
     ensure_consistent(folders)
 
@@ -117,9 +117,9 @@ async def stamp(url: str, registry: Registry, revision: str, folders: Sequence[P
         raise MigrationRefused(f"No migration has the revision {revision}: see `tenantry migrations history`.")
 
     def mark(commands: AlembicCommands) -> None:
-        # revisions that no file has would stop Alembic from reading the table
+        # Unknown revisions would prevent Alembic from reading the table.
         commands.stamp(revision, purge=bool(lost))
-        # where the table of versions was made just now, the service could not read it
+        # The service could not read a newly created version table.
         connection: Connection = commands.config.attributes["connection"]
         connection.execute(text(MAKE_ROLE))
         connection.execute(text(GRANT_VERSION))
@@ -143,7 +143,7 @@ def _gaps(commands: AlembicCommands, registry: Registry) -> list[Gap]:
 def _differences(commands: AlembicCommands, registry: Registry) -> Iterator[str]:
     yield from map(_sentence, _flat(_compared(commands)))
     connection: Connection = commands.config.attributes["connection"]
-    # a table that is missing is told already
+    # Missing tables are already reported.
     for made in search_indexes(connection, registry):
         if inspect(connection).has_table(made.table):
             yield f"The search of {made.table} has not the index that its fields ask for."
@@ -151,10 +151,10 @@ def _differences(commands: AlembicCommands, registry: Registry) -> Iterator[str]
 
 
 def _left_checks(inspector: Inspector, registry: Registry) -> Iterator[str]:
-    """Checks of a file that was stopped and taken back; one that is applied again takes them over."""
+    """Report the checks that a discarded migration file left; the same file, written again, reuses them."""
     for model in registry:
         if not inspector.has_table(model.table):
-            continue  # is told already
+            continue  # already reported
         checks = {check_of(field.name) for field in model.declared}
         for name in sorted(checks & {str(check["name"]) for check in inspector.get_check_constraints(model.table)}):
             yield f"The constraint {name} of {model.table} is {_surplus('remove_constraint')}."
@@ -170,11 +170,11 @@ def _compared(commands: AlembicCommands) -> list[Any]:
 
 
 def _flat(found: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Differences one by one: Alembic gives changes of one column as a list of their own."""
+    """Yield Alembic's changes one by one, instead of in a list per column."""
     for difference in found:
         if isinstance(difference, list):
             yield from difference
-        elif difference[0] != "secure_table":  # follows each new table, which is told already
+        elif difference[0] != "secure_table":  # follows each new table, already reported
             yield difference
 
 

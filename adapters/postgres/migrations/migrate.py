@@ -1,4 +1,4 @@
-"""Upgrades, and migrations written from declarations."""
+"""Upgrades, and migrations generated from declarations."""
 
 import ast
 from argparse import Namespace
@@ -40,9 +40,9 @@ _PATIENCE = LockPatience()
 
 
 class WrittenMigration(Struct, frozen=True):
-    """Result of ``write_migration``: the new file, and notes on what it leaves alone or leaves to a person.
+    """Result of ``write_migration``: the new file, and notes on unchanged objects and open decisions.
 
-    ``after`` is the file behind it, which is applied beside reads and writes, where the change needs two.
+    ``after`` is the next file, applied online, if the change needs two.
     """
 
     path: Path
@@ -57,13 +57,13 @@ async def upgrade(
     patience: LockPatience = _PATIENCE,
     tell: Tell | None = None,
 ) -> list[str]:
-    """Applies all migrations, and returns sentences about what no migration makes yet.
+    """Apply all migrations; return sentences about changes without a migration.
 
-    Those between files that are applied beside reads and writes are applied together or not at all. Where a table is in
-    use, they are rolled back and tried again, as ``patience`` says. ``tell`` is called with the numbers of files that
-    are applied and that are to be applied, after each one.
+    PostgreSQL applies the migrations between two online files together or not at all. If a table is in use, the service
+    rolls them back and retries, limited by ``patience``. After each file, ``tell`` receives the number of applied files
+    and the total.
 
-    Raises InconsistentMigrations, and MigrationRefused with the name of a file that cannot be applied.
+    Raises InconsistentMigrations, and MigrationRefused with the name of the failed file.
     """
     ensure_consistent(folders)
 
@@ -75,7 +75,7 @@ async def upgrade(
 
 
 async def pending_sql(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> str:
-    """Statements that ``upgrade`` would run; none when nothing is pending."""
+    """Return the statements ``upgrade`` would run; none if nothing is pending."""
     ensure_consistent(folders)
     applied = await applied_versions(url)
     if applied == heads_of(folders):
@@ -98,11 +98,10 @@ async def write_migration(
     renamed: Sequence[str] = (),
     patience: LockPatience = _PATIENCE,
 ) -> WrittenMigration | None:
-    """Writes a migration for what is declared beyond all files into the last folder, and changes no database.
+    """Write a migration for new declarations into the last folder, without changing a database.
 
-    ``renamed`` are fields and entities with a new name: ``["code=sku", "books.code=sku", "books=titles"]``. Returns
-    None when there is nothing to write. Raises InconsistentMigrations, and MigrationRefused also while tables are in
-    use for long.
+    ``renamed`` are renamed fields and entities: ``["code=sku", "books.code=sku", "books=titles"]``. Returns None
+    without changes. Raises InconsistentMigrations, and MigrationRefused, also for tables in use.
     """
     ensure_consistent(folders)
     metadata, kept = metadata_for(registry), kept_members(folders)
@@ -110,13 +109,13 @@ async def write_migration(
     def write(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> object:
         commands.config.cmd_opts = Namespace(quiet=True)  # else Alembic prints the path past our own message
         attributes = commands.config.attributes
-        # Renames and pending files lock tables, which others would wait for behind the lock that waits itself.
+        # Renames and pending files lock tables; others queue behind a waiting lock.
         limit_waiting(True)
-        # What other files change is there while this one is written, and is rolled back with everything else.
+        # Apply changes of other files while writing this one; the rollback undoes them.
         commands.upgrade("heads")
         attributes["first"] = renames(connection, registry, metadata, renamed)
         ensure_possible(connection, registry)
-        # in front of everything else, and behind the renames: the columns have their new names and their old values
+        # After the renames and before all else: columns have new names and old values.
         attributes["first"] = [
             *attributes["first"],
             *guards(connection, registry),
@@ -143,9 +142,9 @@ async def write_migration(
 
 
 async def discard(url: str, folders: Sequence[Path]) -> list[Path]:
-    """Deletes the newest migration of the last folder, which no database that it knows of has. Raises MigrationRefused.
+    """Delete the newest migration of the last folder if the database has not applied it. Raises MigrationRefused.
 
-    Returns its files, one or two, in the order in which they would have been applied.
+    Returns its files, one or two, in order of application.
     """
     newest = newest_of(folders[-1])
     if not newest or folders[-1] == VERSIONS:
@@ -162,13 +161,13 @@ async def discard(url: str, folders: Sequence[Path]) -> list[Path]:
 
 
 async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> list[Path]:
-    """Undoes the newest applied migration of the last folder. Raises MigrationRefused.
+    """Undo the newest applied migration of the last folder. Raises MigrationRefused.
 
-    Returns the files that are undone, one or two, in the order in which they had been applied.
+    Returns the undone files, one or two, in order of application.
     """
     ensure_consistent(folders)
     folder, applied = folders[-1], await applied_versions(url)
-    # the database names its newest revision alone: where that is the second file, the first is applied as well
+    # The database stores only its newest revision: if that is a second file, the first file was applied too.
     lines = [(file, _first_of(file, folder)) for file in newest_of(folder) if folder != VERSIONS]
     done = next(
         ([first, file] if file != first else [file] for file, first in lines if revision_of(file) in applied), []
@@ -176,7 +175,7 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
     if not done:
         raise MigrationRefused("The newest migration of your own is not applied: there is nothing to undo.")
     before = parents(done[0].read_text("utf-8"))
-    # a step back from a file that joins two lines would be one of two: it goes to the end of both
+    # A merge file has two parents, so downgrade to both.
     target = before[0] if len(before) > 1 else f"-{len(done)}"
 
     def undo(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
@@ -189,7 +188,7 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
 
 
 def _first_of(path: Path, folder: Path) -> Path:
-    """The file itself, or the one in front of it where it is the second of a migration."""
+    """Return the first file of the migration that includes this path."""
     before = file_before(folder, path)
     is_second = before is not None and _message(path) == f"{_message(before)}{ONLINE_MESSAGE}"
     return before if is_second and before is not None else path
@@ -199,7 +198,7 @@ def _message(path: Path) -> str:
     text = path.read_text("utf-8")
     try:
         said = ast.get_docstring(ast.parse(text), clean=False) or ""
-    except SyntaxError:  # a person may have left it half edited
+    except SyntaxError:  # the file may be half edited
         said = text.partition("\n")[0].strip('"')
     return said.partition("\n")[0]
 
@@ -214,14 +213,14 @@ def _joined(folder: Path) -> Iterator[str]:
 def _revision(commands: AlembicCommands, message: str, folders: Sequence[Path]) -> object:
     folder = folders[-1]
     before = heads_of([folder])
-    # Our migrations are numbered, those of users have the time. Users' are a line of their own, which starts at the
-    # last of ours: later ones of ours do not come between them. Those of other folders that are there come before, for
-    # a new table may refer to theirs.
+    # The service's migrations have numbers. A project's migrations have timestamps and a separate branch, so that later
+    # migrations of the service do not get between them. Migrations of other folders precede a project's, because its
+    # new tables may refer to theirs.
     now = 0 if folder == VERSIONS else int(f"{datetime.now(UTC):%Y%m%d%H%M%S}")
-    # of no folder a revision twice: two may be written in one second
+    # A revision must be unique in the folders: two files may be written in one second.
     beside = folders[:1] if folder == VERSIONS else folders[1:]
     number = max(now, *(taken + 1 for each in beside for taken in (0, *numbers_of(each))))
-    head: Any = before or "base"  # Alembic takes several, which advanced-alchemy passes on
+    head: Any = before or "base"  # Alembic accepts several, and advanced-alchemy passes them on
     first: Any = [*([] if before else heads_of([VERSIONS])), *heads_of(folders[1:-1])]
     return commands.revision(
         " ".join(message.split()),

@@ -1,4 +1,4 @@
-"""Operations of migrations beyond tables and columns: role, row-level security, renames, places to fill in."""
+"""Operations of migrations beyond tables and columns: role, row-level security, renames, placeholders."""
 
 import inspect
 from typing import Any, Literal, NoReturn
@@ -17,9 +17,9 @@ from adapters.postgres.schema.sql import ddl, quoted
 
 Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
 IN_HISTORIES = frozenset[Renamed]({"history", "field"})
-"""Renames of what the lines of histories tell, which lie in a table of their own."""
+"""Renames in history entries, which have a separate table."""
 
-# Not every server offers pg_trgm, nor every user may install it. Searches are right without the index, but slower.
+# Some servers lack pg_trgm, and some users may not install it. Searches then are correct but slower.
 _TRIGRAMS = """
 DO $$
 BEGIN
@@ -39,14 +39,14 @@ _RENAMES: dict[str, str] = {
 
 
 def make_service_role() -> None:
-    """Makes the role that the service runs as, where the cluster has none, and lets it read the schema's version."""
+    """Create the service's role if the cluster lacks it; let it read the schema's version."""
     op.execute(sa.text(row_security.MAKE_ROLE))
     op.execute(sa.text(row_security.GRANT_SCHEMA))
     op.execute(sa.text(row_security.GRANT_VERSION))
 
 
 def secure_table(table: str, *, by_tenant: bool) -> None:
-    """Opens a new table to the service's role; with ``by_tenant``, for the rows of its connection's scope alone."""
+    """Grant the service's role access to a new table; with ``by_tenant``, only to rows of the connection's scope."""
     for statement in row_security.grants(table):
         op.execute(statement)
     for statement in row_security.policies(table) if by_tenant else ():
@@ -54,13 +54,13 @@ def secure_table(table: str, *, by_tenant: bool) -> None:
 
 
 def make_first_parts(table: str) -> None:
-    """Makes the parts of a new table of ``IN_PARTS``: those of the next months, and one for all other rows."""
+    """Create the first partitions of a new table of ``IN_PARTS``: the next months, and a default partition."""
     op.execute(ddl("CREATE TABLE %(table)s_rest PARTITION OF %(table)s DEFAULT", {"table": table}, table=table))
     op.execute(making(BY_TABLE[table]))
 
 
 def index_trigrams(index: str, table: str, expression: str) -> None:
-    """Indexes ``expression`` for searches by parts of words, where the server has pg_trgm.
+    """Index ``expression`` for substring searches, if the server has pg_trgm.
 
     ``expression`` is SQL: ``index_trigrams("ix_books_search", "books", "lower(title)")``.
     """
@@ -69,7 +69,7 @@ def index_trigrams(index: str, table: str, expression: str) -> None:
 
 
 def fill_in(why: str) -> NoReturn:
-    """Stands where a person must decide; as long as it stands there, the migration is refused with ``why``."""
+    """Mark a place where a person must decide; until then, the migration is refused with ``why``."""
     frame = inspect.currentframe()
     caller = frame.f_back if frame is not None else None
     place = f"{caller.f_code.co_filename}, line {caller.f_lineno}" if caller is not None else "A migration"
@@ -80,9 +80,10 @@ def fill_in(why: str) -> NoReturn:
 
 
 def keep_values(table: str, column: str, *values: str) -> sa.Executable:
-    """Says that rows keep values which the enum of their field does not know: no later migration asks about them.
+    """Declare that rows retain values that their field's enum lacks, so that later migrations do not report them again.
 
-    ``keep_values("books", "state", "old")`` stands in a file instead of the statement that maps them, and changes none.
+    ``keep_values("books", "state", "old")`` replaces the statement that would map these values to members. It changes
+    no rows.
     """
     assert table, column
     assert values
@@ -90,10 +91,10 @@ def keep_values(table: str, column: str, *values: str) -> sa.Executable:
 
 
 def rename(kind: Renamed, table: str, old: str, new: str) -> None:
-    """Renames a table, or a column, an index or a constraint of it: ``rename("column", "books", "code", "sku")``.
+    """Rename a table, or its column, index or constraint: ``rename("column", "books", "code", "sku")``.
 
-    ``history`` moves the lines of the history of a renamed entity along, by the names in its path, and ``field`` what
-    they tell of a renamed field, by its JSON names: in a file beside reads and writes a day of lines at a time.
+    In history entries, ``history`` renames an entity by the names in its path, ``field`` a field by its JSON names. An
+    online file processes one day of entries at a time.
     """
     if kind == "history":
         move_histories(old, new)
@@ -104,26 +105,26 @@ def rename(kind: Renamed, table: str, old: str, new: str) -> None:
 
 
 def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.ExecutableDDLElement:
-    """The statement of a rename of something that belongs to the table itself."""
+    """Return the statement to rename a table or an object of it."""
     return ddl(_RENAMES[kind], {"old": quoted(old), "new": quoted(new)}, table=table)
 
 
 class SecureTable(MigrateOperation):
-    """Operation that autogenerate puts after each new table; in the migration's file it is ``secure_table(…)``."""
+    """Autogenerate operation after each new table; in the migration file it is ``secure_table(…)``."""
 
     def __init__(self, table: str, *, by_tenant: bool) -> None:
         self.table = table
         self.by_tenant = by_tenant
 
     def reverse(self) -> MigrateOperation:
-        return self  # nothing to take back: the table goes with its rights and policies
+        return self  # dropping the table drops its rights and policies
 
     def to_diff_tuple(self) -> tuple[str, str]:
         return ("secure_table", self.table)
 
 
 class Rename(MigrateOperation):
-    """Operation for ``--rename``; in the migration's file it is ``rename(…)``."""
+    """Operation for ``--rename``; a migration file contains it as ``rename(…)``."""
 
     def __init__(self, kind: Renamed, table: str, old: str, new: str) -> None:
         self.kind, self.table, self.old, self.new = kind, table, old, new
@@ -136,20 +137,20 @@ class Rename(MigrateOperation):
 
 
 class FillIn(MigrateOperation):
-    """Statement that a person has to write, in the order of the others."""
+    """Placeholder for a statement that a person must write, in its place among the others."""
 
     def __init__(self, why: str) -> None:
         self.why = why
 
     def reverse(self) -> MigrateOperation:
-        return self  # left out of a downgrade: values that were mended stay
+        return self  # omitted from a downgrade: mended values remain
 
     def to_diff_tuple(self) -> tuple[str, str]:
         return ("fill_in", self.why)
 
 
 class FillInDefault(sa.DefaultClause):
-    """Default of a new required column, which a person has to choose for the rows that exist."""
+    """Default of a new required column for existing rows, chosen by a person."""
 
     def __init__(self, why: str) -> None:
         super().__init__(sa.text("NULL"))
@@ -157,7 +158,7 @@ class FillInDefault(sa.DefaultClause):
 
 
 class ConvertColumn(AlterColumnOp):
-    """Change of a column's type with ``USING``: an expression, or the reason for which a person has to write it."""
+    """Type change of a column with ``USING``: an expression, or the reason why a person must write it."""
 
     def __init__(self, table_name: str, column_name: str, **kw: Any) -> None:
         self.using: str | None = kw.pop("using", None)

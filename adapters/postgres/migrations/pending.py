@@ -1,4 +1,4 @@
-"""Checks that the database has what the declarations say, in a few statements and without Alembic."""
+"""Check of a database against the declarations, in a few statements and without Alembic."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _PARENTS = re.compile(r"^down_revision = (\([^)]*\)|.*)", re.MULTILINE)
 _NAMED = re.compile(r"['\"](\w+)['\"]")
 _NUMBER = re.compile(r"^[0-9]+")
 _VERSIONS = "SELECT version_num FROM alembic_version"
-# a login without rights of its own reads the version as the service
+# A login without direct rights reads the version as the service.
 _AS_SERVICE = """
 SELECT set_config('role', rolname, false) FROM pg_roles
 WHERE rolname = $1 AND pg_has_role(session_user, rolname, 'MEMBER')
@@ -33,7 +33,7 @@ WHERE c.relname = ANY ($1) AND c.relkind IN ('r', 'p') AND pg_table_is_visible(c
 AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1"""
 
 _FIRST_TABLES = ("users", "tenants", "roles", "permissions", "memberships", "categories", "products", "reviews")
-"""Tables of the first migrations by names that others have too."""
+"""Tables of the first migrations with common names, so another application may have them too."""
 _OTHERS = """
 SELECT relname::text FROM pg_class
 WHERE relname = ANY ($1) AND relkind IN ('r', 'p', 'v', 'm', 'f') AND pg_table_is_visible(oid)
@@ -41,7 +41,7 @@ AND to_regclass('signing_keys') IS NULL ORDER BY 1"""
 
 
 class InconsistentMigrations(Exception):
-    """Files of migrations that do not fit together; ``mistakes`` has a sentence for each fault."""
+    """Inconsistent migration files; ``mistakes`` has a sentence per fault."""
 
     def __init__(self, mistakes: Sequence[str]) -> None:
         self.mistakes = tuple(mistakes)
@@ -49,14 +49,14 @@ class InconsistentMigrations(Exception):
 
 
 class MigrationRefused(Exception):
-    """Reason for which Alembic does not run a command, such as a revision that no file has."""
+    """Reason why Alembic does not run a command, such as a revision without a file."""
 
 
 _STATE = "SELECT to_regclass('alembic_version') IS NOT NULL, to_regnamespace('tenantry_before_restore') IS NOT NULL"
 
 
 async def pending(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Sentences about what is missing; none when the service can start.
+    """Return sentences about missing objects; none if the service can start.
 
     Raises InconsistentMigrations.
     """
@@ -70,7 +70,7 @@ async def pending_on(
     connection: "asyncpg.Connection[asyncpg.Record]", registry: Registry, folders: Sequence[Path] = (VERSIONS,)
 ) -> list[str]:
     heads = heads_of(folders)
-    # one statement for both: each start asks it
+    # One statement for both, because each start runs it.
     is_migrated, is_aside = await connection.fetchrow(_STATE) or (False, False)
     if is_aside:
         return [(await left_by_restore(connection)).sentence]
@@ -86,9 +86,9 @@ async def pending_on(
 
 
 async def applied_versions(url: str) -> list[str]:
-    """Newest applied revision of each line; none for an empty database.
+    """Return the newest applied revision of each branch; none for an empty database.
 
-    Raises MigrationRefused where a restore was broken off, which hides the tables or what is there beside them.
+    Raises MigrationRefused after an interrupted restore, because it hides tables or other objects.
     """
     async with connected(url) as connection:
         if (left := await left_by_restore(connection)) is not Left.NOTHING:
@@ -100,20 +100,20 @@ async def applied_versions(url: str) -> list[str]:
 
 
 async def tables_of_others(url: str, versions: Sequence[str]) -> list[str]:
-    """Tables of another application by names that the service takes, where no file has these applied ``versions``."""
+    """Return another application's tables with required names, if no file has these applied ``versions``."""
     async with connected(url) as connection:
         names = [*_FIRST_TABLES, *(["alembic_version"] if versions else [])]
         return [row["relname"] for row in await connection.fetch(_OTHERS, names)]
 
 
 def unknown_to(versions: Iterable[str], folders: Sequence[Path]) -> list[str]:
-    """Revisions of a database that no file has."""
+    """Return the database's revisions without a file."""
     texts = [file.read_text("utf-8") for folder in folders for file in folder.glob("[0-9]*.py")]
     return sorted(set(versions) - {found[1] for text in texts if (found := _REVISION.search(text))})
 
 
 def made_by_newer(lost: Sequence[str]) -> list[str]:
-    """Revisions without a file that a newer version of the service brought: those of the service have four digits."""
+    """Return revisions of a newer version of the service: without a file, with four digits."""
     return [revision for revision in lost if _OWN.fullmatch(revision)]
 
 
@@ -130,42 +130,42 @@ def unknown_sentence(lost: Sequence[str]) -> str:
 
 
 def file_of(folder: Path, revision: str) -> Path:
-    """File of a revision that is known to be in the folder."""
+    """Return the file of a revision in the folder."""
     files = sorted(folder.glob("[0-9]*.py"))
     return next(file for file in files if (found := _REVISION.search(file.read_text("utf-8"))) and found[1] == revision)
 
 
 def revision_of(path: Path) -> str:
-    """Revision of a file; empty where it names none. A person may have given it another one than its name has."""
+    """Return the revision of a file; empty if it names none. It may differ from the file name's."""
     found = _REVISION.search(path.read_text("utf-8"))
     return found[1] if found else ""
 
 
 def followed(text: str) -> list[str]:
-    """Revisions that are applied before a file: those that it follows, and those of other folders that it needs."""
+    """Return the revisions to apply before a file, in its own and other folders."""
     return [name for names in _FOLLOWS.findall(text) for name in _NAMED.findall(names)]
 
 
 def parents(text: str) -> list[str]:
-    """Revisions of its own line that a file follows: two where it joins branches."""
+    """Return the revisions that a file follows in its own branch: two revisions if the file joins branches."""
     return [name for names in _PARENTS.findall(text) for name in _NAMED.findall(names)]
 
 
 def newest_of(folder: Path) -> list[Path]:
-    """Files that no other one of the folder follows, the newest first: two after a merge of branches."""
+    """Return the folder's files without a successor, newest first: two after a merge of branches."""
     files = [file_of(folder, revision) for revision in heads_of([folder])]
     return sorted(files, key=lambda file: (int(_NUMBER.findall(file.name)[0]), file.name), reverse=True)
 
 
 def numbers_of(folder: Path) -> list[int]:
-    """Numbers that names and revisions of files have: a revision may have been given by a person, and be a word."""
+    """Return the numbers in the files' names and numeric revisions."""
     files = sorted(folder.glob("[0-9]*.py"))
     revisions = [revision for revision in map(revision_of, files) if revision.isdecimal()]
     return [int(number) for number in (*revisions, *(_NUMBER.findall(file.name)[0] for file in files))]
 
 
 def file_before(folder: Path, path: Path) -> Path | None:
-    """File of the revision in front of that of ``path``, where it is in the same folder."""
+    """Return the file of the preceding revision of ``path``, if in the same folder."""
     follows = set(followed(path.read_text("utf-8")))
     files = sorted(folder.glob("[0-9]*.py"))
     return next(
@@ -174,7 +174,7 @@ def file_before(folder: Path, path: Path) -> Path | None:
 
 
 def ensure_consistent(folders: Sequence[Path]) -> None:
-    """Raises InconsistentMigrations when two files have one revision, or a revision follows one without a file."""
+    """Raise InconsistentMigrations if two files have the same revision, or if one follows an unknown revision."""
     files = {file: file.read_text("utf-8") for folder in folders for file in sorted(folder.glob("[0-9]*.py"))}
     names: dict[str, list[Path]] = {}
     for file, text in files.items():
@@ -194,7 +194,7 @@ def ensure_consistent(folders: Sequence[Path]) -> None:
 
 
 def heads_of(folders: Sequence[Path]) -> list[str]:
-    """Newest revisions: the last of our migrations, and the last of those of users' entities."""
+    """Return the newest revisions: the last of the service's migrations, and of the entities'."""
     texts = [file.read_text("utf-8") for folder in folders for file in folder.glob("[0-9]*.py")]
     revisions = {found[1] for text in texts if (found := _REVISION.search(text))}
     return sorted(revisions.difference(*map(followed, texts)))

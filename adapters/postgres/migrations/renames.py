@@ -1,4 +1,4 @@
-"""Renames of fields and entities: those that ``--rename`` names, and those that the notes offer."""
+"""Renames of fields and entities: those of ``--rename``, and those suggested in notes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ _EXAMPLES = frozenset({"categories", "currencies", "products", "reviews"})
 _Rule = Literal["camel", "pascal", "kebab"] | None
 _RULES: Sequence[_Rule] = ("pascal", "kebab", None, "camel")
 _ALIKE = 0.5
-"""Least similarity of two names that are offered as a rename, from 0 to 1."""
+"""Minimum similarity of two names for a suggested rename, from 0 to 1."""
 
 
 class _Named(Struct, frozen=True):
-    """An index or a constraint of a table; ``text`` are its columns and expressions."""
+    """Index or constraint; ``text`` contains its columns and expressions."""
 
     kind: Renamed
     name: str
@@ -36,9 +36,9 @@ class _Named(Struct, frozen=True):
 
 
 def renames(connection: Connection, registry: Registry, metadata: MetaData, spoken: Sequence[str]) -> list[Rename]:
-    """Operations for ``code=sku``, ``books.code=sku`` and ``books=titles``. Raises MigrationRefused.
+    """Return operations for ``code=sku``, ``books.code=sku`` and ``books=titles``. Raises MigrationRefused.
 
-    ``metadata`` describes all tables that are declared, as ``metadata_for`` makes it.
+    ``metadata`` describes all declared tables, as ``metadata_for`` builds it.
     """
     found: list[Rename] = []
     for spec in spoken:
@@ -49,7 +49,7 @@ def renames(connection: Connection, registry: Registry, metadata: MetaData, spok
                 "books.old=new for a field of one entity."
             )
         for operation in made:
-            # histories stay as they are: nothing else of the migration depends on them, and there may be many lines
+            # Do not rename in histories yet: no later operation depends on them, and they may be large.
             if operation.kind not in IN_HISTORIES:
                 statement = rename_statement(operation.kind, operation.table, operation.old, operation.new)
                 connection.execute(statement)
@@ -58,7 +58,7 @@ def renames(connection: Connection, registry: Registry, metadata: MetaData, spok
 
 
 def offers(connection: Connection, registry: Registry, metadata: MetaData) -> Iterator[str]:
-    """Notes on what goes while something similar comes, with the number of rows that stay behind."""
+    """Yield suggestions where a removed field resembles a new one, with the number of affected rows."""
     inspector = sa.inspect(connection)
     tables = set(inspector.get_table_names())
     for model in registry:
@@ -75,7 +75,7 @@ def offers(connection: Connection, registry: Registry, metadata: MetaData) -> It
         else:
             for old in _similar_tables(inspector, metadata, model):
                 rows = row_count(connection, old)
-                # the first migrations make the tables of the example, which a project need not serve
+                # The first migrations create the tables of the example, but a project need not declare them.
                 if not rows and old in _EXAMPLES:
                     continue
                 yield (
@@ -109,12 +109,12 @@ def _made(inspector: Inspector, registry: Registry, metadata: MetaData, spec: st
 def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
     yield Rename("column", model.table, old, new)
     for copy in _stored(inspector, model.table):
-        # names of long ones end with a checksum: autogenerate makes those anew
+        # Long names end with a checksum; autogenerate creates those again.
         if is_name_of_copy(copy) and copy.partition("$")[0] == old:
             yield Rename("column", model.table, copy, copy.replace(old, new, 1))
     wanted = _names_of(metadata.tables[model.table])
     for thing in _named_things(inspector, model.table):
-        # names of long ones end with a checksum: those are made anew by autogenerate
+        # Long names end with a checksum; autogenerate creates those again.
         places = list(re.finditer(rf"(?<=_){re.escape(old)}(?=_|$)", thing.name)) if thing.tells_of(old) else []
         names = [f"{thing.name[: place.start()]}{new}{thing.name[place.end() :]}" for place in places]
         for renamed in ([name for name in names if name in wanted] or names)[:1]:
@@ -125,10 +125,11 @@ def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: st
 
 
 def _json_names(model: EntityModel, column: str) -> list[str]:
-    """JSON names that a field may have had, by the rules of most of the fields that the struct still has.
+    """Yield the possible JSON names of a field, by the naming rules of most remaining fields.
 
-    The likeliest comes last: it is the first that a downgrade gives back. A struct whose names are of one word each,
-    or given by hand, does not tell its rule.
+    The likeliest name is last, because a downgrade restores that one first.
+
+    One-word or hand-written names show no rule.
     """
     fields = {field.name: field.wire for field in model.declared}
     followed = {rule: sum(_by_rule(rule, name) == wire for name, wire in fields.items()) for rule in _RULES}
@@ -201,10 +202,10 @@ def _pairs(gone: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _of_one_type(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[tuple[str, str]]:
-    """Columns that go with this file, and fields of their types that come with it: no name tells which is which."""
+    """Yield pairs of a removed column and a new field of the same type, for fields with dissimilar names."""
     columns = metadata.tables[model.table].columns
     gone = _gone(inspector, model)
-    # what went with a file before takes null since then
+    # Columns removed by an earlier file accept null since then.
     going = [column for column in inspector.get_columns(model.table) if not column["nullable"]]
     for column in (column for column in going if column["name"] in gone):
         kind = type(column["type"].as_generic())

@@ -1,4 +1,4 @@
-"""Rows that stand in the way of a change, counted before its migration is written."""
+"""Counts of rows that block a change; the service counts them before it writes the migration."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from adapters.postgres.schema.sql import DIALECT
 _NOT_THERE = (asyncpg.SyntaxOrAccessError, asyncpg.DataError)
 
 SHOWN = 3
-"""Examples that a note shows."""
+"""Examples shown in a note."""
 
 
 class Duplicates(Struct, frozen=True):
-    """Values that stand in several rows: their number, some of them, and the query that finds all."""
+    """Duplicate values: their number, some examples, and the query that finds all."""
 
     number: int
     examples: tuple[str, ...]
@@ -26,7 +26,7 @@ class Duplicates(Struct, frozen=True):
 
 
 def row_count(connection: Connection, table: str, condition: ColumnElement[bool] | None = None) -> int:
-    """Number of rows for which ``condition`` holds; 0 when the database has not its table or columns yet."""
+    """Count the rows for which ``condition`` holds; 0 if the database lacks the table or a column."""
     statement = sa.select(sa.func.count()).select_from(sa.table(table))
     counted = statement if condition is None else statement.where(condition)
     return int((_rows(connection, counted) or [(0,)])[0][0])
@@ -35,13 +35,13 @@ def row_count(connection: Connection, table: str, condition: ColumnElement[bool]
 def duplicates(
     connection: Connection, table: Table, keys: list[ColumnElement[Any]], where: ColumnElement[bool] | None
 ) -> Duplicates | None:
-    """Values that a unique index over ``keys`` would refuse; None when there are none."""
-    # `true`: a unique of new columns alone has no key that could be null
+    """Return values that a unique index over ``keys`` would refuse, or None."""
+    # `true`: a unique constraint of only new columns has no nullable key
     known = sa.and_(sa.true(), *(key.is_not(None) for key in keys), *(() if where is None else (where,)))
-    # read as they are stored: the same migration may give a key its declared type
+    # Read stored values: the same migration may change a key's type.
     read: list[ColumnElement[Any]] = [sa.type_coerce(key, sa.types.NullType()) for key in keys]
     grouped = sa.select(*read, sa.func.count().label("rows")).select_from(table).where(known).group_by(*keys)
-    # the whole query is shown to a person: in the order of its columns, it tells the same at each run
+    # Order by columns for a stable result.
     query = grouped.having(sa.func.count() > 1).order_by(*keys)
     found = _rows(connection, query)
     if not found:
@@ -53,7 +53,7 @@ def duplicates(
 def dangling(
     connection: Connection, source: TableClause, referred: FromClause, pairs: list[tuple[str, str]]
 ) -> tuple[int, str] | None:
-    """Number of rows that refer to no row, deleted ones counted as rows, and the query that finds all."""
+    """Return the number of dangling references and the query for them; soft-deleted targets are valid."""
     same = [referred.c[remote] == source.c[local] for local, remote in pairs]
     lost: sa.Select[Any] = sa.select(sa.literal_column("*")).select_from(source)
     lost = lost.where(*(source.c[local].is_not(None) for local, _ in pairs))
@@ -72,8 +72,8 @@ def _rows(connection: Connection, statement: sa.Select[Any]) -> list[Any]:
         with connection.begin_nested():
             return list(connection.execute(statement).all())
     except DBAPIError as error:
-        # A column that the same migration adds has no values yet, and so nothing to count; neither has one of another
-        # type. What else fails, a lock or the connection, says nothing of rows.
+        # A new or converted column of this migration has no values to count. Other errors, such as a lock, say nothing
+        # about rows.
         if any(isinstance(cause, _NOT_THERE) for cause in causes(error)):
             return []
         raise

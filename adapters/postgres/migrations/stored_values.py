@@ -1,4 +1,4 @@
-"""Stored values that a declaration does not know any more: enum members that went, text that is too long now."""
+"""Stored values that violate a new declaration: removed enum members, text that is now too long."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -20,11 +20,11 @@ from domain.entities.kinds import Kind
 
 Member = tuple[str, str, str]
 SHOWN = 5
-"""Values that a sentence names."""
+"""Values named in a sentence."""
 
 
 async def stored_misfits(url: str, registry: Registry, folders: Sequence[Path] = (VERSIONS,)) -> list[str]:
-    """Sentences about values that could not be written today, with the number of their rows."""
+    """Return sentences about stored values that the declarations do not allow, with the number of their rows."""
     outcome = await run_command(
         url,
         metadata_for(registry),
@@ -36,7 +36,7 @@ async def stored_misfits(url: str, registry: Registry, folders: Sequence[Path] =
 
 
 def kept_members(folders: Sequence[Path]) -> frozenset[Member]:
-    """Table, column and value of each call of ``keep_values`` in the files."""
+    """Return table, column and value of each call of ``keep_values`` in the files."""
     found: set[Member] = set()
     for folder in folders:
         for file in folder.glob("[0-9]*.py"):
@@ -56,7 +56,7 @@ def misfits(connection: Connection, registry: Registry, kept: frozenset[Member] 
 
 
 def mappings(connection: Connection, registry: Registry, kept: frozenset[Member]) -> Iterator[FillIn]:
-    """Statements to fill in that give members of enums to the rows whose value is none any more."""
+    """Yield statement templates that map unknown values to enum members."""
     for model, field in _text_columns(connection, registry):
         if unknown := _unknown_members(connection, model, field, kept):
             yield FillIn(

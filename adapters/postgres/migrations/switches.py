@@ -1,4 +1,4 @@
-"""Switches of a whole entity: ``tenant_owned``, which is refused, and ``soft_delete``, which changes its indexes."""
+"""Entity-wide switches: ``tenant_owned``, which cannot change, and ``soft_delete``, which changes indexes."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from adapters.postgres.schema.sql import ddl
 from domain.entities.declaration import EntityModel, Registry
 
 _IS_DELETED = sa.column("is_deleted", sa.Boolean()).is_(sa.true())
-# Writers of the table wait until the transaction ends: no row is deleted between the count and what follows it.
+# Block writers until the transaction ends, so that no row is deleted after the count.
 _LOCK = "LOCK TABLE %(fullname)s IN SHARE ROW EXCLUSIVE MODE"
 _PRINTED = """
 DO $$
@@ -33,9 +33,9 @@ $$"""
 
 
 def ensure_possible(connection: Connection, registry: Registry) -> None:
-    """Raises MigrationRefused for switches that no migration can make without a decision about the rows."""
+    """Raise MigrationRefused for changes of options that require a decision about the rows."""
     inspector = sa.inspect(connection)
-    # all at once: one by one takes ten times as long
+    # One query for all tables is ten times faster.
     tables = [model.table for model in registry]
     keys, columns = inspector.get_multi_pk_constraint(filter_names=tables), stored_columns(inspector, tables)
     for model in registry:
@@ -43,16 +43,16 @@ def ensure_possible(connection: Connection, registry: Registry) -> None:
             key = keys[None, model.table]["constrained_columns"]
             if ("tenant_id" in key) != model.tenant_owned:
                 raise MigrationRefused(_switched_owner(model, row_count(connection, model.table)))
-            # counted only where the switch is off: it reads a whole table
+            # Count only if soft delete is off, because it reads the whole table.
             if not model.soft_delete and "is_deleted" in columns[model.table]:
                 _ensure_none_is_deleted(connection, model)
 
 
 def guards(connection: Connection, registry: Registry) -> list["EnsureNoneDeleted"]:
-    """Operations for entities that stop to mark deleted rows: another database may have some."""
+    """Return operations for entities that lose soft delete: another database may have deleted rows."""
     tables = [model.table for model in registry if not model.soft_delete]
     stored = sa.inspect(connection).get_multi_columns(filter_names=tables)
-    # the migration that turns the switch off also lets rows do without the mark
+    # The migration that turns soft delete off also makes the mark optional.
     marked = {table for (_, table), columns in stored.items() for column in columns if _is_mark(column)}
     return [EnsureNoneDeleted(table) for table in tables if table in marked]
 
@@ -62,7 +62,7 @@ def _is_mark(column: ReflectedColumn) -> bool:
 
 
 def ensure_none_deleted(table: str) -> None:
-    """Refuses to go on where the table has deleted rows, which would come back to life without ``soft_delete``."""
+    """Refuse to continue if the table has deleted rows, which would be live again without ``soft_delete``."""
     if op.get_context().as_sql:
         op.execute(ddl(_PRINTED, table=table))
         return
@@ -73,13 +73,13 @@ def ensure_none_deleted(table: str) -> None:
 
 
 class EnsureNoneDeleted(ops.MigrateOperation):
-    """Operation in front of a switch; in the migration's file it is ``ensure_none_deleted(…)``."""
+    """Operation before soft delete is turned off; a migration file contains it as ``ensure_none_deleted(…)``."""
 
     def __init__(self, table: str) -> None:
         self.table = table
 
     def reverse(self) -> ops.MigrateOperation:
-        return self  # left out of a downgrade, which marks deleted rows again
+        return self  # omitted from a downgrade, which marks deleted rows again
 
     def to_diff_tuple(self) -> tuple[str, str]:
         return ("ensure_none_deleted", self.table)
@@ -92,7 +92,7 @@ def _render(context: AutogenContext, operation: EnsureNoneDeleted) -> str:
 
 
 def stored_columns(inspector: Inspector, tables: Sequence[str]) -> dict[str, dict[str, TypeEngine[Any]]]:
-    """Type of each column of those tables that the database has."""
+    """Return the type of each column of those tables that the database has."""
     found = inspector.get_multi_columns(filter_names=tables)
     return {table: {column["name"]: column["type"] for column in columns} for (_, table), columns in found.items()}
 
@@ -104,9 +104,9 @@ def _ensure_none_is_deleted(connection: Connection, model: EntityModel) -> None:
 
 
 def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaData) -> list[ops.ModifyTableOps]:
-    """Operations for indexes whose condition on living rows comes or goes: Alembic compares no conditions."""
+    """Return operations for indexes that gain or lose the condition on live rows; Alembic does not compare it."""
     inspector = sa.inspect(connection)
-    # all at once: one by one takes ten times as long
+    # One query for all tables is ten times faster.
     tables = [model.table for model in registry]
     stored = inspector.get_multi_indexes(filter_names=tables)
     switched = [

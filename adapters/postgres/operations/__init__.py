@@ -1,5 +1,5 @@
 """Audit trail, outbox, token versions, retention and upkeep on PostgreSQL.
 
-A statement on rows is one literal constant, prepared against the schema by a test. Commands on whole tables, whose
-names vary, are made by ``on_table``.
+Each statement on rows is a literal constant, prepared against the schema by a test. ``on_table`` builds commands on
+whole tables by name.
 """

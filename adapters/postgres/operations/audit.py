@@ -1,4 +1,4 @@
-"""The audit trail: the service's role may add rows to it, and neither change nor delete them."""
+"""The audit trail: the service's role may only add rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tables that are not guarded as the migrations have set it up: what a start warns of, by one statement."""
+"""Startup check, in one statement, for tables without the row-level security and rights that migrations set up."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
 from domain.parts.composition import TABLES
 
-SERVICE_TABLES = tuple(sorted(TABLES))  # the names alone: a start has no time to import the schema
+SERVICE_TABLES = tuple(sorted(TABLES))  # only names: importing the schema would slow the start
 
 _ASKED = """
 SELECT c.relname::text AS name, to_regrole('tenantry_service') IS NULL AS lacks_role,
@@ -33,9 +33,9 @@ ORDER BY relname"""
 
 
 async def guard_warnings(url: str, registry: Registry) -> list[str]:
-    """Sentences about row-level security that is off, and rights that the service lacks. Raises ServiceUnavailable.
+    """Return sentences about disabled row-level security and missing rights. Raises ServiceUnavailable.
 
-    `tenantry check` compares more, such as the text of each policy, and takes Alembic and a second for it.
+    `tenantry check` compares more, such as policy texts, but needs Alembic and a second.
     """
     tables = [*SERVICE_TABLES, *(model.table for model in registry)]
     async with connected(url) as connection:

@@ -1,4 +1,4 @@
-"""The outbox: mails written in the transaction that causes them, and taken by whichever process comes first."""
+"""The outbox: mails written in the transaction that causes them, and claimed by the first free process."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ COLUMNS = Mail.__struct_fields__
 _ADD = """
 INSERT INTO outbox (id, kind, recipient, name, address, at, due_at, about, language)
 VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $8)"""
-# SKIP LOCKED: a mail that another process is taking is left to it. NO KEY UPDATE is enough: `id` does not change.
+# SKIP LOCKED leaves a mail to the process that claimed it. NO KEY UPDATE suffices: `id` does not change.
 _TAKE = """
 WITH due AS (
     SELECT id FROM outbox WHERE given_up_at IS NULL AND due_at <= $2

@@ -1,7 +1,7 @@
-"""Parts by month: made ahead of time, and dropped whole when they are past their retention.
+"""Monthly partitions, created ahead of time, and dropped whole after their retention.
 
-Only the owner of the table may do either. Rows of no month are in ``…_rest``, so that no row is ever refused; those
-are deleted one by one.
+Only the table's owner may create and drop them. Rows without a monthly partition are in ``…_rest``, so that PostgreSQL
+refuses no row. The service deletes these rows one by one.
 """
 
 from datetime import datetime
@@ -20,7 +20,8 @@ from adapters.postgres.statements.compiled import CompiledStatement, compiled, p
 
 _IS_OWN = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = $1::text::regclass"
 
-# Whether a part has bounds, as all but the rest have, and whether all that it takes is older than $2.
+# For each partition: whether it has bounds (only the default partition has none), and whether all its rows are older
+# than $2.
 _PARTS = """
 SELECT name, low IS NOT NULL AS is_of_calendar, coalesce(CASE
     WHEN high ~ '^[0-9a-f-]{36}$' THEN to_timestamp(('x' || left(replace(high, '-', ''), 12))::bit(48)::bigint / 1000.0)
@@ -31,31 +32,30 @@ FROM (
         substring(pg_get_expr(c.relpartbound, c.oid) FROM 'TO \\(''([^'']+)''\\)') AS high
     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = $1::text::regclass) parts
 ORDER BY high, name"""
-# Readers and writers wait behind a drop that waits for a reader: it gives up soon, and is tried again an hour later.
+# Readers and writers queue behind a waiting drop: give up soon, and retry an hour later.
 _SOON = "SELECT set_config('lock_timeout', '500ms', false)"
 _DROP = "DROP TABLE %(fullname)s"
 
-# A row's place is its own in one table alone: each part has a row at the first place. So rows are deleted in the part.
+# A ctid is unique only in one table, so delete rows in their partition.
 _PLACE: ColumnElement[str] = sa.literal_column("ctid", sa.Text())
 _BEFORE = parameter("before", sa.DateTime(timezone=True))
 _MOST = parameter("most", sa.Integer())
 
 
 async def is_own(connection: Connection, parted: InParts) -> bool:
-    """Whether the login owns the table."""
+    """Return whether the login owns the table."""
     return bool(await connection.fetchval(_IS_OWN, parted.table))
 
 
 async def make_parts(connection: Connection, parted: InParts) -> None:
-    """Makes the parts of this month and the next three, where they are not there."""
+    """Create missing partitions of this month and the next three."""
     await connection.execute(str(making(parted).compile(dialect=ASYNCPG_DIALECT)))
 
 
 async def forget(connection: Connection, parted: InParts, before: datetime, most: int) -> int:
-    """Drops parts that ended by ``before``, or deletes up to ``most`` rows that lie in no part of the calendar.
+    """Drop partitions that ended by ``before``, or delete up to ``most`` rows of the default partition.
 
-    Returns the number of rows that are gone. A part that somebody reads for longer than half a second stays for the
-    next turn.
+    Returns the number of removed rows. A partition in use for longer than half a second stays until the next run.
     """
     await connection.execute(_SOON)
     dropped = deleted = 0
@@ -81,13 +81,13 @@ async def _drop(connection: Connection, part: str) -> int:
 
 @cache
 def delete_statement(parted: InParts, part: str) -> CompiledStatement:
-    """Deletes rows of a part up to ``before``, at most ``most``, and answers how many there were."""
+    """Delete up to ``most`` rows of a partition up to ``before``; return their number."""
     rows = sa.table(part)
     old = sa.select(_PLACE.label("place")).select_from(rows)
     age: ColumnElement[datetime] = sa.column(parted.age, _BEFORE.type, _selectable=rows)
     old = old.where(age <= _BEFORE)
     if parted.is_by_tenant:
-        # tenant by tenant, in the order of the index; tenants are never deleted for good
+        # By tenant, in index order; tenants are never deleted permanently.
         tenants = sa.table("tenants", sa.column("id"))
         owner: ColumnElement[Any] = sa.column("tenant_id", _selectable=rows)
         each = old.where(owner == tenants.c.id).order_by(age).limit(_MOST).lateral("old")

@@ -1,4 +1,4 @@
-"""Token versions that may not have been published to the shared copy yet, marked by ``raised_at`` on their rows."""
+"""Token versions possibly not yet published to the shared copy, marked by ``raised_at`` on their rows."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,12 +14,12 @@ from adapters.postgres.schema.row_security import ROLE
 from domain.errors import ServiceUnavailable
 
 PATIENCE = 1.0
-"""Seconds allowed for a statement: the lease that asks has ended by then, and has no use for a later answer."""
+"""Seconds for a statement: by then the lease that asks has ended and cannot use an answer."""
 
 _DUE = """
 SELECT subject, count FROM revocation_counts WHERE raised_at < clock_timestamp() - $1::interval
 ORDER BY raised_at LIMIT $2"""
-# `c.count <= k.count`: a version that was bumped again meanwhile stays pending.
+# `c.count <= k.count`: a version bumped again concurrently stays pending.
 _PUBLISHED = """
 WITH known AS (
     SELECT c.subject FROM revocation_counts c
@@ -30,7 +30,7 @@ UPDATE revocation_counts SET raised_at = NULL FROM known WHERE revocation_counts
 
 @contextmanager
 def _told_elsewhere() -> Iterator[None]:
-    """Nothing was migrated yet, or the role lacks its rights: the command at work tells it, and no service starts."""
+    """Translate errors of an unmigrated database or missing rights, reported elsewhere."""
     try:
         yield
     except (asyncpg.UndefinedTableError, asyncpg.InsufficientPrivilegeError) as refusal:
@@ -38,7 +38,7 @@ def _told_elsewhere() -> Iterator[None]:
 
 
 class PostgresPendingVersions:
-    """Uses a connection of its own: a full pool must not delay the publishing of revocations."""
+    """Pending versions on a separate connection, so that a full pool does not delay the publishing of revocations."""
 
     def __init__(self, url: str, pooler: Pooler = "none") -> None:
         self._url, self._pooler = url, pooler
@@ -67,14 +67,14 @@ class PostgresPendingVersions:
             self._connection.terminate()
 
     async def _open(self) -> "asyncpg.Connection[asyncpg.Record]":
-        # A statement that was cancelled half-way leaves a closed connection behind.
+        # A cancelled statement may leave a closed connection.
         if self._connection is None or self._connection.is_closed():
             self._connecting = self._connecting or asyncio.create_task(self._connected())
-            # Shielded: asyncpg leaves an error that nobody reads, and asyncio prints, where connecting is given up.
+            # If connecting is cancelled, asyncpg leaves an unread error and asyncio prints it.
             try:
                 await asyncio.shield(self._connecting)
             except asyncpg.PostgresError as refusal:
-                # A wrong role or password: whoever serves requests, or runs a command, is told it too, and tells it.
+                # Do not report a wrong role or password here, because request handlers and commands report it.
                 raise ServiceUnavailable from refusal
             finally:
                 self._take_what_was_made(self._connecting)
@@ -82,7 +82,7 @@ class PostgresPendingVersions:
         return self._connection
 
     def _take_what_was_made(self, connecting: "asyncio.Task[asyncpg.Connection[asyncpg.Record]]") -> None:
-        """Keeps the connection, also where whoever wanted it was cancelled at the moment that it was made."""
+        """Store the connection, even if its requester was cancelled."""
         if connecting.done():
             self._connecting = None
             if not connecting.cancelled() and connecting.exception() is None:

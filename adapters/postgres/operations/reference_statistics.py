@@ -1,7 +1,7 @@
-"""Statistics that tell the planner that a reference determines the tenant; decision 0019.
+"""Statistics that show the planner that a reference determines the tenant; decision 0019.
 
-PostgreSQL takes columns for independent of each other: of the rows with a category it expects one in 10,000 to be the
-tenant's, where there are 10,000 tenants, and all of them are. Then a whole category seems to be one row.
+PostgreSQL assumes independent columns. With 10,000 tenants it expects one in 10,000 rows of a category to be the
+tenant's, but all of them are. So it estimates one row for a whole category.
 """
 
 from collections.abc import Iterator
@@ -19,26 +19,28 @@ SELECT c.relname::text AS name, c.reltuples > 0 AS is_analyzed,
 FROM pg_class c
 WHERE c.relname = ANY ($1::text[]) AND pg_table_is_visible(c.oid) AND pg_has_role(c.relowner, 'USAGE')
 ORDER BY c.relname"""
-# SKIP_LOCKED: what a migration or another upkeep holds waits for the next round
+# SKIP_LOCKED: a table locked by a migration or other maintenance waits for the next round.
 ANALYZE = "ANALYZE (SKIP_LOCKED) %(fullname)s"
 _MAKE = "CREATE STATISTICS IF NOT EXISTS %(statistics)s (dependencies) ON tenant_id, %(column)s FROM %(fullname)s"
 
 _PATIENCE = "SET lock_timeout = '1s'"
 
 _NEXT_ROUND = (asyncpg.LockNotAvailableError, asyncpg.UndefinedColumnError, asyncpg.InsufficientPrivilegeError)
-"""A table that a migration holds, a column that another version has renamed, a schema where the owner makes nothing."""
+"""Temporary failures, retried in the next round: a table locked by a migration, a column renamed by another version, a
+schema without CREATE for the owner.
+"""
 
 
 def statistics_name(table: str, field: str) -> str:
-    """Name of the statistics of a reference.
+    """Return the name of a reference's statistics.
 
-    Two underscores keep ``order`` and ``line_item_id`` apart from ``order_line`` and ``item_id``.
+    The two underscores distinguish ``order`` and ``line_item_id`` from ``order_line`` and ``item_id``.
     """
     return short_name("st", table, "", field)
 
 
 async def make_statistics(connection: Connection, registry: Registry) -> list[str]:
-    """Makes what is missing, fills it where the table was analysed before, and returns the tables that were filled."""
+    """Create missing statistics, fill them for tables analysed before, and return the filled tables."""
     wanted = {model.table: list(_references(registry, model)) for model in registry}
     await connection.execute(_PATIENCE)
     filled = []
@@ -46,7 +48,7 @@ async def make_statistics(connection: Connection, registry: Registry) -> list[st
         table: str = row["name"]
         missing = [field for field in wanted[table] if statistics_name(table, field) not in row["made"]]
         with suppress(*_NEXT_ROUND):
-            # together, so that none stay empty because the table was locked in between
+            # One transaction, so that a lock does not leave some statistics empty.
             async with connection.transaction():
                 for field in missing:
                     names = {"statistics": quoted(statistics_name(table, field)), "column": quoted(field)}
@@ -58,7 +60,6 @@ async def make_statistics(connection: Connection, registry: Registry) -> list[st
 
 
 def _references(registry: Registry, model: EntityModel) -> Iterator[str]:
-    """Fields that refer to rows of the same tenant."""
     for field in model.fields:
         if field.reference is not None and model.tenant_owned and registry[field.reference.target].tenant_owned:
             yield field.name

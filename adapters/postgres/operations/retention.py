@@ -1,4 +1,4 @@
-"""Removal of data past its retention, by the rules of all parts."""
+"""Removal of expired data, by the rules of all parts."""
 
 from dataclasses import dataclass
 from datetime import datetime

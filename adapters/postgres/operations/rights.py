@@ -1,6 +1,7 @@
-"""Rights of the service's roles on the tables, as migrations have granted them: what is missing, and its statements.
+"""Missing rights of the service's roles on the tables, compared with the migrations' grants, and the statements that
+add them.
 
-A copy of a database brings them along only where its new server has the roles already.
+A database copy has the rights only if the roles exist on its server.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,7 +69,7 @@ _SEARCH_ENTERS = f"GRANT USAGE ON SCHEMA public TO {SEARCH}"
 
 
 def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterable[str]) -> Iterator[Gap]:
-    """Roles that the server lacks, and rights that they lack on ``tables`` and on the indexes of searches."""
+    """Return missing roles, and missing rights on ``tables`` and on the search indexes."""
     yield from _role_missing(connection, ROLE)
     found = connection.execute(_RIGHTS).mappings().one()
     if not found["may_enter"]:
@@ -80,9 +81,9 @@ def missing_rights(connection: sa.Connection, registry: Registry, tables: Iterab
 
 
 def grant_missing(connection: sa.Connection, registry: Registry, tables: Sequence[str]) -> list[str]:
-    """Makes the roles and grants the rights that are missing, as the owner; returns a sentence for each.
+    """Create missing roles and grant missing rights, as the owner; return a sentence for each.
 
-    Raises MigrationRefused where a superuser has to grant something first.
+    Raises MigrationRefused if a superuser has to grant something first.
     """
     missing = list(missing_rights(connection, registry, tables))
     if missing:
@@ -102,7 +103,7 @@ def _role_missing(connection: sa.Connection, role: str) -> Iterator[Gap]:
     by = OWNER if found["may_grant"] else SUPERUSER
     member = f"GRANT {role} TO {found['owner']}"
     if by == SUPERUSER and role == ROLE:
-        # the owner grants the service's role on, to the role that the service logs in as
+        # The owner grants the service's role to the login role.
         member = f"GRANT {role} TO {found['owner']} WITH ADMIN OPTION"
     if not found["is_there"]:
         yield Gap(f"The server has no role {role}.", (_MAKE % role, member), by)
@@ -123,7 +124,7 @@ def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Ga
 
 
 def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]:
-    """Nothing where the server has no index for searches: they are slower there, and right."""
+    """No gaps without a search index: searches are then slower, but correct."""
     found = connection.execute(_SEARCH).mappings().one_or_none()
     if found is None:
         return
@@ -141,7 +142,7 @@ def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]
 
 
 def _closed_fields(model: EntityModel, found: sa.RowMapping) -> list[str]:
-    """Fields with a function of their own, where it or what it reads is closed to the role; else none."""
+    """Return the fields with a search function, if the role may not use one of these functions or its columns."""
     functions = {search_function_name(model.table, name): name for name in model.indexed_search}
     made = {name: field for name, field in functions.items() if name in found["functions"]}
     columns = {f"{model.table}.{name}" for name in ("tenant_id", "id", *made.values())}

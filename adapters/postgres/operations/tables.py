@@ -13,7 +13,7 @@ class OutboxMailRow(IdentityBase):
     __tablename__ = "outbox"
 
     id: Mapped[RowId]
-    # tells the later of two links, whatever the clocks of the processes say
+    # Orders links independently of the clocks of processes.
     number: Mapped[BigInt] = mapped_column(sa.Identity(always=True))
     kind: Mapped[str]
     recipient: Mapped[str]
@@ -36,14 +36,14 @@ class OutboxMailRow(IdentityBase):
 
 
 class RevocationCountRow(IdentityBase):
-    """Version of a subject's tokens. The table is also the outbox of the copy that is shared through Redis."""
+    """Version of a subject's tokens. The table is also the outbox of the shared copy in Redis."""
 
     __tablename__ = "revocation_counts"
 
     subject: Mapped[TextKey]
     count: Mapped[BigInt]
-    raised_at: Mapped[datetime | None]  # set while the shared copy may not know the count yet
-    ended_at: Mapped[datetime | None]  # the last moment at which a token of the subject can have been issued
+    raised_at: Mapped[datetime | None]  # set while the shared copy may lack the count
+    ended_at: Mapped[datetime | None]  # time after which the subject receives no tokens
 
     __table_args__ = (
         Index("ix_revocation_counts_raised_at", "raised_at", postgresql_where=text("raised_at IS NOT NULL")),

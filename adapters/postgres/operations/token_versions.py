@@ -1,4 +1,4 @@
-"""Token versions of subjects: the authoritative copy, which the one in Redis follows."""
+"""Token versions of subjects: the authoritative copy, followed by the one in Redis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import datetime
 from adapters.postgres.connection.connections import ServiceConnection
 
 _OF = "SELECT subject, count FROM revocation_counts WHERE subject = ANY ($1)"
-# raised_at keeps the oldest unpublished bump: the shared copy is behind since then.
+# raised_at retains the oldest unpublished bump, the start of the lag.
 _BUMP = """
 INSERT INTO revocation_counts AS c (subject, count, raised_at)
 SELECT subject, 1, clock_timestamp() FROM unnest($1::text[]) subject
@@ -25,7 +25,7 @@ class PostgresTokenVersions:
         return {**dict.fromkeys(subjects, 0), **{row["subject"]: row["count"] for row in rows}}
 
     async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
-        # Sorted, so that two bumps of the same subjects lock their rows in the same order and cannot deadlock.
+        # Sorted, so that two bumps lock their rows in the same order and cannot deadlock.
         rows = await self.connection.fetch(_BUMP, sorted(set(subjects)))
         return {row["subject"]: row["count"] for row in rows}
 

@@ -1,4 +1,4 @@
-"""VACUUM and ANALYZE where autovacuum does not come in time, as the tables' owner, which needs no superuser."""
+"""VACUUM and ANALYZE where autovacuum is too late, as the tables' owner. No superuser is needed."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,12 +18,11 @@ from domain.retention import DatedRecords
 
 _CLEAR = "VACUUM (SKIP_LOCKED, ANALYZE) %(fullname)s"
 _CLAIM = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.upkeep', 0))"
-# Of two that drop the same part one would fail. By itself: VACUUM of a large table holds the other claim for long.
+# If two processes drop one partition, one fails. Use a separate lock, because VACUUM may hold the other one for long.
 _CLAIM_RECORDS = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.records', 0))"
 
-# Later than autovacuum's own thresholds (50 rows and a tenth or a fifth of the table), so that it comes first wherever
-# it is on and keeps up. A table without statistics is planned as if it had ten pages. Of a table in parts the rows, and
-# what happens to them, are counted in each part.
+# The thresholds are higher than those of autovacuum (50 rows and a tenth or a fifth of the table), so that autovacuum
+# runs first. Without statistics, the planner assumes ten pages. Check each partition separately.
 NEEDS = """
 SELECT s.relname AS name, s.n_dead_tup > 1000 + 0.3 * greatest(c.reltuples, 0) AS has_dead_rows
 FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
@@ -38,12 +37,12 @@ AND (
 ORDER BY s.relname"""
 
 PATIENCE = 3600.0
-"""Seconds for one table: nobody waits for it."""
+"""Seconds for one table; no user waits for it."""
 
 
 @dataclass(frozen=True)
 class PostgresUpkeep:
-    """Works on a connection of its own: pooled ones have the service's role, which owns no table."""
+    """Upkeep on a separate connection, because the pool's role does not own any table."""
 
     url: str
     registry: Registry
@@ -80,5 +79,5 @@ class PostgresUpkeep:
             return await forget(connection, IN_PARTS[what], before, most)
 
     def _connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection of the tables' owner; its end gives the claim back."""
+        """Connect as the tables' owner; closing the connection releases the advisory lock."""
         return connected(self.url, command_timeout=PATIENCE, server_settings={"tenantry.scope": EVERY})

@@ -1,4 +1,4 @@
-"""ORM classes of entities, made on the tables that migrations and statements use too."""
+"""ORM classes of entities, on the tables that migrations and statements also use."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -17,14 +17,14 @@ class EntityRow:
 
 
 class SoftDeletedRow(EntityRow):
-    """Marks the ORM classes of entities with soft delete, so that sessions hide their deleted rows."""
+    """Marks ORM classes with soft delete, so that sessions hide their deleted rows."""
 
     is_deleted: Mapped[bool] = mapped_column()
 
 
 def entity_classes(registry: Registry, tables: sa.MetaData) -> Mapping[str, type[Any]]:
-    """ORM classes by the plural of the entity, with an attribute for each relation that is declared."""
-    # a base for each call: a process can hold two registries, and both may have a class called Book
+    """Return ORM classes by the entity's plural, with an attribute for each declared relation."""
+    # A base per call: two registries of a process may both have a class called Book.
     base = type("EntityBase", (CommonTableAttributes, AsyncAttrs, DeclarativeBase), {"metadata": tables})
     classes: dict[str, type[Any]] = {}
     for model in registry:
@@ -49,22 +49,21 @@ def _entity_class(
 
 
 def _mapper_arguments(table: sa.Table) -> dict[str, Any]:
-    # A session shows one tenant, in which the id alone identifies a row: with the table's own key (tenant_id, id),
-    # `repository.get(id)` would ask for a tuple.
+    # A session shows one tenant, so the id identifies a row. The table's key (tenant_id, id) would need a tuple in
+    # `repository.get(id)`.
     copies = [column.name for column in table.c if is_name_of_copy(column.name)]
     arguments: dict[str, Any] = {"primary_key": [table.c.id], "exclude_properties": copies}
     if "version" in table.c:
-        arguments["version_id_col"] = table.c.version  # a change raises it, and fails when another was quicker
+        arguments["version_id_col"] = table.c.version  # optimistic locking
     return arguments
 
 
 def _relationship(
     table: sa.Table, relation: Relation, registry: Registry, classes: Mapping[str, type[Any]]
 ) -> RelationshipProperty[Any]:
-    """Relation to the living rows of the same tenant, for reading alone: references are written by their columns."""
     target = registry.target(relation).plural
     far = table.metadata.tables[registry[target].table]
-    # `remote` tells the two sides apart where an entity refers to itself
+    # `remote` distinguishes the sides of a self-reference.
     if relation.is_many:
         condition = table.c.id == remote(foreign(far.c[relation.by]))
     else:

@@ -1,4 +1,4 @@
-"""Errors of SQLAlchemy and advanced-alchemy as errors of the domain, which are answered in the service's envelope."""
+"""Translation of SQLAlchemy and advanced-alchemy errors to domain errors, for the service's error format."""
 
 import asyncpg
 from advanced_alchemy.exceptions import AdvancedAlchemyError, NotFoundError
@@ -11,17 +11,17 @@ from adapters.postgres.connection.failures import translated
 from domain.errors import Conflict, Error, NotFound, SerializationConflict, ServiceUnavailable
 
 OWN_QUERY_ERRORS = (SQLAlchemyError, AdvancedAlchemyError)
-"""Classes of error that leave a session; each may have a meaning in the domain."""
+"""Classes of a session's errors that may correspond to a domain error."""
 
 
 def domain_error(error: Exception) -> Error | None:
-    """Error of the domain that an error of a session stands for; None for one that is a programmer's.
+    """Return the domain error for a session's error; None for a programming error.
 
-    No such row: NotFound. A unique value that exists, a reference to nothing: Conflict. A row that changed meanwhile, a
-    deadlock: SerializationConflict. No connection, no free one, a time limit: ServiceUnavailable.
+    Missing row: NotFound. Existing unique value or missing reference target: Conflict. Concurrent change or deadlock:
+    SerializationConflict. No connection or time limit: ServiceUnavailable.
     """
-    # A function for exception handlers, and not a part of the session: where a dependency that yields raises another
-    # error than the handler's, Litestar makes an ExceptionGroup of it, which is answered 500.
+    # Exception handlers call this function. If a session dependency translated errors itself, Litestar would raise an
+    # ExceptionGroup and respond with 500.
     return next((found for cause in causes(error) if (found := _meaning(cause)) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""ORM class and repository of an entity, for the session that a request has."""
+"""ORM class and repository of an entity, for the session of a request."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from adapters.postgres.own_queries.sessions import OwnQueries
 
 
 class EntityRepository(SQLAlchemyAsyncRepository[Any]):
-    """Repository over an entity's rows; a count is a statement of its own."""
+    """Repository of an entity's rows; a count is a separate statement."""
 
-    # by default advanced-alchemy counts in a window over all rows: slow, and 0 for a page past the end
+    # By default advanced-alchemy counts in a window over all rows: slow, and 0 for a page past the end.
     count_with_window_function = False
 
 
 def orm_class(entity: type[Struct], session: AsyncSession) -> Any:
-    """ORM class of an entity, for statements that ``session`` runs.
+    """Return the ORM class of an entity, for statements of ``session``.
 
     >>> product = orm_class(Product, session)
     >>> await session.scalars(select(product).order_by(product.price))
 
-    Raises LookupError for a struct that is not served as an entity.
+    Raises LookupError for a struct that is not an entity.
     """
     own_queries: OwnQueries = session.info["own_queries"]
     for model in own_queries.registry:
@@ -32,7 +32,7 @@ def orm_class(entity: type[Struct], session: AsyncSession) -> Any:
 
 
 def repository(entity: type[Struct], session: AsyncSession) -> EntityRepository:
-    """Repository of an entity; it lives as long as ``session``.
+    """Return the repository of an entity; it lives as long as ``session``.
 
     >>> await repository(Product, session).get_many(LimitOffset(10, 0), OrderBy("price", "desc"))
     """

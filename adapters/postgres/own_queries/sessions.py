@@ -1,6 +1,6 @@
-"""AsyncSessions that show the rows of one tenant, whatever is asked: by ORM, by Core or in raw SQL.
+"""AsyncSessions limited to the rows of one tenant for ORM, Core and raw SQL.
 
-Row-level security decides. Each transaction begins by setting its scope; one that sets none sees no rows. That guards
+Row-level security enforces the limit. Each transaction first sets its scope; without one it sees no rows. That guards
 against a forgotten condition, not against code that changes the setting itself: users' own code is trusted.
 """
 
@@ -42,11 +42,10 @@ _LIVING = with_loader_criteria(SoftDeletedRow, lambda row: sa.not_(row.is_delete
 
 
 class OwnQueries:
-    """Source of sessions, with a small pool of its own that is opened by the first of them.
+    """Source of sessions, with a small separate pool opened by the first session.
 
-    The pool of the service cannot be shared: its connections pass JSON on undecoded, where SQLAlchemy sets its own
-    codecs. ``connect`` makes a connection that runs as the service's role and with ``settings``, which it gets back
-    behind each session.
+    The service's pool cannot be shared: it leaves JSON undecoded, but SQLAlchemy sets its own codecs. ``connect`` opens
+    a connection with the service's role and ``settings``, restored after each session.
     """
 
     def __init__(
@@ -64,9 +63,9 @@ class OwnQueries:
 
     @asynccontextmanager
     async def session(self, scope: OneTenant) -> AsyncIterator[AsyncSession]:
-        """A session that is rolled back and closed when it is left: to keep changes, call ``commit``.
+        """Open a session; leaving it rolls back and closes it. Call ``commit`` to save changes.
 
-        Errors of SQLAlchemy and advanced-alchemy leave it as they are: see ``domain_error``.
+        Errors of SQLAlchemy and advanced-alchemy are not translated: see ``domain_error``.
         """
         share = SessionShare(self._shares, scope_text(scope), self._patience)
         try:
@@ -77,21 +76,21 @@ class OwnQueries:
 
     @property
     def errors(self) -> Sequence[type[Exception]]:
-        """Classes of error that leave a session."""
+        """Classes of errors that a session raises."""
         return OWN_QUERY_ERRORS
 
     def domain_error(self, error: Exception) -> Error | None:
-        """Error of the domain that an error of a session stands for; None for one that is a programmer's."""
+        """Return the domain error for a session's error; None for a programming error."""
         return domain_error(error)
 
     @cached_property
     def classes(self) -> Mapping[str, type[Any]]:
-        """ORM classes by the plural of the entity."""
-        # on request: to make them takes some 50 ms, which a session for raw SQL can do without
+        """ORM classes by the entity's plural."""
+        # Lazy: creating them needs some 50 ms, unnecessary for raw SQL.
         return entity_classes(self.registry, metadata_for(self.registry))
 
     async def close(self) -> None:
-        if "_engine" in self.__dict__:  # made by the first session
+        if "_engine" in self.__dict__:  # the first session has opened the pool
             await self._engine.dispose()
             self.__dict__.pop("_engine")
             self.__dict__.pop("_sessions", None)
@@ -104,15 +103,15 @@ class OwnQueries:
             pool_size=CONNECTIONS,
             max_overflow=0,
             pool_timeout=self._patience,
-            pool_pre_ping=True,  # the server may have been restarted since a connection was used
+            pool_pre_ping=True,  # the server may have restarted
             pool_reset_on_return=None,  # _clean does
         )
         event.listen(engine.sync_engine, "reset", self._clean)
         return engine
 
     def _clean(self, connection: Any, _record: ConnectionPoolEntry, state: PoolResetState) -> None:
-        """Ends what a session left, for its connection serves the next tenant: temporary tables, cursors, settings."""
-        # one that nobody closed is thrown away by its pool, outside the event loop
+        """Remove a session's temporary tables, cursors and settings: the connection serves other tenants next."""
+        # The pool discards an unclosed connection outside the event loop.
         if not state.terminate_only:
             connection.rollback()
             connection.run_async(lambda driver: driver.execute(self._as_before))
@@ -123,23 +122,23 @@ class OwnQueries:
 
     @cached_property
     def _sessions(self) -> async_sessionmaker[AsyncSession]:
-        # rows stay readable after a commit: reading an expired attribute would await, and fail
-        # A closed session that is used again, by a stream or a task of its handler, would keep a connection for good.
+        # expire_on_commit: rows stay readable after a commit, because reading an expired attribute would need an await
+        # and fail. close_resets_only: if a stream or task used a closed session again, its connection would leak.
         return async_sessionmaker(
             self._engine, sync_session_class=TenantSession, expire_on_commit=False, close_resets_only=False
         )
 
 
 class SessionShare:
-    """Place of a session in its tenant's share of the connections, taken with a connection and given back with it."""
+    """A session's share of its tenant's connections, acquired and released with a connection."""
 
     def __init__(self, shares: ScopeShares, tenant: str, patience: float) -> None:
         self._shares, self._tenant, self._patience = shares, tenant, patience
         self._is_held = self._has_ended = False
 
     def take(self) -> None:
-        """Waits for the place in a greenlet of SQLAlchemy's. Raises SQLAlchemy's TimeoutError."""
-        # SQLAlchemy refuses the statement of a session that has ended, but asks for its engine first.
+        """Wait for the place in a SQLAlchemy greenlet. Raises SQLAlchemy's TimeoutError."""
+        # SQLAlchemy asks for the engine before refusing the statement of an ended session.
         if self._is_held or self._has_ended:
             return
         if not self._shares.is_taken(self._tenant):
@@ -160,10 +159,10 @@ class SessionShare:
 
 
 class TenantSession(Session):
-    """Session inside of an AsyncSession: ``info["scope"]`` is the tenant that it shows."""
+    """Session inside an AsyncSession: ``info["scope"]`` is its tenant."""
 
     def get_bind(self, *args: Any, **options: Any) -> sa.Engine | sa.Connection:
-        # Asked for before each statement: it is the last place before a connection leaves the pool.
+        # Acquire the place here: SQLAlchemy calls nothing later before it gets a connection from the pool.
         self.info["share"].take()
         return super().get_bind(*args, **options)
 
@@ -176,7 +175,7 @@ def _give_back(session: Session, transaction: SessionTransaction) -> None:
 
 @event.listens_for(TenantSession, "after_begin")
 def _set_scope(session: Session, _transaction: SessionTransaction, connection: sa.Connection) -> None:
-    # local to the transaction, so that a connection goes back to the pool without a scope
+    # Local to the transaction, so that the connection returns to the pool without a scope.
     connection.execute(_SET_SCOPE, {"scope": str(session.info["scope"].id)})
 
 
@@ -187,14 +186,13 @@ def _hide_deleted(state: ORMExecuteState) -> None:
     if state.is_column_load or state.execution_options.get("include_deleted", False):
         return
     if state.is_select or state.is_update or state.is_insert or state.is_delete:
-        # not by the mappers of the statement: `select(count()).select_from(Product)` has none, and must count the
-        # living alone as well
+        # Add the condition to every statement, not only to those with mappers: `select(count()).select_from(Product)`
+        # has no mapper, but must count only live rows.
         state.statement = state.statement.options(_LIVING)
 
 
 @event.listens_for(TenantSession, "before_flush")
 def _fill_in(session: Session, _context: UOWTransaction, _instances: object) -> None:
-    """Gives new rows the columns that the server owns, and changed ones the time of their change."""
     now = datetime.now(UTC)
     for row in filter(_is_entity, session.new):
         given = {
@@ -219,7 +217,7 @@ def _is_entity(row: object) -> bool:
 
 
 def _ensure_not_soft(kind: type[Any]) -> None:
-    """Refuses a DELETE that would pass by what the entity declares for deletions. Raises TypeError."""
+    """Raises TypeError for a DELETE that bypasses the entity's deletion rules."""
     if issubclass(kind, SoftDeletedRow):
         raise TypeError(
             f"Rows of {kind.__name__} are deleted softly, with what refers to them: use the endpoint or the use case "

@@ -1,4 +1,4 @@
-"""Read replicas: how far each has come, and which one a read may ask.
+"""Read replicas: their replay positions, and the choice of one for a read.
 
-Must not hold: statements over tables, which are the same on a replica as on the primary.
+Statements on tables do not belong here, because they are the same on replica and primary.
 """

@@ -1,4 +1,4 @@
-"""Positions in the write-ahead log of the primary, for writes that ask after their commit."""
+"""Positions in the primary's write-ahead log; a write requests one after its commit."""
 
 import asyncio
 from collections import deque
@@ -15,21 +15,21 @@ from domain.errors import ServiceUnavailable
 PATIENCE = 1.0
 """Seconds for a connection and for a statement."""
 KEPT_EVERY, KEPT_FOR = 0.05, 10.0
-"""Seconds between the samples that are remembered, and for how long."""
+"""Seconds between two cached samples, and seconds until a sample is dropped."""
 REFRESHED_EVERY = 0.1
 PAGE, PAGE_HEADER = 8192, 24
 
-# The first eight digits of a log file's name are its timeline.
+# The first eight digits of a log file name are its timeline.
 _ASKED = """
 SELECT left(pg_walfile_name(at), 8) AS timeline, (at - '0/0'::pg_lsn)::bigint AS reached
 FROM pg_current_wal_insert_lsn() AS at"""
 
 
 class PrimaryLog:
-    """Positions by one statement on a connection of its own, which answers all who asked before it was sent.
+    """Log positions from one statement on a separate connection, for all waiting requests.
 
-    So a write costs no statement on its own connection, and many writes at once share one. A commit's record is in the
-    log before its connection hears of it, so that the insert position of any later moment lies at or behind it.
+    So a write needs no statement on its own connection, and concurrent writes share one statement. The log has a
+    commit's record before the connection reports the commit, so any later insert position is at or after the commit.
     """
 
     def __init__(self, url: str, pooler: Pooler = "none") -> None:
@@ -41,7 +41,7 @@ class PrimaryLog:
         self._sampled_at = 0.0
 
     async def position(self) -> Position:
-        """Position at or behind every commit that ended before the call. Raises ServiceUnavailable."""
+        """Return a position not before any commit that ended before the call. Raises ServiceUnavailable."""
         loop = asyncio.get_running_loop()
         asked: asyncio.Future[Position] = loop.create_future()
         self._asking.append(asked)
@@ -55,7 +55,7 @@ class PrimaryLog:
         return self._samples[-1][1].timeline if self._samples else 0
 
     def refresh(self) -> None:
-        """Asks for a sample that nobody waits for, unless there was one a moment ago."""
+        """Request a sample in the background, unless a recent one exists."""
         loop = asyncio.get_running_loop()
         is_asking = self._task is not None and not self._task.done()
         if not is_asking and loop.time() >= self._sampled_at + REFRESHED_EVERY:
@@ -65,11 +65,11 @@ class PrimaryLog:
             self._asking.append(asked)
 
     def is_known_for(self, seconds: float) -> bool:
-        """Whether the oldest sample that is remembered is older."""
+        """Return whether the oldest cached sample is older than ``seconds``."""
         return bool(self._samples) and self._samples[0][0] < asyncio.get_running_loop().time() - seconds
 
     def seen_before(self, position: Position) -> float | None:
-        """The latest moment, by the loop's clock, before which nothing was committed behind the position."""
+        """Return the time, by the loop's clock, of the newest sample at or before the position."""
         return next((at for at, sample in reversed(self._samples) if sample <= position), None)
 
     async def close(self) -> None:
@@ -81,7 +81,8 @@ class PrimaryLog:
             self._connection.terminate()
 
     async def _answer(self) -> None:
-        # Whoever asks while a statement is under way may have committed after it was sent, and waits for the next.
+        # A write that requests a position during a running statement may have committed after it, so it waits for the
+        # next statement.
         while self._asking:
             asked, self._asking = self._asking, deque()
             position: Position | None = None
@@ -98,7 +99,7 @@ class PrimaryLog:
             with translated(self._connection):
                 row = await (await self._open()).fetchrow(_ASKED)
         except (asyncpg.PostgresError, ServiceUnavailable) as error:
-            # Perhaps it is no primary any more: the next attempt looks for the one that is.
+            # The server may not be the primary any more; reconnecting finds the current one.
             if self._connection is not None:
                 self._connection.terminate()
             raise ServiceUnavailable from error
@@ -129,7 +130,7 @@ class PrimaryLog:
 
 
 def _settle(waiting: "asyncio.Future[Position]", position: Position | None) -> None:
-    if waiting.done():  # whoever asked has left
+    if waiting.done():  # the request was cancelled
         return
     if position is None:
         waiting.set_exception(ServiceUnavailable())
@@ -138,8 +139,9 @@ def _settle(waiting: "asyncio.Future[Position]", position: Position | None) -> N
 
 
 def replayable(reached: int) -> int:
-    """The insert position where a replica that has replayed everything stands.
+    """Return the insert position of a replica that has replayed the whole log.
 
-    A record that ends with its page leaves the insert position behind the next page's header, where nothing is yet.
+    If a record ends at the end of its page, the insert position is behind the next page's header, although that page is
+    still empty.
     """
     return reached - PAGE_HEADER if reached % PAGE == PAGE_HEADER else reached

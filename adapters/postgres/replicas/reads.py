@@ -1,4 +1,4 @@
-"""ReplicaReads: reads of rows by a replica that has what the reader wrote, else by the primary."""
+"""ReplicaReads: reads from a replica that has the reader's writes, otherwise from the primary."""
 
 import asyncio
 import logging
@@ -25,14 +25,15 @@ log = logging.getLogger(__name__)
 Found = TypeVar("Found")
 
 FAILURES = (ServiceUnavailable, SerializationConflict, TimeoutError, asyncpg.PostgresError)
-"""What a replica may fail with where the primary would not: it is away, its replay cancelled the statement, or a
-migration has not reached it."""
+"""Errors of a replica that the primary may not have: unavailable, statement cancelled by the replay, or a migration not
+yet replayed.
+"""
 LEFT_BY_ALL = MOST_LAG + SAMPLE_LIVES + 0.5
-"""Seconds after a write in which every process has stopped reading from a replica without it."""
+"""Seconds after a write, after which no process reads from a replica that has not replayed the write."""
 
 
 PATIENCE = Patience(acquire=1.0, connect=1.0)
-"""Short, because the primary answers instead."""
+"""Short, because the primary can answer instead."""
 
 
 def replica_reads(primary: PostgresDatabase, urls: Sequence[str]) -> "ReplicaReads":
@@ -42,12 +43,12 @@ def replica_reads(primary: PostgresDatabase, urls: Sequence[str]) -> "ReplicaRea
 
 
 def replica_database(primary: PostgresDatabase, url: str) -> PostgresDatabase:
-    """Connections to a replica, with role, row-level security and settings as on the primary."""
+    """Return connections to a replica, with role, row-level security and settings as on the primary."""
     return replace(primary, url=url, _pool=None, patience=PATIENCE, outages=QuietOutages())
 
 
 def _named(url: str) -> str:
-    """Host and port of a URL, without its password."""
+    """Host and port, without the password."""
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     host = parts.hostname or query.get("host", [""])[-1]
@@ -56,7 +57,7 @@ def _named(url: str) -> str:
 
 @dataclass(eq=False)
 class ReplicaReads:
-    """Reads of rows by replicas, which each process samples; their pools and ``log`` are opened by their first use."""
+    """Reads from replicas, which each process samples; the first use opens their pools and ``log``."""
 
     primary: PostgresDatabase
     log: PrimaryLog
@@ -80,7 +81,7 @@ class ReplicaReads:
             except FAILURES as failure:
                 log.debug("The primary answers for the replica %s.", replica.name, exc_info=failure)
             else:
-                # What is not there may be new, and its id known from somebody else.
+                # A missing row may be too new for the replica.
                 if found is not None:
                     return found
         async with self.primary.read_only(scope) as read:
@@ -88,7 +89,7 @@ class ReplicaReads:
 
     @asynccontextmanager
     async def read_transaction(self, scope: Scope) -> AsyncIterator[PostgresTransaction]:
-        """A replica that does not begin the transaction is replaced by the primary; afterwards its errors are told."""
+        """Open a read transaction on a replica, or on the primary if the replica fails at its beginning."""
         async with AsyncExitStack() as stack:
             begun: PostgresTransaction | None = None
             if (replica := self._chosen()) is not None:
@@ -115,7 +116,7 @@ class ReplicaReads:
             await replica.await_position(position, until)
 
     def _chosen(self) -> Replica | None:
-        """A replica that has what is wanted, for one session the same as long as it has."""
+        """Return a replica that has replayed the wanted position; the same one for a session while it qualifies."""
         wanted = WANTED.get()
         if wanted is None:
             return None

@@ -21,21 +21,21 @@ log = logging.getLogger(__name__)
 EVERY = 0.02
 """Seconds between two samples of a replica in use."""
 IDLE_AFTER = 2.0
-"""Seconds after the last read in which sampling goes on."""
+"""Seconds between two samples."""
 MOST_LAG = 5.0
-"""Seconds by which a replica in the rotation may be behind."""
+"""Maximum lag, in seconds, of a replica that serves reads."""
 SAMPLE_LIVES = 0.5
-"""Seconds for which a sample is believed; a server that answers later is out of the rotation until it answers."""
+"""Seconds for which a sample is valid; a server that answers later leaves the rotation until it answers."""
 RESTS = 1.0
-"""Seconds without reads after a failed one, and between attempts to reach a server that is away."""
+"""Seconds without reads after a failed one, and between attempts to reach an unavailable server."""
 
 TIMELINE_EVERY = 1.0
-"""Seconds between two questions for the timeline, which take the server ten times as long as a sample."""
+"""Seconds between two timeline queries; each costs the server ten times as much as a sample."""
 
 _ASKED = """
 SELECT pg_is_in_recovery() AS is_standby, coalesce(pg_last_wal_replay_lsn() - '0/0'::pg_lsn, 0)::bigint AS replayed"""
-# Of the last restart point, of the least point of consistency, and, for roles that may read it, of the stream. A
-# server that did not follow a promotion never says the new one.
+# The newest timeline of the last restart point, of the minimum consistency point and, if the role may read it, of the
+# WAL stream. A server that did not follow a promotion never reports the new timeline.
 _TIMELINE = """
 SELECT greatest((SELECT timeline_id FROM pg_control_checkpoint()),
     (SELECT min_recovery_end_timeline FROM pg_control_recovery()), (SELECT received_tli FROM pg_stat_wal_receiver))"""
@@ -45,7 +45,7 @@ SELECT greatest((SELECT timeline_id FROM pg_control_checkpoint()),
 class Replica:
     """A standby server that answers reads, sampled while it is in use.
 
-    ``name`` is host and port, for logs. ``lag`` is in seconds, None while it is not known; ``answered`` counts reads.
+    ``name`` is host and port, for logs. ``lag`` is in seconds, None if unknown; ``answered`` counts reads.
     """
 
     name: str
@@ -66,13 +66,13 @@ class Replica:
     _reads: "set[asyncio.Timeout]" = field(default_factory=set)
 
     def has(self, position: Position) -> bool:
-        """Whether the replica is known to have replayed the position; keeps the samples coming."""
+        """Return whether the replica is known to have replayed the position; continue the sampling."""
         loop = asyncio.get_running_loop()
         self._used_at = now = loop.time()
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._sample_while_used())
         mine = self._position
-        # A position of a later timeline says that the primary was replaced, which this process has not seen yet.
+        # A position of a later timeline means that the primary was replaced.
         return (
             mine is not None
             and now < self._sampled_at + SAMPLE_LIVES
@@ -81,7 +81,7 @@ class Replica:
         )
 
     def may_answer(self, position: Position) -> bool:
-        """Whether a read that wants the position may be asked here."""
+        """Return whether this replica may serve a read that needs the position."""
         return self.has(position) and self.is_in_rotation and self._sampled_at >= self._rests_until
 
     @property
@@ -89,13 +89,13 @@ class Replica:
         return self._task is not None and not self._task.done()
 
     async def await_position(self, position: Position, until: float) -> None:
-        """Returns once the position was replayed, or at a moment of the loop's clock."""
+        """Wait until the position is replayed, or until a time of the loop's clock."""
         while not self.has(position) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110  # paced by samples
             await asyncio.sleep(EVERY)
 
     @asynccontextmanager
     async def in_time(self) -> AsyncIterator[None]:
-        """Around a read: raises TimeoutError in it when the server stops answering, so that nobody waits for it."""
+        """Raise TimeoutError in the enclosed read if the server stops answering."""
         timeout = asyncio.timeout(None)
         try:
             async with timeout:
@@ -103,7 +103,7 @@ class Replica:
                 yield
             self.answered += 1
         except ServiceUnavailable as error:
-            # a tenant that waits for its own slow reads says nothing against the server
+            # A tenant that waits for its own slow reads does not indicate a failure of the server.
             if not isinstance(error.__cause__, ScopeBusy):
                 self._rests_until = asyncio.get_running_loop().time() + RESTS
             raise
@@ -131,7 +131,7 @@ class Replica:
                 self._end_reads()
                 pause = RESTS / 2
             await asyncio.sleep(pause)
-        # Without samples nothing is known of it, which is no reason to tell anybody.
+        # Without samples the state is unknown, so report nothing.
         self._position, self.lag, self.is_in_rotation = None, None, False
 
     async def _sample(self) -> None:

@@ -1,4 +1,1 @@
-"""The description of all tables, of their constraints and of row-level security.
-
-Migrations and statements are both made from it.
-"""
+"""Description of all tables, constraints and row-level security, used by migrations and statements."""

@@ -1,7 +1,7 @@
-"""Statements that distribute the tables over the nodes of a Citus cluster, and what Citus asks of the schema.
+"""Statements that distribute the tables over a Citus cluster, and Citus' requirements for the schema.
 
-Rows of tenants are distributed by their tenant, rows that all tenants share are copied to every node, and identity
-stays on the coordinator, with the audit trail that its statements write. Decision 0008 has the reasons.
+Citus distributes rows of tenants by tenant, and copies shared rows to every node. Identity stays on the coordinator,
+together with the audit trail, because its statements write both. Decision 0008 has the reasons.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,24 +18,25 @@ from adapters.postgres.schema.sql import ASYNCPG_DIALECT, ddl
 from domain.entities.declaration import Registry
 
 OWNER = "tenant_id"
-"""The column by which rows are distributed."""
+"""Distribution column."""
 
 BESIDE = ("row_history", "kept_answers")
-"""Tables that the statements of entities write beside the rows."""
+"""Tables written by entity statements in addition to the rows."""
 
 ON_COORDINATOR = frozenset({"audit_events"})
-"""Tables of entities that the statements of identity write."""
+"""Tables of entities that identity's statements write, so they stay on the coordinator."""
 
 _EXTENSION = "CREATE EXTENSION IF NOT EXISTS citus"
 _BEGIN, _COMMIT = "BEGIN", "COMMIT"
-# reference tables and tables with keys to them are changed by one connection to each node
+# Citus changes reference tables, and the tables that refer to them, over one connection per node, so run the changes
+# sequentially.
 _IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
 _WITHOUT_SEARCH = "DROP SCHEMA IF EXISTS tenantry_search CASCADE"
 _NO_INDEX = "DROP INDEX IF EXISTS %(index)s"
 _REFERENCE = "SELECT create_reference_table('%(fullname)s')"
 _DISTRIBUTE = "SELECT create_distributed_table('%(fullname)s', 'tenant_id')"
 _COLOCATE = "SELECT create_distributed_table('%(fullname)s', 'tenant_id', colocate_with => '%(first)s')"
-# Citus allows no subqueries in policies: the setting is read for each row
+# Citus allows no subqueries in policies, so the setting is read for each row.
 _POLICIES = (
     "DROP POLICY IF EXISTS searched_rows ON %(fullname)s",
     "DROP POLICY tenant_rows ON %(fullname)s",
@@ -49,7 +50,8 @@ _POLICIES = (
         OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
     )""",
 )
-# parts have the policies of their table, and those that are missing are made with the parts
+# Drop the policies of partitions: they repeat old policies of their table. The creation of partitions adds the new
+# ones.
 _NO_POLICIES_OF_PARTS = """
 DO $$
 DECLARE
@@ -63,7 +65,7 @@ $$"""
 
 
 class Placement(Struct, frozen=True):
-    """Names of tables by where their rows are, each after those that it refers to; ``shared`` is on every node."""
+    """Names of tables by the location of their rows, referenced tables first; ``shared`` is on every node."""
 
     distributed: tuple[str, ...]
     shared: tuple[str, ...]
@@ -83,7 +85,7 @@ def placement(registry: Registry) -> Placement:
 
 
 def obstacles(registry: Registry) -> list[str]:
-    """Sentences about what Citus would refuse; none for a schema that it takes."""
+    """Return sentences about objects that Citus would refuse."""
     histories = [model.name for model in registry if not model.tenant_owned and model.declaration.history]
     return [
         *refused(metadata_for(registry), placement(registry)),
@@ -96,7 +98,7 @@ def obstacles(registry: Registry) -> list[str]:
 
 
 def refused(metadata: sa.MetaData, placed: Placement) -> list[str]:
-    """Keys that Citus refuses: it holds them on each node alone."""
+    """Return sentences about keys that Citus refuses, because it can enforce a key only within a node."""
     tables = metadata.tables
     return [
         *(sentence for name in placed.distributed for sentence in _of_distributed(tables[name], placed)),
@@ -128,7 +130,7 @@ def _of_copied(table: sa.Table, allowed: Sequence[str], where: str) -> Iterator[
 
 
 def statements(registry: Registry) -> list[str]:
-    """SQL for the coordinator of a cluster, to be run once as the owner of the tables, after all migrations."""
+    """Return SQL for a cluster's coordinator, to run once as the tables' owner, after all migrations."""
     placed, metadata = placement(registry), metadata_for(registry)
     moved = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
     keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
@@ -138,7 +140,8 @@ def statements(registry: Registry) -> list[str]:
     made: list[sa.ExecutableDDLElement] = [
         *(ddl(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),
         *(ddl(_NO_INDEX, {"index": name}, table=moved[0].name) for name in searched),
-        # while one table is moved, those that refer to it are not there yet
+        # Drop the foreign keys first: while a table is distributed, the tables that refer to it are not distributed
+        # yet.
         *(DropConstraint(key) for key in keys),
         *(ddl(_REFERENCE, table=name) for name in placed.shared),
         *(ddl(text, table=name) for name in placed.distributed for text in _POLICIES),

@@ -1,8 +1,8 @@
-"""Copies of fields: generated columns that serve conditions, orders and unique indexes where the field cannot.
+"""Copies of fields: generated columns for conditions, orders and unique indexes that the field cannot serve.
 
-Row-level security lets an index answer leakproof comparisons alone. Those of whole numbers and equality of text are,
-those of ``numeric`` and ``lower()`` are not. A price of ``money(12, 2)`` in an ``index(…)`` therefore has a scaled copy
-``price$e2``, the price times 100, and a name that is unique without case has a lowered copy ``name$lower``.
+Under row-level security, an index answers only leakproof comparisons: those of whole numbers and equality of text, but
+not those of ``numeric`` and ``lower()``. So a price of ``money(12, 2)`` in an ``index(…)`` has a scaled copy
+``price$e2``, the price times 100. A name with case-insensitive uniqueness has a lowered copy ``name$lower``.
 """
 
 from typing import Any
@@ -16,35 +16,35 @@ from domain.entities.kinds import Kind
 from domain.entities.query.kinds import ignores_case
 
 MOST_DIGITS = 18
-"""Digits of the largest decimals that a ``bigint`` holds whatever they are."""
+"""Maximum digits of a decimal that always fits a ``bigint``."""
 
 COPY_OF = "copy of"
-"""Key of the field's name in the ``info`` of a copy's column."""
+"""Key in the ``info`` of a copy's column for the field's name."""
 
-# no field has this character in its name
+# no field name contains this character
 _MARK = "$"
 _LONGEST_NAME = 63
 
 
 def is_scaled(model: EntityModel, field: FieldModel) -> bool:
-    """Whether the field has a scaled copy: a decimal of at most 18 digits that a declared index names."""
+    """Return whether the field has a scaled copy: a decimal of at most 18 digits in a declared index."""
     if field.kind is not Kind.DECIMAL or field.money is None or field.money.precision > MOST_DIGITS:
         return False
     return any(field.name in index.fields for index in model.declaration.indexes)
 
 
 def is_lowered(model: EntityModel, field: FieldModel) -> bool:
-    """Whether the field has a lowered copy: text that is unique by itself without case."""
+    """Returns whether the field has a lowered copy: text with a single-field unique that ignores case."""
     return ignores_case(model, field)
 
 
 def scaled_name(field: FieldModel) -> str:
-    """Name of the scaled copy, at most 63 bytes: ``price$e2``."""
+    """Return the scaled copy's name, at most 63 bytes: ``price$e2``."""
     return _name(field, f"e{field.money.scale if field.money is not None else 0}")
 
 
 def lowered_name(field: FieldModel) -> str:
-    """Name of the lowered copy, at most 63 bytes: ``name$lower``."""
+    """Return the lowered copy's name, at most 63 bytes: ``name$lower``."""
     return _name(field, "lower")
 
 
@@ -53,12 +53,12 @@ def is_name_of_copy(column: str) -> bool:
 
 
 def ordered_name(model: EntityModel, field: FieldModel) -> str:
-    """The column that the field's ranges, orders and declared indexes use."""
+    """Return the column for the field's ranges, orders and declared indexes."""
     return scaled_name(field) if is_scaled(model, field) else field.name
 
 
 def equal_name(model: EntityModel, field: FieldModel) -> str:
-    """The column by which rows with a value of the field are found."""
+    """Return the column to find rows by a value of the field."""
     return lowered_name(field) if is_lowered(model, field) else ordered_name(model, field)
 
 
@@ -68,7 +68,7 @@ def copy_columns(model: EntityModel) -> list[Column[Any]]:
 
 
 def original(key: Any) -> Any:
-    """What a copy is generated from, as an expression over its field; any other key of an index as it is."""
+    """Return the expression that a copy is generated from; return any other index key unchanged."""
     if not isinstance(key, Column) or key.computed is None:
         return key
     return literal_column(str(key.computed.sqltext))
@@ -82,12 +82,12 @@ def _name(field: FieldModel, kind: str) -> str:
     return f"{cut}{_MARK}{crc32(name):08x}{end}"
 
 
-# Expressions are spelt as PostgreSQL shows them, for Alembic compares the text.
+# Spell expressions like PostgreSQL, because Alembic compares the text.
 
 
 def _scaled(field: FieldModel) -> Column[int]:
     assert field.money is not None, field.name
-    # exact: the product has no digit behind the point
+    # Exact: the product has no fractional digits.
     value = f"({quoted(field.name)} * {10**field.money.scale}::numeric)::bigint"
     return Column(scaled_name(field), BigInteger(), Computed(value, persisted=True), info={COPY_OF: field.name})
 

@@ -1,4 +1,4 @@
-"""Declarative base of identity's tables: advanced-alchemy's attributes and types on a registry of our own."""
+"""Declarative base of identity's tables: advanced-alchemy's attributes and types on a separate registry."""
 
 from datetime import datetime
 from typing import Annotated, Any, cast
@@ -18,14 +18,14 @@ NAMES = {
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
 }
-"""Naming convention of constraints: a violation is translated to the field that its constraint guards."""
+"""Naming convention of constraints; the service finds the field of a violation by the constraint's name."""
 
 
 class IdentityBase(CommonTableAttributes, AsyncAttrs, DeclarativeBase):
-    """Base of identity's models; its ``metadata`` holds their tables and no others."""
+    """Base of identity's models; its ``metadata`` holds only their tables."""
 
-    # A class below advanced-alchemy's own bases would silently share their registry and metadata; and most of those
-    # bases add columns (a sentinel, dates) that these tables do not have.
+    # advanced-alchemy's bases share their registry and metadata, and most add columns (a sentinel, dates) that these
+    # tables lack.
     registry = registry(
         metadata=sa.MetaData(naming_convention=NAMES),
         type_annotation_map={
@@ -33,14 +33,14 @@ class IdentityBase(CommonTableAttributes, AsyncAttrs, DeclarativeBase):
             list[str]: sa.ARRAY(sa.Text(collation=CODE_POINTS)),
             UUID: sa.Uuid(),
             datetime: DateTimeUTC(timezone=True),
-            # advanced-alchemy's JsonB cannot be made under SQLAlchemy 2.1: AttributeError, portable_instancemethod
+            # advanced-alchemy's JsonB fails under SQLAlchemy 2.1: AttributeError, portable_instancemethod
             dict[str, Any]: JSONB(),
         },
     )
 
 
 def tables_of(*rows: type[IdentityBase]) -> tuple[sa.Table, ...]:
-    """Tables of the models, which a part adds to ``SERVICE_TABLES``."""
+    """Return the tables of the models, for a package to add to ``SERVICE_TABLES``."""
     return tuple(cast("sa.Table", row.__table__) for row in rows)
 
 

@@ -1,7 +1,7 @@
-"""Tables in parts by month: which they are, how their parts are called, and the statements that make parts.
+"""Tables partitioned by month: their list, partition names, and the statements that create partitions.
 
-Where the key is an id, it is a UUIDv7, whose first 48 bits are the milliseconds since 1970: so the primary key stays as
-it is, and a row is found by its id in one part. See docs/decisions/0014.
+An id as key is a UUIDv7. Its first 48 bits are the milliseconds since 1970. So the primary key stays unchanged, and an
+id leads to one partition. See docs/decisions/0014.
 """
 
 import re
@@ -17,14 +17,14 @@ from domain.retention import DatedRecords
 
 
 class InParts(Struct, frozen=True, kw_only=True):
-    """A table in parts, each of a month."""
+    """A table partitioned by month."""
 
     table: str
     key: str
-    """Column of the parts' bounds: a UUIDv7, or a time."""
+    """Partition key: a UUIDv7, or a time."""
     is_id: bool
     age: str
-    """Column by which rows outside the parts of the calendar end, with an index that finds the oldest of them."""
+    """Column for the age of rows outside the monthly partitions, with an index that finds the oldest."""
     is_by_tenant: bool
     """Whether that index begins with the tenant."""
 
@@ -43,20 +43,20 @@ _ID_OF = "(lpad(to_hex((1000 * extract(epoch FROM %(moment)s))::bigint), 12, '0'
 
 
 def partitioned(table: str) -> dict[str, Any]:
-    """Arguments of a ``Table`` that is in parts; none for others."""
+    """Return arguments of a partitioned ``Table``; none for others."""
     return {"postgresql_partition_by": f"RANGE ({BY_TABLE[table].key})"} if table in BY_TABLE else {}
 
 
 def is_name_of_part(table: str) -> bool:
-    """Whether a table is a part of another: of a month (``audit_events_202611``), or the rest."""
+    """Return whether a table is a partition of another: of a month (``audit_events_202611``), or the default."""
     found = _PART.match(table)
     return found is not None and found[1] in BY_TABLE
 
 
-# A part is made beside the table and attached: neither readers nor writers of other parts wait. What is in the way (a
-# part of another bound, rows in the rest, somebody's lock) leaves the time to the rest, or to the next turn. The
-# service reaches parts through their table alone; they have its policies, because a backup by an owner without rights
-# of its own reads the parts themselves.
+# Create a partition separately, then attach it, so that readers and writers do not wait. On an obstacle (a partition
+# with another bound, rows in the default, a lock), the default partition or the next round covers that time. The
+# service uses partitions only through their table. They have its policies, because a backup by an unprivileged owner
+# reads them directly.
 _MAKE = """
 DO $$
 DECLARE
@@ -107,12 +107,12 @@ $$"""
 
 
 def making(parted: InParts) -> sa.ExecutableDDLElement:
-    """Makes the parts of this month and the next three where they are missing, and closes all parts to the service."""
+    """Return the statement to create partitions for four months, and to close all partitions to the service."""
     return on_table(_MAKE, parted, {"low": bound(parted, "begins"), "high": bound(parted, "ends")})
 
 
 def bound(parted: InParts, moment: str) -> str:
-    """SQL of a bound of parts, for SQL of a timestamp in UTC."""
+    """Return SQL of a partition bound, from SQL of a UTC timestamp."""
     sql = _ID_OF if parted.is_id else "%(moment)s AT TIME ZONE 'UTC'"
     return sql % {"moment": moment}
 
@@ -120,5 +120,5 @@ def bound(parted: InParts, moment: str) -> str:
 def on_table(
     statement: str, parted: InParts, context: Mapping[str, str] = MappingProxyType({})
 ) -> sa.ExecutableDDLElement:
-    """The statement with the names of ``context`` and ``%(table)s``; a percent sign of its own is written twice."""
+    """Return the statement with the names of ``context`` and ``%(table)s``; write a literal percent sign twice."""
     return ddl(statement, {"table": parted.table, **context})

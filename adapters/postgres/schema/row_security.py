@@ -1,9 +1,9 @@
-"""Row-level security: the role of the service sees the rows of its connection's scope alone.
+"""Row-level security: the service's role sees only the rows of its connection's scope.
 
-The scope is the setting ``tenantry.scope``: a tenant's id, ``every``, or nothing, which shows nothing.
+The scope is the setting ``tenantry.scope``: a tenant's id, ``every``, or nothing (no rows).
 
-Statements are DDL that SQLAlchemy has no words for. They are literals; ``ddl`` puts the quoted name of the table in
-place of ``%(fullname)s``.
+SQLAlchemy lacks constructs for these DDL statements. They are literals; ``ddl`` replaces ``%(fullname)s`` with the
+quoted name of the table.
 """
 
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ from adapters.postgres.schema.sql import ddl
 ROLE = "tenantry_service"
 EVERY = "every"
 APPEND_ONLY = frozenset(BY_TABLE)
-"""Tables in parts by month hold records that are only added to."""
+"""Partitioned tables, with append-only records."""
 
 SHARED_BY_ALL = frozenset({"roles", "row_history"})
-"""Tables with rows of no tenant: everybody reads those, and only ``every`` writes them, but for ADDED_BY_ALL."""
+"""Tables with rows of no tenant: all scopes read them, and only ``every`` writes them, except for ADDED_BY_ALL."""
 
 ADDED_BY_ALL = frozenset({"row_history"})
-"""Tables to which a tenant's connection adds rows of no tenant: the history of a shared row that it may write."""
+"""Tables to which a tenant's connection may add rows of no tenant: the history of a shared row that it may write."""
 
 _GRANTS = (
     "REVOKE ALL ON %(fullname)s FROM tenantry_service",
@@ -34,9 +34,9 @@ _GRANTS_TO_APPEND = (
 )
 _SWITCHED_ON = (
     "ALTER TABLE %(fullname)s ENABLE ROW LEVEL SECURITY",
-    "ALTER TABLE %(fullname)s FORCE ROW LEVEL SECURITY",  # holds the owner as well
+    "ALTER TABLE %(fullname)s FORCE ROW LEVEL SECURITY",  # applies to the owner too
 )
-# the setting is read in subqueries, so that the planner evaluates it once and not for each row
+# A subquery makes the planner read the setting once, not for each row.
 _TENANT_ROWS = """CREATE POLICY tenant_rows ON %(fullname)s
     USING (
         (SELECT current_setting('tenantry.scope', true) = 'every')
@@ -84,12 +84,12 @@ GRANT_VERSION = "GRANT SELECT ON alembic_version TO tenantry_service"
 
 
 def grants(table: str) -> Iterator[sa.ExecutableDDLElement]:
-    """Rights of the role on a table; it can only add to the audit trail and to histories."""
+    """Yield the grants of the role on a table. In the audit trail and in histories, the role can only add rows."""
     yield from _on(table, _GRANTS_TO_APPEND if table in APPEND_ONLY else _GRANTS)
 
 
 def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
-    """Holds the role to the rows of its scope, in a table with the column ``tenant_id``."""
+    """Yield statements that limit the role to the rows of its scope, in a table with the column ``tenant_id``."""
     yield from _on(table, (*_SWITCHED_ON, _TENANT_ROWS))
     if table in SHARED_BY_ALL:
         yield from _on(table, (_SHARED,))
@@ -98,12 +98,12 @@ def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
 
 
 def switched_on(table: str) -> Iterator[sa.ExecutableDDLElement]:
-    """Row-level security for everybody, the owner too."""
+    """Yield statements that enable row-level security, also for the owner."""
     yield from _on(table, _SWITCHED_ON)
 
 
 def tenant_rows(table: str) -> Iterator[sa.ExecutableDDLElement]:
-    """The policy ``tenant_rows`` in place of one of the same name."""
+    """Yield statements that replace the policy ``tenant_rows``."""
     yield from _on(table, ("DROP POLICY IF EXISTS tenant_rows ON %(fullname)s", _TENANT_ROWS))
 
 

@@ -1,4 +1,7 @@
-"""Comparison of a database's row-level security with what migrations have set up; own queries rely on it alone."""
+"""Check of a database's row-level security against the migrations.
+
+A project's own queries depend only on row-level security.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
@@ -10,10 +13,10 @@ from adapters.postgres.schema.row_security import ADDED_BY_ALL, ROLE, SHARED_BY_
 from adapters.postgres.schema.sql import one_line, quoted
 
 WITHOUT = frozenset({"sessions"})
-"""Tables with ``tenant_id`` that hold rows of users, of whatever tenant."""
+"""Tables with ``tenant_id`` that hold users' rows, of any tenant."""
 
 _SEARCHES = "searched_rows"
-"""Policy of the role that looks through indexes of searches, which reads no values."""
+"""Policy of the role that searches through indexes and reads no values."""
 
 _FOUND = sa.text("""
     SELECT c.relname::text AS name, c.relispartition AS is_part, coalesce(parent.relname, c.relname)::text AS whole,
@@ -31,7 +34,7 @@ _FOUND = sa.text("""
 
 
 class _Table(Struct, frozen=True):
-    """A table, or a part of the table ``whole``; ``whole`` is its own name where it is no part."""
+    """Table or partition; ``whole`` is the partitioned table, or the table itself."""
 
     name: str
     is_part: bool
@@ -44,11 +47,11 @@ class _Table(Struct, frozen=True):
 
 
 OWNER, SUPERUSER = "the owner of the tables", "a superuser"
-"""Roles that may end a gap."""
+"""Roles that may close a gap."""
 
 
 class Gap(Struct, frozen=True):
-    """A gap in what migrations have set up, and the statements with which ``by`` ends it."""
+    """A gap in the migrations' setup, and the statements with which ``by`` closes it."""
 
     told: str
     statements: tuple[str, ...]
@@ -63,7 +66,7 @@ class Gap(Struct, frozen=True):
 
 
 def gaps(connection: sa.Connection, tables: Collection[str]) -> Iterator[Gap]:
-    """Gaps in the row-level security of ``tables`` and of their parts."""
+    """Return gaps in the row-level security of ``tables`` and their partitions."""
     found = [_Table(**row) for row in connection.execute(_FOUND, {"role": ROLE}).mappings()]
     held = [table for table in found if table.whole in tables and table.name not in WITHOUT]
     conditions = Counter(table.condition for table in held if table.condition)

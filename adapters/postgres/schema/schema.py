@@ -1,4 +1,4 @@
-"""Description of all tables: the models of all parts, and a table per entity, derived from its declaration."""
+"""Description of all tables: the models of all packages, and one table per declared entity."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
@@ -61,18 +61,17 @@ SERVICE_TABLES = (
     *entities.TABLES,
     *operations.TABLES,
 )
-"""Tables of all parts."""
+"""The tables of all packages."""
 
 LIVING = "NOT is_deleted"
 
 
 class ColumnKind(Struct, frozen=True):
-    """Types of a kind in PostgreSQL.
+    """PostgreSQL types of a kind.
 
-    ``column`` makes that of a field's column. ``parameter`` is that of a value that is compared with the column or
-    stored in it: with the column's own type, ``$1::NUMERIC(12, 2)`` would round what the caller asked for, and
-    ``$1::VARCHAR COLLATE "C"`` would contradict the collation of a comparison without case. ``item`` is that of the
-    items of a list.
+    ``column`` is the type of a field's column, ``item`` that of a list's items. ``parameter`` is the type of a value to
+    compare or store. The column's own type would be wrong there: ``$1::NUMERIC(12, 2)`` would round the caller's value,
+    and ``$1::VARCHAR COLLATE "C"`` would contradict the collation of a case-insensitive comparison.
     """
 
     column: Callable[[FieldModel], TypeEngine[Any]]
@@ -102,14 +101,14 @@ COLUMN_KINDS: Mapping[Kind, ColumnKind] = {
 
 @lru_cache(maxsize=16)
 def metadata_for(registry: Registry) -> MetaData:
-    """Description of every table that the service has with these entities, for migrations and statements.
+    """Return metadata with all tables of the service and of these entities.
 
-    Made once for a registry, in tens of milliseconds: whoever adds to it makes one of their own.
-    Raises DeclarationError when an entity would take the name of a table of the service.
+    The result is cached per registry, because it needs tens of milliseconds; to add tables, build separate metadata.
+    Raises DeclarationError if an entity would use the name of a service table.
     """
     metadata = MetaData(naming_convention=NAMES)
     for part_table in SERVICE_TABLES:
-        # copied, because a process can hold two registries, and the tables of both would meet in the models' MetaData
+        # Copy: two registries of a process would share the models' MetaData.
         part_table.to_metadata(metadata)
     own = set(metadata.tables)
     if taken := [
@@ -122,8 +121,8 @@ def metadata_for(registry: Registry) -> MetaData:
 
 
 def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
-    """Adds an entity's table, with its constraints and indexes, to ``metadata``."""
-    # A reference to a row of a tenant carries the whole key (tenant_id, id), so that it cannot name another tenant's.
+    """Add an entity's table, with constraints and indexes, to ``metadata``."""
+    # Security: a reference contains (tenant_id, id), so that it cannot name another tenant's row.
     owner = [Column("tenant_id", Uuid(), primary_key=True)] if model.tenant_owned else []
     columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
@@ -158,18 +157,20 @@ def _column(field: FieldModel) -> Column[Any]:
 
 
 def _server_default(field: FieldModel) -> Any:
-    # Serves rows that exist when the column is added; statements of the service always give the value.
+    # The default is for existing rows when a migration adds the column. The service sends a value for every new row.
     if field.name == "is_deleted":
         return text("false")
     value = field.default
     if value is UNSET or value is None:
         return None
-    # a plain string: SQLAlchemy quotes it, where its text() would take " :word" in it for a parameter
+    # A plain string, because text() would read " :word" as a parameter.
     return default_literal(value)
 
 
 def default_literal(value: object) -> str | None:
-    """Value as PostgreSQL reads it between quotes: ``2026-01-31``, ``{"a","b"}``; None for what no column holds."""
+    """Return the content of a quoted PostgreSQL literal for the value: ``2026-01-31``, ``{"a","b"}``; None for a value
+    that no column can store.
+    """
     if isinstance(value, Enum):
         return default_literal(value.value)
     if isinstance(value, bool):
@@ -185,7 +186,6 @@ def default_literal(value: object) -> str | None:
 
 
 def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
-    """Tells whether references of ``model`` lead back to ``end``, in any number of steps."""
     seen, waiting = {end.plural}, [model] if model is not end else []
     while waiting:
         for field in waiting.pop().fields:
@@ -201,11 +201,11 @@ def _leads_to(registry: Registry, model: EntityModel, end: EntityModel) -> bool:
 def _add_reference(
     made: Table, model: EntityModel, field: FieldModel, target: EntityModel, *, is_in_ring: bool
 ) -> None:
-    # Statements decide about deletions: the key has no ON DELETE, and refuses what slipped past them.
+    # The key has no ON DELETE, because the service's statements handle deletions; the key refuses any other deletion.
     owner = ["tenant_id"] if target.tenant_owned else []
     local, remote = [*owner, field.name], [f"{target.table}.{name}" for name in (*owner, "id")]
     name, waits = reference_name(model, field), is_in_ring or None
-    # No order of making or purging suits tables in a ring: their keys come last, and can wait for the commit.
+    # In a ring, no order suits all tables: add keys last and defer them to the commit.
     made.append_constraint(ForeignKeyConstraint(local, remote, name=name, use_alter=is_in_ring, deferrable=waits))
 
 
@@ -224,7 +224,7 @@ def _add_index_of_reference(made: Table, model: EntityModel, field: FieldModel, 
 def _add_unique(made: Table, model: EntityModel, unique: Unique) -> None:
     keys = [_unique_key(made, model, name, unique) for name in unique.fields]
     index = Index(unique_name(model, unique), *_tenant(made), *keys, unique=True, **_living(model))
-    # An index of expressions alone, as of a shared entity, does not know its table by itself.
+    # Attach it: an index of only expressions, as in a shared entity, does not know its table.
     Table(made.name, made.metadata, index, extend_existing=True)
 
 
@@ -236,7 +236,7 @@ def _unique_key(made: Table, model: EntityModel, name: str, unique: Unique) -> A
 
 
 def _add_order(made: Table, model: EntityModel) -> None:
-    """Indexes the entity's default order, ties broken by id; read backwards, it serves the other direction."""
+    """Index the default order, then the id; read backwards, it serves the other direction."""
     Index(short_name("ix", model.table, "order"), *_tenant(made), *_order(made, model), **_living(model))
 
 
@@ -246,9 +246,9 @@ def _order(made: Table, model: EntityModel) -> list[Column[Any]]:
 
 
 def _add_index(made: Table, model: EntityModel, index: DeclaredIndex) -> None:
-    """Adds a declared index: the tenant's living rows, ties in the order of a page that is sorted by its last field."""
+    """Add a declared index on the tenant's live rows, with the id last for page order."""
     keys = [_ordered(made, model, key) for key in dict.fromkeys((*index.fields, "id"))]
-    # "by" tells its name from that of a reference's own index
+    # "by" distinguishes it from the index of a reference.
     Index(short_name("ix", model.table, "by", *index.fields), *_tenant(made), *keys, **_living(model))
 
 

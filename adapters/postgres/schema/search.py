@@ -1,11 +1,12 @@
-"""Search by an index: trigrams of the search fields, and the functions that ask them for one tenant.
+"""Index search: trigrams of the search fields, and functions that query them for one tenant.
 
-Row-level security lets an index answer leakproof comparisons alone, and LIKE is not one. A function for each search
-field, ``tenantry_search."products.name"``, therefore asks the index with the rights of the role ``tenantry_search``,
-which no row-level security holds back from an index: its policy is ``true``. The function adds the tenant of the
-setting ``tenantry.scope``, takes a pattern and a bound, and returns ids alone. Decision 0016 has the reasons.
+Under row-level security, PostgreSQL uses an index only for leakproof operators, and LIKE is not leakproof. So a
+function for each search field, such as ``tenantry_search."products.name"``, queries the index with the rights of the
+role ``tenantry_search``. The policy of this role is ``true``, so row-level security does not prevent index use. The
+function adds the tenant of the setting ``tenantry.scope``, accepts a pattern and a bound, and returns only ids.
+Decision 0016 has the reasons.
 
-Statements are DDL that SQLAlchemy has no words for: literals, in which ``ddl`` puts quoted names.
+SQLAlchemy lacks constructs for these DDL statements. They are literals with quoted names from ``ddl``.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,13 +16,12 @@ import sqlalchemy as sa
 from adapters.postgres.schema.sql import ddl, one_line, quoted, short_name, without_case
 
 SEARCH = "tenantry_search"
-"""Name of the role that owns the functions, and of the schema that they are in."""
+"""Name of the role that owns the search functions, and of their schema."""
 
 MOST_FOUND = 10_000
-"""Most ids that a function returns, whatever bound it is given."""
+"""Maximum number of ids that a function returns, for any given bound."""
 
-# Extensions: trusted ones since PostgreSQL 13, so that the owner of the database may make them. Whoever may not, or
-# whose server has them not, searches without an index.
+# Since PostgreSQL 13 the database owner may create these extensions. Without them, searches run without an index.
 MAKE_SEARCH = """
 DO $$
 BEGIN
@@ -56,8 +56,9 @@ IS_POSSIBLE = """
 SELECT to_regnamespace('tenantry_search') IS NOT NULL
     AND (SELECT count(*) = 2 FROM pg_extension WHERE extname IN ('pg_trgm', 'btree_gin'))"""
 
-# Null means: more rows than the bound, or no single tenant. Bitmap scans are what asks the index; a plan is made each
-# time, for a remembered one would not know the pattern. No field has a blank in its name, as the variables have.
+# The function returns null for more rows than the bound, or without a single tenant. The settings allow only bitmap
+# scans, because others would not use the trigram index. They also force a plan per call, because a cached plan does not
+# know the pattern. The variables contain a blank, unlike field names.
 _FUNCTION = """
 CREATE OR REPLACE FUNCTION tenantry_search.%(function)s("the pattern" text, "the bound" integer) RETURNS uuid[]
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
@@ -106,19 +107,19 @@ def search_index_name(table: str) -> str:
 
 
 def search_function_name(table: str, field: str) -> str:
-    """Name of the function in its schema: ``products.name``."""
+    """Return the name of a field's search function in its schema: ``products.name``."""
     return short_name(f"{table}.{field}")
 
 
 def search_keys(fields: Sequence[str], *, by_tenant: bool) -> list[str]:
-    """Keys of the index, as PostgreSQL shows them."""
+    """Return the keys of the index, as PostgreSQL shows them."""
     return [*(["tenant_id"] if by_tenant else []), *(without_case(quoted(name)) for name in fields)]
 
 
 def search_index(table: str, fields: Sequence[str], *, by_tenant: bool, beside: bool) -> sa.Index:
-    """The index, on a table of its own: it stands in no MetaData of the entities, for not every server can have it.
+    """Return the index on a separate table: the entities' MetaData omits it, because some servers cannot have it.
 
-    ``beside``: it is built beside reads and writes.
+    ``beside``: builds it online.
     """
     made = sa.Table(table, sa.MetaData(), sa.Column("tenant_id", sa.Uuid()))
     owner = [made.c.tenant_id] if by_tenant else []
@@ -137,7 +138,7 @@ def search_index(table: str, fields: Sequence[str], *, by_tenant: bool, beside: 
 
 
 def opened(table: str, fields: Sequence[str]) -> Iterator[sa.ExecutableDDLElement]:
-    """Functions of the fields, and the rights that they run with."""
+    """Yield statements that create the fields' search functions and grant the rights that the functions need."""
     for field in fields:
         named = {
             "function": _function(table, field),
@@ -149,7 +150,7 @@ def opened(table: str, fields: Sequence[str]) -> Iterator[sa.ExecutableDDLElemen
 
 
 def reopened(table: str, fields: Sequence[str]) -> Iterator[str]:
-    """Statements that give the role its functions, its rights and its policy back."""
+    """Yield statements that restore the role's functions, rights and policy."""
     for field in fields:
         yield from map(one_line, _on(table, _RIGHTS, {"function": _function(table, field)}))
     yield from map(one_line, _on(table, (*_CLOSED, *_OPENED), {"columns": ", ".join(map(quoted, fields))}))

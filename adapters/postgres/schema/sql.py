@@ -1,4 +1,4 @@
-"""Names and conditions that schema and statements share, as text, and how SQLAlchemy writes them for PostgreSQL."""
+"""Names and conditions shared by schema and statements, as text, and SQLAlchemy's PostgreSQL dialects."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -13,54 +13,54 @@ from domain.entities.declaration import EntityModel
 from domain.entities.markers import Unique
 
 CODE_POINTS = "C"
-"""Collation of text: by code point, whatever the server's locale, as the memory adapter sorts."""
+"""Collation of text: by code point, independent of the server's locale, like the memory adapter."""
 
 IMPORTED = f"password_hash LIKE '{FOREIGN}%'"
-"""Condition for accounts with an imported hash that has not been renewed yet."""
+"""Condition for accounts with an imported hash."""
 
 DELETED_WITH = "deleted_with"
-"""Column of a deleted row: id of the row whose deletion took it along, or its own id. Restoring asks for it."""
+"""Column of a deleted row: id of the row from which the deletion cascaded, or its own id. Restoring reads it."""
 
 DIALECT: Dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy gives it no types
-"""Text of statements that Alembic runs or a person reads: a percent sign is written twice."""
+"""Dialect of statements for Alembic or a reader: a percent sign is doubled."""
 
 ASYNCPG_DIALECT: Dialect = postgresql.asyncpg.dialect()  # type: ignore[no-untyped-call]  # as above
-"""Text of statements that asyncpg runs."""
+"""Dialect of statements for asyncpg."""
 
 _LONGEST_NAME = 63
 
 
 def quoted(name: str) -> str:
-    """The name of a column as it stands in SQL: in quotes only where it needs them."""
+    """Return a column's name for SQL, quoted only if needed."""
     return DIALECT.identifier_preparer.quote(name)
 
 
 def ddl(
     statement: str, context: Mapping[str, object] = MappingProxyType({}), *, table: str = ""
 ) -> sa.ExecutableDDLElement:
-    """The statement with the names of ``context``, and with ``%(table)s`` and ``%(fullname)s`` for ``table``."""
+    """Return the statement with the names of ``context``, and with ``%(table)s`` and ``%(fullname)s`` for ``table``."""
     made: sa.ExecutableDDLElement = sa.DDL(statement, context=context)  # type: ignore[no-untyped-call]  # as above
     return made.against(sa.Table(table, sa.MetaData())) if table else made
 
 
 def one_line(statement: sa.ExecutableDDLElement) -> str:
-    """Text of a statement as a person runs it."""
+    """Return a statement as one line, for a person to run."""
     return " ".join(str(statement.compile(dialect=DIALECT)).split())
 
 
 def on_table(table: str, command: str, **names: str) -> str:
-    """Text of a command for asyncpg: ``%(fullname)s`` is the table, ``names`` stand for the others as SQL."""
+    """Return a command's text for asyncpg: ``%(fullname)s`` is the table, ``names`` are SQL for the others."""
     return str(ddl(command, names, table=table).compile(dialect=ASYNCPG_DIALECT))
 
 
 def without_case(text: str) -> str:
-    """Expression that compares text without case."""
-    # by the database's own locale: "C" folds ASCII alone
+    """Return the expression that compares text without case."""
+    # Use the database's locale: "C" folds only ASCII.
     return f'lower({text} COLLATE "default")'
 
 
 def is_soft(model: EntityModel) -> bool:
-    """Tells whether rows of the entity are marked when they are deleted."""
+    """Return whether the entity has soft delete."""
     return "is_deleted" in model.by_name
 
 
@@ -69,7 +69,7 @@ def unique_name(model: EntityModel, unique: Unique) -> str:
 
 
 def short_name(*parts: str) -> str:
-    """Name of at most 63 bytes, which PostgreSQL does not cut: a longer one ends with its checksum."""
+    """Shorten a name to PostgreSQL's 63 bytes: a longer one ends with its checksum."""
     name = "_".join(parts)
     encoded = name.encode()
     if len(encoded) <= _LONGEST_NAME:

@@ -1,5 +1,5 @@
-"""From SQLAlchemy Core statements to the text that asyncpg runs.
+"""Compilation of SQLAlchemy Core statements to SQL text for asyncpg.
 
-Every statement whose columns, tables, conditions or order vary is built with Core and compiled here. No statement is
-pieced together from strings.
+Core builds every statement with varying columns, tables, conditions or order. No statement is concatenated from
+strings.
 """

@@ -1,4 +1,4 @@
-"""Statements that delete rows past their age, the oldest first and some at a time, each through its own index."""
+"""Statements that delete expired rows in batches, oldest first, each through its own index."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from adapters.postgres.statements.compiled import parameter
 from domain.retention import RetentionRule
 
 Retained = Mapping[RetentionRule, Select[int]]
-"""Statement of each rule."""
+"""Statement per rule."""
 
 BEFORE = parameter("before", sa.DateTime(timezone=True))
 _MOST = parameter("most", sa.Integer())
@@ -19,9 +19,9 @@ _PLACE: ColumnElement[Any] = sa.literal_column("ctid")
 
 
 def removing(table: sa.Table, age: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[int]:
-    """Deletes the oldest rows whose ``age`` is at most ``before``, ``most`` of them, and answers how many there were.
+    """Delete up to ``most`` oldest rows with ``age`` at most ``before``; return the number of deleted rows.
 
-    Rows that a request holds are left to the next round; the conditions are checked again under a row's lock.
+    The statement skips locked rows. PostgreSQL checks the conditions again after it locks a row.
     """
     oldest = sa.select(_PLACE).select_from(table).where(age <= BEFORE, *conditions)
     oldest = oldest.order_by(age).limit(_MOST).with_for_update(skip_locked=True)

@@ -1,6 +1,6 @@
-"""The columns of a row's answer as Core expressions, in the form that their JSON has.
+"""SQL expressions for the columns of a response's row, in their JSON form.
 
-The connection hands a value of the type json over as ``msgspec.Raw``, untouched.
+The connection returns values of the type json unchanged as ``msgspec.Raw``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.kinds import Kind
 
 PLAIN_SCALE = 6
-"""Most digits behind the point with which Python writes small decimals without an exponent."""
+"""Maximum digits after the point for which Python writes small decimals without an exponent."""
 
 Column = tuple[str, Value]
-"""A JSON name and the expression of its value."""
+"""A JSON name and its value's expression."""
 
 _UTC: Value = sa.literal_column("interval '0'")
 _PICTURE = constant('YYYY-MM-DD"T"HH24:MI:SS.US"Z"', sa.Text())
@@ -32,9 +32,9 @@ _TO_FIVE_DIGITS = TIMESTAMP(timezone=True, precision=5)
 def json_columns(
     model: EntityModel, rows: FromClause, fields: Sequence[str] | None = None, *, shows_tenant: bool = False
 ) -> list[Column]:
-    """The answer's fields in order. ``fields`` are Python names (None: every field); the id is always among them.
+    """Return the fields of the response in order. ``fields`` are Python names (None: all); the id is always included.
 
-    ``shows_tenant`` is for rows of every tenant: their ``tenantId`` comes right after the id.
+    With ``shows_tenant``, for rows of every tenant, ``tenantId`` follows the id.
     """
     chosen = [field for field in model.fields if fields is None or field.name == "id" or field.name in fields]
     columns = [(field.wire, json_value(field, rows.c[field.name])) for field in chosen]
@@ -44,18 +44,19 @@ def json_columns(
 
 
 def json_value(field: FieldModel, column: Value) -> Value:
-    """The JSON of a value: the same bytes whether the server writes it into an object or the row encoder does."""
-    # the driver hands a decimal without digits behind the point over with an exponent, once it ends in zeros
+    """Return the SQL expression for a value as JSON. PostgreSQL and the service's row encoder write the same bytes."""
+    # The driver returns a decimal that has no fraction and ends in zeros with an exponent, so PostgreSQL writes its
+    # JSON.
     if field.money is not None and not 0 < field.money.scale <= PLAIN_SCALE:
         return func.to_json(column)
     return SHOWN_KINDS[field.kind].member(column)
 
 
 def moment(column: Value) -> Value:
-    """UTC with six digits and ``Z``: ``2026-01-31T08:00:00.000000Z``."""
+    """Format a time in UTC with six digits and ``Z``: ``2026-01-31T08:00:00.000000Z``."""
     clock = column.op("AT TIME ZONE")(_UTC)
-    # the server's own output is the fastest by far, but leaves zeros at the end away: rounding tells where there are
-    # some, and costs less than extracting the microseconds
+    # PostgreSQL's own output is fastest but omits trailing zeros. Rounding detects these, at less cost than extracting
+    # microseconds.
     text = func.replace(sa.cast(clock, sa.Text()), _BLANK, _T, type_=sa.Text())
     return sa.case(
         (sa.cast(column, _TO_FIVE_DIGITS) != column, text.concat(_Z)),
@@ -87,8 +88,8 @@ def _truth(value: Value) -> Value:
 class ShownKind(Struct, frozen=True):
     """Values of a kind as expressions over their column.
 
-    ``member`` is what the row encoder or ``row_to_json`` makes JSON of. ``cell`` is that of a file, as text or what
-    becomes it. ``json`` is JSON as text, which takes half the time of ``row_to_json``.
+    ``member`` is the input for JSON from the row encoder or ``row_to_json``. ``cell`` is the value in a file, as text
+    or convertible to text. ``json`` is JSON as text, twice as fast as ``row_to_json``.
     """
 
     member: Callable[[Value], Value]
@@ -113,6 +114,6 @@ SHOWN_KINDS: Mapping[Kind, ShownKind] = {
 
 
 def json_object(columns: Iterable[Column], rows: FromClause) -> Value:
-    """One JSON object of expressions over ``rows``, without blanks, its keys in the order of ``columns``."""
+    """Return a JSON object of expressions over ``rows``, without blanks, with keys in the order of ``columns``."""
     members = sa.select(*(value.label(name) for name, value in columns)).correlate(rows).subquery("o")
     return sa.select(func.row_to_json(members.table_valued(), type_=JSON())).scalar_subquery()

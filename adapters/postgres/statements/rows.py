@@ -28,17 +28,20 @@ def table_of(registry: Registry, model: EntityModel) -> sa.Table:
 
 
 def rows_of(registry: Registry, model: EntityModel, alias: str) -> NamedFromClause:
-    """The entity's table under an alias, without any condition: add `owner` and `living`."""
+    """Return the entity's table under an alias. The caller adds the conditions `owner` and `living`."""
     return table_of(registry, model).alias(alias)
 
 
 def of_tenant(rows: FromClause) -> Truth:
-    """The tenant's own rows: the only condition by which statements name the tenant, beside row-level security."""
+    """Return the condition that a row belongs to the current tenant.
+
+    Every statement uses this function; row-level security checks the tenant again.
+    """
     return rows.c.tenant_id == TENANT
 
 
 def owner(model: EntityModel, rows: FromClause) -> list[Truth]:
-    """No condition for entities that all tenants share."""
+    """Return the condition that a row belongs to the tenant; always true for entities shared by all tenants."""
     return [of_tenant(rows)] if model.tenant_owned else []
 
 
@@ -50,23 +53,23 @@ def shared(model: EntityModel, rows: FromClause) -> list[Truth]:
 
 
 def living(model: EntityModel, rows: FromClause) -> list[Truth]:
-    """No condition for entities whose rows are deleted for good."""
+    """Match the live rows; no condition for entities with hard delete."""
     return [sa.not_(rows.c.is_deleted)] if is_soft(model) else []
 
 
 def bind_type(field: FieldModel) -> sa.types.TypeEngine[Any]:
-    """The type of a parameter that is compared with the field or stored in it."""
+    """Return the SQL type of a parameter that a statement compares with the field or stores in it."""
     return COLUMN_KINDS[field.kind].parameter
 
 
 def without_case(text: Value) -> Value:
-    """Text as it is compared without case: by the database's locale, for "C" knows only ASCII letters."""
-    # the lowered copies and the unique indexes have the same expression, see schema.sql.without_case
+    """Return text for comparison without case, by the database's locale: "C" knows only ASCII letters."""
+    # The lowered copies and unique indexes use the same expression, see schema.sql.without_case.
     return sa.func.lower(text.collate("default"))
 
 
 def unique_without_case(model: EntityModel, name: str, rows: FromClause) -> Value:
-    """A field's text as its unique values are compared without case: the lowered copy where the rows have one."""
+    """Return a field's text for comparison of unique values without case: the lowered copy, if any."""
     field = model.by_name[name]
     copy = lowered_name(field)
     return rows.c[copy] if is_lowered(model, field) and copy in rows.c else without_case(rows.c[name])

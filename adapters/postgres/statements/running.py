@@ -1,6 +1,6 @@
-"""Compiled statements run on a connection, their arguments given by name.
+"""Execution of compiled statements with arguments by name.
 
-``patience`` is in seconds, None for what the connection allows every statement.
+``patience`` is the time limit in seconds, None for the connection's limit.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.statements.compiled import CompiledStatement
 
 Arguments = Mapping[str, Any]
-"""May hold more names than a statement has parameters."""
+"""Arguments by name; more names than parameters are allowed."""
 
 
 async def fetch(

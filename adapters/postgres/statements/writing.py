@@ -1,4 +1,4 @@
-"""Parts that statements writing rows of entities share: parameters, audit columns, locks, lists."""
+"""Shared parts of statements that write rows of entities: parameters, audit columns, locks, lists."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import LISTS, Kind
 
 REMEMBERED = 1024
-"""Statements kept of each kind, the ones used last: an entity has as many as its callers send different columns."""
+"""Maximum number of cached statements of each kind: an entity has one for each set of columns that clients send."""
 
 BY = parameter("by", sa.Uuid())
 AT = parameter("at", sa.DateTime(timezone=True))
@@ -26,19 +26,21 @@ IDS = parameter("ids", ARRAY(sa.Uuid()))
 
 
 def transfer_type(field: FieldModel) -> TypeEngine[Any]:
-    """The type in which a column of many rows is sent: lists as JSON text, for an array of arrays cannot be ragged."""
+    """Return the type to send a column of many rows in: lists as JSON text, because an array of arrays cannot be
+    ragged.
+    """
     return sa.Text() if field.kind in LISTS else bind_type(field)
 
 
 def array_of(field: FieldModel, values: Iterable[Any]) -> list[Any]:
-    """Values of the field for a parameter of that type."""
+    """Return the field's values for a parameter of that type."""
     if field.kind in LISTS:
         return [None if value is None else msgspec.json.encode(value).decode() for value in values]
     return [getattr(value, "value", value) for value in values] if field.kind is Kind.CHOICE else list(values)
 
 
 def transferred(field: FieldModel, column: Value) -> Value:
-    """The value to store of what came as ``transfer_type``: ``'["a", "b"]'`` becomes an array of two texts."""
+    """Convert a ``transfer_type`` value for storage: ``'["a", "b"]'`` becomes an array of two texts."""
     if (item := COLUMN_KINDS[field.kind].item) is None:
         return column
     items = sa.select(func.json_array_elements_text(sa.cast(column, JSON())).column_valued("item")).scalar_subquery()
@@ -50,14 +52,14 @@ def owner_columns(model: EntityModel) -> dict[str, Value]:
 
 
 def creation_columns(model: EntityModel) -> dict[str, Value]:
-    """Columns that tell of a creation; none where the routes only show the entity (``writable=False``)."""
+    """Return the columns that record a creation; none for entities with read-only routes (``writable=False``)."""
     if not model.has_versions:
         return {}
     return {"created_at": AT, "updated_at": AT, "created_by": BY, "updated_by": BY, "version": constant(1)}
 
 
 def update_columns(rows: FromClause) -> dict[str, Value]:
-    """Columns that tell of a change; none where the routes only show the entity (``writable=False``)."""
+    """Return the columns that record a change; none for entities with read-only routes (``writable=False``)."""
     if "version" not in rows.c:
         return {}
     return {"updated_at": AT, "updated_by": BY, "version": next_version(rows)}
@@ -68,8 +70,8 @@ def next_version(rows: FromClause) -> Value:
 
 
 def version_of(rows: FromClause) -> Value:
-    """The column ``version``, and 0 where rows have none."""
-    # and no constant(), whose value SQLAlchemy leaves out of a RETURNING
+    """Return the column ``version``, or 0 for rows without versions."""
+    # SQLAlchemy omits the value of constant() from RETURNING.
     return rows.c.version if "version" in rows.c else sa.literal_column("0", sa.Integer())
 
 
@@ -82,7 +84,7 @@ def is_among(column: Value) -> Truth:
 
 
 def materialized(select: Select[Any] | sa.CompoundSelect[Any], name: str) -> CTE:
-    """Part of a statement (a CTE) that the planner runs once and by itself, so that it locks rows in its own order."""
+    """Return a CTE that PostgreSQL runs once and separately, so that the CTE locks rows in its own order."""
     return select.cte(name).prefix_with("MATERIALIZED")
 
 
@@ -113,13 +115,13 @@ def locked_reference(rows: Select[Any], registry: Registry, model: EntityModel, 
 
 
 def is_foreign(registry: Registry, model: EntityModel, field: FieldModel) -> bool:
-    """Whether a tenant's row refers by ``field`` to one that all tenants share."""
+    """Return whether a tenant's row references by ``field`` a row shared by all tenants."""
     assert field.reference is not None, field.name
     return model.tenant_owned and not registry[field.reference.target].tenant_owned
 
 
 def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
-    """The whole row as it is shown, and behind that its id and version: what ``row_encoder.stored`` reads."""
+    """Return the whole row as shown, then its id and version, as ``row_encoder.stored`` reads them."""
     fields = [value.label(name) for name, value in json_columns(model, rows)]
-    # no field has a blank in its name
+    # no field name has a blank
     return [*fields, rows.c.id.label("row id"), version_of(rows).label("row version")]

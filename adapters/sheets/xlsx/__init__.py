@@ -1,5 +1,5 @@
-"""Reader of xlsx files: an archive, its XML parts, the sheet that is meant, its cells, and what they become.
+"""Reader of xlsx files: archive, XML parts, choice of the sheet, cells and their values.
 
-Everything streams: a row is in memory at a time, and texts that cells share wait on disk. Files are written by
-`adapters/sheets/writer.py`.
+All parts are streamed: only one row is in memory, and shared texts are on disk. `adapters/sheets/writer.py` writes
+files.
 """

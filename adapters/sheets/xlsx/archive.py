@@ -1,4 +1,4 @@
-"""The archive of an xlsx: checked before anything in it is parsed, then inflated part by part."""
+"""The archive of an xlsx: checked before any parsing, then inflated part by part."""
 
 import os
 import posixpath
@@ -14,9 +14,9 @@ from domain.errors import BadRequest
 
 MOST_PARTS = 1_000
 LARGEST_DIRECTORY = 1024 * 1024
-"""Bytes of the list of parts: Python's reader makes an object of each entry, before they can be counted."""
+"""Maximum bytes of the archive's directory: Python's reader creates an object per entry, before they can be counted."""
 PIECE = 64 * 1024
-_ENDING = 65_536 + 128  # the end of an archive: its last record, the comment behind it, the 64-bit record before it
+_ENDING = 65_536 + 128  # end of an archive: last record, comment, 64-bit record
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
 _LOCAL = b"PK\x03\x04"
 _ARCHIVES = (_LOCAL, b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\xd0\xcf\x11\xe0")
@@ -25,7 +25,7 @@ _REQUIRED = "[content_types].xml"
 
 
 class Archive:
-    """Parts of a file that has passed all checks. Raises BadRequest, naming the part."""
+    """Entries of an archive that passed all checks. Raises BadRequest, naming the entry."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -48,15 +48,15 @@ class Archive:
 
     @property
     def names(self) -> Iterable[str]:
-        """Names of the parts, in lower case."""
+        """Names of the archive entries, in lower case."""
         return self._parts.keys()
 
     def pieces(self, name: str) -> Iterator[bytes]:
-        """Content of a part, whose name counts without case as in every spreadsheet program."""
+        """Yield an entry's content; names are case-insensitive, as in spreadsheet programs."""
         return self._inflated(self._parts[name.lower()])
 
     def _measured(self, part: zipfile.ZipInfo, most: int) -> int:
-        """Size of a part, found by inflating it. Raises BadRequest past ``most`` bytes."""
+        """Inflated size of a part. Raises BadRequest past ``most`` bytes."""
         size = checksum = 0
         for piece in self._inflated(part):
             if not size and piece.startswith(_ARCHIVES):
@@ -72,7 +72,8 @@ class Archive:
         return size
 
     def _inflated(self, part: zipfile.ZipInfo) -> Iterator[bytes]:
-        # zipfile's own reader stops at the stated size: what a bomb inflates to beyond it would not be seen.
+        # Security: inflate the data here. zipfile stops at the stated size, so it would not detect that a zip bomb
+        # exceeds it.
         position, left = self._start(part), part.compress_size
         inflater = None if part.compress_type == zipfile.ZIP_STORED else zlib.decompressobj(-15)  # raw deflate
         while left:
@@ -86,7 +87,7 @@ class Archive:
                 yield packed
                 continue
             while packed:
-                if inflater.eof:  # bytes behind the end would be gathered, and copied with each further piece
+                if inflater.eof:  # bytes after the end would be gathered and copied with each piece
                     raise zlib.error
                 yield inflater.decompress(packed, PIECE)
                 packed = inflater.unconsumed_tail
@@ -96,7 +97,6 @@ class Archive:
                 raise EOFError
 
     def _start(self, part: zipfile.ZipInfo) -> int:
-        """Place of a part's content in the file, behind its own header."""
         self._file.seek(part.header_offset)
         head = self._file.read(30)
         if len(head) < 30 or not head.startswith(_LOCAL):
@@ -106,7 +106,7 @@ class Archive:
 
 
 def _ensure_short_directory(file: BinaryIO) -> None:
-    """Checks the stated size of the list of parts at every place where a reader may look for it."""
+    """Raise BadRequest if an end record states a directory over the limit: ZIP readers use different end records."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _ENDING))
     end = file.read()
@@ -136,7 +136,7 @@ def _ensure_plain(parts: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _ensure_apart(parts: Sequence[zipfile.ZipInfo]) -> None:
-    """Refuses parts that share bytes: a small file could inflate to a large one by being read many times."""
+    """Refuse overlapping entries: with them, a small file could inflate to a large one."""
     end = 0
     for part in sorted(parts, key=lambda part: part.header_offset):
         if part.header_offset < end:
@@ -145,8 +145,9 @@ def _ensure_apart(parts: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def resolved(target: str, folder: str) -> str:
-    """Name of the part that a relationship names, from its own folder: ``worksheets/a.xml`` is ``xl/worksheets/a.xml``.
+    """Return the name of the entry for a relationship, relative to its folder: ``worksheets/a.xml`` is
+    ``xl/worksheets/a.xml``.
 
-    A target that begins with a slash starts at the top of the archive.
+    A target with a leading slash starts at the top of the archive.
     """
     return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")

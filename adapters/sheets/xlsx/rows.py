@@ -1,4 +1,4 @@
-"""Rows of an xlsx as an import takes them: the header, then each row with its cells in the header's order."""
+"""Rows of an xlsx for an import: the header, then each row with its cells in the header's order."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -24,9 +24,9 @@ from domain.errors import BadRequest, FieldError, ValidationError, unknown_name
 
 
 def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Table:
-    """The table in a sheet, blank rows left out. Raises BadRequest, ValidationError.
+    """Read a sheet's table without blank rows. Raises BadRequest, ValidationError.
 
-    Hidden rows and columns are rows and columns as any other; of merged cells the first has the value.
+    Hidden rows and columns are read like others; the first of merged cells has the value.
     """
     if options.delimiter is not None or options.encoding is not None:
         name = "delimiter" if options.delimiter is not None else "encoding"
@@ -40,7 +40,7 @@ def read_xlsx(file: BinaryIO, model: EntityModel, options: ImportOptions) -> Tab
 
 
 def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
-    """The sheet that the options name, by its name or its number from 1; by default the first that is visible."""
+    """Sheet by name or number from 1; by default the first visible one."""
     wanted = options.sheet
     if wanted is None:
         return next((sheet for sheet in sheets if sheet.is_visible), sheets[0])
@@ -55,7 +55,7 @@ def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
 
 
 class _Rows:
-    """Rows of the table in a sheet: its first row that holds anything is the header, wherever it begins."""
+    """Rows of a sheet's table; the first nonempty row is the header."""
 
     def __init__(self, model: EntityModel, options: ImportOptions) -> None:
         self._model, self._options = model, options
@@ -123,7 +123,7 @@ class _Rows:
             if text is not None:
                 self._size += len(text)
                 found[place] = text
-        # Thousands of cells may share a single long text, which the file has once.
+        # Check the total size: thousands of cells may share one long text.
         if self._size > LARGEST_INFLATED:
             raise BadRequest(f"The file inflates past {LARGEST_INFLATED // 2**20} MiB.")
         return BadRow.on(wrong) if wrong else found

@@ -1,4 +1,4 @@
-"""Rows of a worksheet: a row at a time, with the cells that hold something."""
+"""Non-empty cells of a worksheet, row by row."""
 
 import re
 from collections.abc import Iterator
@@ -13,16 +13,16 @@ LAST_ROW = 1_048_576
 _REFERENCE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 
 Cell = tuple[str, str, str]
-"""A cell that holds something: its type (``t``), the number of its style (``s``), and its content.
+"""A non-empty cell: its type (``t``), the number of its style (``s``), and its content.
 
-Types beyond those of the format: ``text`` has its text here and not among the shared ones, ``formula`` no result.
+Additional types: ``text`` has its text here and not among the shared ones, ``formula`` has no result.
 """
 SheetRow = tuple[int, dict[int, Cell]]
-"""Number of a row and its cells by their column, counted from 0."""
+"""Number of a row, and its cells by column, counted from 0."""
 
 
 class SheetReader(XmlPart):
-    """Reads ``sheetData``. Rows without content are left out, such as the last one that LibreOffice writes."""
+    """Reads ``sheetData``. It omits rows without content, such as the last row in files of LibreOffice."""
 
     def __init__(self, part: str) -> None:
         super().__init__(part)
@@ -95,7 +95,7 @@ class SheetReader(XmlPart):
         self._column = self._column + 1 if reference is None else self._place(reference)
 
     def _place(self, reference: str) -> int:
-        """Column of a cell from 0, by its reference: 27 for ``AB7``."""
+        """Column index from 0: 27 for ``AB7``."""
         found = _REFERENCE.fullmatch(reference)
         if found is None or int(found[2]) != self._row:
             self._refuse_cell(reference)
@@ -114,7 +114,7 @@ class SheetReader(XmlPart):
                 text = unescaped_text(text)
             cell = ("text" if self._type == "str" else self._type, self._style, text)
         else:
-            # Programs that do not calculate write a formula alone: nobody knows its result.
+            # Programs without calculation write only the formula, without a result.
             text = "formula" if self._has_formula else ""
             cell = ("formula", self._style, text)
         if not text:

@@ -1,6 +1,6 @@
-"""Values of cells by the kind of their field, as the table of docs/files.md has them.
+"""Cell values by field kind, as in the table of docs/files.md.
 
-Numbers have the fifteen digits that a spreadsheet shows; dates are numbers whose style shows a date.
+Numbers have the fifteen digits that a spreadsheet shows; dates are numbers with a date style.
 """
 
 import re
@@ -18,14 +18,14 @@ from domain.entities.files.spelling import Respell
 from domain.entities.kinds import NUMBERS, TIMES, Kind
 from domain.moments import NotAMoment, exact_moment
 
-DIGITS = 15  # a spreadsheet keeps more of a computed number, and shows these
-_EXPANDED = 40  # the largest exponent whose number is written out
+DIGITS = 15  # a spreadsheet stores more digits of a computed number, but shows these
+_EXPANDED = 40  # largest exponent of a number written out
 _NUMBER = re.compile(r"[+-]?([0-9]{1,400}(\.[0-9]{0,400})?|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
-_PLAIN = re.compile(r"-?([0-9]{1,15}|[0-9]{1,9}\.[0-9]{1,6})")  # what nearly every number is: it needs no arithmetic
+_PLAIN = re.compile(r"-?([0-9]{1,15}|[0-9]{1,9}\.[0-9]{1,6})")  # most numbers: they need no arithmetic
 _BOOLEANS = {"1": "true", "0": "false", "true": "true", "false": "false"}
 _DATE_LENGTH = len("2026-11-22")
-_DAY = 86_400_000  # milliseconds, the finest part of a time that a spreadsheet shows
+_DAY = 86_400_000  # milliseconds, the finest time in a spreadsheet
 _LAST_SERIAL = 2_958_466.0
 _EPOCH_1900, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)  # noqa: DTZ001  # the cell has no time zone
 
@@ -40,7 +40,7 @@ class CellReader(Struct, frozen=True):
     respells: Mapping[Kind, Respell]
 
     def text(self, cell: Cell, kind: Kind) -> str | None:
-        """The cell as a CSV for this kind of field would have it, None for an empty text. Raises WrongCell."""
+        """Return the cell as CSV text for this kind of field, None for empty text. Raises WrongCell."""
         kind_of_cell, style, content = cell
         if kind_of_cell == "n":
             return self._number(content, style, kind)
@@ -53,7 +53,7 @@ class CellReader(Struct, frozen=True):
         return text or None
 
     def shared(self, content: str, _: Kind) -> str:
-        """Text of a cell of the type ``s``, which has the number of a shared one."""
+        """Return the text of a cell of the type ``s``, an index of a shared text."""
         text = self.texts.get(int(content)) if content.isdecimal() and len(content) < 10 else None
         if text is None:
             raise WrongCell("refers to a text that the file does not have")
@@ -67,7 +67,7 @@ class CellReader(Struct, frozen=True):
         return number_text(content, kind)
 
     def iso(self, content: str, kind: Kind) -> str:
-        """A cell of the type ``d``, which has its date as text."""
+        """Return the date of a cell of the type ``d``, stored as text."""
         local = content.removesuffix("Z")
         local += "" if len(local) > _DATE_LENGTH else "T00:00"
         try:
@@ -79,7 +79,7 @@ class CellReader(Struct, frozen=True):
         return self._moment_text(moment, kind)
 
     def _moment(self, content: str) -> datetime:
-        """Date and time that a number stands for, to the millisecond."""
+        """Return the date and time of a serial number, to the millisecond."""
         if _NUMBER.fullmatch(content) is None:
             raise WrongCell(f"is no number: {content[:40]!r}")
         serial = float(content)
@@ -87,7 +87,8 @@ class CellReader(Struct, frozen=True):
         if not self.is_1904:
             if 60 <= serial < 61:
                 raise WrongCell("is 29 February 1900, a day that never was")
-            # Day 60 makes all days before it one too many.
+            # Spreadsheets count a day 60, 29 February 1900, that did not exist. So the numbers of all days before it
+            # are one too low for this epoch.
             epoch += timedelta(days=1) if serial < 60 else timedelta()
         first = 0.0 if self.is_1904 else 1.0
         if serial < first:
@@ -103,7 +104,7 @@ class CellReader(Struct, frozen=True):
         return self._utc(moment) if kind is Kind.TIMESTAMP else _shown(moment)
 
     def _utc(self, moment: datetime) -> str:
-        """The moment in UTC; of a time that a clock shows twice, the first."""
+        """Return the moment in UTC; for an ambiguous local time, the first one."""
         try:
             utc = moment.replace(tzinfo=self.zone).astimezone(UTC)
             if utc.astimezone(self.zone).replace(tzinfo=None) != moment:
@@ -139,7 +140,7 @@ def _formula(*_: object) -> str:
     raise WrongCell("holds a formula without a result: open the file in a spreadsheet program and save it")
 
 
-# The methods of the reader and the functions have one signature: reader, content, kind.
+# Methods and functions have one signature: reader, content, kind.
 _TEXTS = frozenset(("s", "text"))
 _READERS: dict[str, Callable[[CellReader, str, Kind], str]] = {
     "s": CellReader.shared,
@@ -152,16 +153,16 @@ _READERS: dict[str, Callable[[CellReader, str, Kind], str]] = {
 
 
 def _shown(moment: datetime) -> str:
-    """``2026-11-22`` for a midnight, else with its time."""
+    """Return ``2026-11-22`` for a midnight, else the date with its time."""
     if moment.time() == datetime.min.time():
         return date.isoformat(moment.date())
     return moment.isoformat(timespec="seconds" if not moment.microsecond else "milliseconds")
 
 
 def number_text(content: str, kind: Kind) -> str:
-    """A number in plain digits: ``1E+05`` is 100000, a computed ``0.30000000000000004`` is 0.3.
+    """Return a number in plain digits: ``1E+05`` is 100000, a computed ``0.30000000000000004`` is 0.3.
 
-    A float field keeps every digit; so does a whole number that is written as one.
+    A float field or a whole number retains every digit.
     """
     if _PLAIN.fullmatch(content):
         return content

@@ -1,4 +1,4 @@
-"""The parts of a workbook around its sheets: which sheets there are, the formats of dates, and shared texts."""
+"""Parts of a workbook around its sheets: the list of sheets, date formats, and shared texts."""
 
 import posixpath
 import re
@@ -19,11 +19,11 @@ _USUAL_WORKBOOK = "xl/workbook.xml"
 _TYPES = "[Content_Types].xml"
 MOST_FORMATS = 100_000
 LONGEST_TEXT = 1024 * 1024
-"""Characters of the longest text of a cell: as many as a line of CSV may have."""
+"""Maximum characters of a cell's text: as many as in a CSV line."""
 _SHORT = 256
-"""Bytes of a shared text that is worth remembering."""
+"""Bytes of a shared text that is cached."""
 
-# ECMA-376, 18.8.30: the numbers of date formats that need no format code; those of East Asia among them.
+# ECMA-376, 18.8.30: date formats without a format code, including East Asian ones.
 _DATE_FORMATS = frozenset(map(str, (*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59))))
 _NO_FORMAT = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?!h+\]|m+\]|s+\])[^\]]*\]', re.IGNORECASE)
 _DATE_LETTERS = re.compile(r"[dmyhs]", re.IGNORECASE)
@@ -31,7 +31,7 @@ _UNICODE_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 
 
 class SheetPart(Struct, frozen=True):
-    """A worksheet: its name, whether a person sees it, and its part in the archive."""
+    """A worksheet: its name, visibility, and part in the archive."""
 
     name: str
     is_visible: bool
@@ -39,9 +39,9 @@ class SheetPart(Struct, frozen=True):
 
 
 class Workbook(Struct, frozen=True):
-    """The worksheets of an xlsx file, the parts with its styles and texts, and whether its dates count from 1904.
+    """The worksheets of an xlsx file, its parts with styles and texts, and whether its dates count from 1904.
 
-    ``sheets`` are the worksheets in their order, without chart sheets, dialogs and macro sheets.
+    ``sheets`` are in order, without chart sheets, dialogs and macro sheets.
     """
 
     sheets: tuple[SheetPart, ...]
@@ -88,7 +88,7 @@ def read_workbook(archive: Archive) -> Workbook:
 
 
 class _TypesPart(XmlPart):
-    """Content types: of single parts, and those of all other parts with an extension."""
+    """Content types of single parts and of extensions."""
 
     def __init__(self, part: str) -> None:
         super().__init__(part)
@@ -108,8 +108,9 @@ class _TypesPart(XmlPart):
             self._extensions.add("." + found.get("Extension", "").lower())
 
     def ensure_no_macros(self, archive: Archive) -> None:
-        """Raises BadRequest where a part has a type with macros."""
-        # SheetJS declares such a type for the extension bin in every workbook, and writes no part with it.
+        """Raise BadRequest for a content type with macros."""
+        # SheetJS declares this type for the extension bin in every workbook. So an extension counts only if an archive
+        # entry has it.
         endings = tuple(self._extensions)
         if any(
             name in self._with_macros or (name not in self._parts and name.endswith(endings)) for name in archive.names
@@ -121,7 +122,7 @@ class _TypesPart(XmlPart):
 
 
 def _relations_of(archive: Archive, part: str) -> "_RelationsPart":
-    """Relationships of the part, of the whole archive for ``""``; none where the archive has no list of them."""
+    """Relationships of the part; of the archive for ``""``."""
     folder, name = posixpath.split(part)
     relations = _RelationsPart(posixpath.join(folder, "_rels", f"{name}.rels"), folder)
     if relations.part in archive:
@@ -142,7 +143,7 @@ class _RelationsPart(XmlPart):
             self._found.append((kind.rpartition("/")[2], found.get("Id", ""), resolved(target, self._folder)))
 
     def parts(self, kind: str) -> dict[str, str]:
-        """Parts of the kind, such as ``worksheet``, by the id of the relationship."""
+        """Return entries of the kind, such as ``worksheet``, by the relationship's id."""
         return {number: part for found, number, part in self._found if found == kind}
 
     def first(self, kind: str) -> str | None:
@@ -174,7 +175,7 @@ _BOOK_NAMES = main_names("sheet", "workbookPr")
 
 
 def read_date_styles(archive: Archive, part: str) -> frozenset[int]:
-    """Numbers of the cell styles that show a number as a date or a time."""
+    """Return indices of the cell styles that show a number as a date or a time."""
     if part not in archive:
         return frozenset()
     styles = _StylesPart(part)
@@ -185,7 +186,7 @@ def read_date_styles(archive: Archive, part: str) -> frozenset[int]:
 
 
 def is_date_format(code: str) -> bool:
-    """Whether a format code shows a date or a time: ``[Red]d/m/yyyy`` does, ``"day" 0.00`` does not."""
+    """Return whether a format code shows a date or a time: ``[Red]d/m/yyyy`` does, ``"day" 0.00`` does not."""
     plain = _NO_FORMAT.sub("", code.partition(";")[0])
     return _DATE_LETTERS.search(plain) is not None and "general" not in plain.lower()
 
@@ -218,7 +219,7 @@ _STYLE_NAMES = main_names("numFmt", "cellXfs", "xf")
 
 
 class SharedTexts:
-    """Texts that cells share, on disk: a file of them may be much larger than the memory of this process."""
+    """Texts shared by cells, stored on disk, because together they may exceed the memory limit of this process."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -236,7 +237,7 @@ class SharedTexts:
         self._ends.append(self._size)
 
     def get(self, number: int) -> str | None:
-        """The text of this number, from 0; None if there is none."""
+        """Return the text of this index, from 0, or None."""
         if not 0 <= number < len(self):
             return None
         is_short = self._ends[number + 1] - self._ends[number] < _SHORT
@@ -259,7 +260,7 @@ def shared_texts(archive: Archive, part: str) -> Iterator[SharedTexts]:
 
 
 class TextCollector:
-    """Text of the elements ``t`` of a cell or an item, without the hints for its pronunciation (``rPh``)."""
+    """Text of the elements ``t`` of a cell or an item, without pronunciation hints (``rPh``)."""
 
     def __init__(self, part: str) -> None:
         self._part = part
@@ -311,12 +312,12 @@ _TEXT_NAMES = main_names("si", "t", "rPh")
 
 
 def unescaped_text(text: str) -> str:
-    """Text of a cell without the escapes of characters that XML cannot hold: ``a_x000D_`` ends with a return.
+    """Decode escapes of characters that XML cannot contain: ``a_x000D_`` ends with a carriage return.
 
-    Half of a surrogate pair stays one, and is refused by the check of the row.
+    A lone surrogate remains, and the row's check refuses it.
     """
     if "_x" not in text:
         return text
     plain = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
-    # Two escapes may be the halves of one character.
+    # Two escapes may form one character.
     return plain.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,4 +1,4 @@
-"""XML of one part, read piece by piece within limits: no declared entities, bounded depth, tags and elements."""
+"""XML of one part, streamed within limits: no declared entities, bounded depth, tags and elements."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,9 +10,9 @@ from domain.errors import BadRequest
 DEEPEST = 64
 MOST_ATTRIBUTES = 100
 LONGEST_TAG = 128 * 1024
-"""Bytes of a tag, a comment or an instruction: the parser keeps and reads again what is not complete."""
+"""Maximum bytes of a tag, a comment or an instruction: the parser stores and rereads incomplete ones."""
 MOST_ELEMENTS = 6_000_000
-"""Elements of a part: two or three for each cell of a sheet, so that 200,000 rows may have ten to fifteen columns."""
+"""Maximum elements of a part: two or three for each cell, so 200,000 rows may have ten to fifteen columns."""
 
 _MAIN = (
     "http://schemas.openxmlformats.org/spreadsheetml/2006/main ",
@@ -25,19 +25,19 @@ _RELATIONS = (
 
 
 def main_names(*names: str) -> Mapping[str, str]:
-    """The names of elements of a sheet as the parser gives them, in both namespaces, with their short forms."""
+    """Return the short name of each sheet element, by the names that the parser gives it in both namespaces."""
     return {namespace + name: name for namespace in _MAIN for name in names}
 
 
 def relation_id(attributes: Mapping[str, str]) -> str | None:
-    """Attribute ``r:id``, whatever prefix its namespace has."""
+    """Return the attribute ``r:id``, with any namespace prefix."""
     return next((attributes[name] for space in _RELATIONS if (name := f"{space}id") in attributes), None)
 
 
 class XmlPart(ABC):
-    """Base of the readers of a part: a subclass overrides ``start`` and ``end``, and ``text`` if it reads text.
+    """Base of readers of an archive entry: a subclass overrides ``start`` and ``end``, and ``text`` if it reads text.
 
-    Elements arrive with their namespace, a blank and their name; a prefix is of no importance.
+    The parser names elements by namespace, blank and name, independent of prefixes.
     """
 
     def __init__(self, part: str) -> None:
@@ -45,18 +45,18 @@ class XmlPart(ABC):
 
     @abstractmethod
     def start(self, name: str, attributes: list[str]) -> None:
-        """Takes a start tag; ``attributes`` has names and values in turn."""
+        """Handle a start tag; ``attributes`` alternates names and values."""
 
     @abstractmethod
     def end(self, name: str) -> None:
-        """Takes an end tag."""
+        """Handle an end tag."""
 
     def found(self) -> Iterator[Any]:
-        """Hands over what has been read since the last call."""
+        """Return the items read since the last call."""
         return iter(())
 
     def read(self, pieces: Iterable[bytes], text: Callable[[str], None] | None = None) -> Iterator[Any]:
-        """Whatever ``found`` hands over, after each piece. Raises BadRequest, naming the part."""
+        """Yield the items of ``found`` after each piece. Raises BadRequest, naming the archive entry."""
         parser: Any = expat.ParserCreate(None, " ")
         parser.buffer_text = parser.ordered_attributes = True
         parser.StartElementHandler, parser.EndElementHandler = self._counted()
@@ -67,7 +67,7 @@ class XmlPart(ABC):
         try:
             for piece in pieces:
                 fed += len(piece)
-                parser.Parse(piece, False)  # the method takes no keywords
+                parser.Parse(piece, False)  # the method accepts only positional arguments
                 if fed - parser.CurrentByteIndex > LONGEST_TAG:
                     raise BadRequest(f"The file has a tag of over {LONGEST_TAG // 1024} kB ({self.part}).")
                 yield from self.found()
@@ -81,8 +81,8 @@ class XmlPart(ABC):
             pass
 
     def _counted(self) -> tuple[Callable[[str, list[str]], None], Callable[[str], None]]:
-        """The handlers of start and end tags, behind a check of the limits."""
-        # Functions with variables of their own: attributes of the object would cost a quarter of the time.
+        """Handlers of start and end tags that check the limits."""
+        # Local variables: attributes would cost a quarter of the time.
         start, end, refuse = self.start, self.end, self._refuse
         depth = elements = 0
 

@@ -1,1 +1,1 @@
-"""Files of rows: exports, imports, and the slots that bound how many run at a time. No format is read here."""
+"""Exports and imports of rows as files, and the slots that limit their number. Adapters read and write the formats."""

@@ -1,4 +1,4 @@
-"""Export of rows of any entity as a file."""
+"""Export of an entity's rows as a file."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
@@ -17,19 +17,19 @@ from domain.errors import BadRequest
 from domain.scope import Caller, EveryTenant, Scope
 
 ASKED_AGAIN = timedelta(seconds=10)
-"""Time after which the rights of whoever takes a file are asked again: it may take an hour to be sent."""
+"""Time between checks of the recipient's rights, because sending a file may last an hour."""
 
 
 @dataclass(frozen=True)
 class FileExport:
-    """Exports of rows. The caller's permission has been checked before."""
+    """Exports of rows. The permission was checked before."""
 
     reads: RowReads[TransferTransaction]
     registry: Registry
     sheets: Sheets
 
     def pieces(self, scope: Scope, model: EntityModel, query: Query, form: str) -> AsyncGenerator[bytes, None]:
-        """Pieces of a file in one of ``FILE_FORMS``. Raises BadRequest for more rows than a sheet of xlsx holds."""
+        """Yield pieces of a file in one of ``FILE_FORMS``. Raises BadRequest for more rows than an xlsx sheet holds."""
         if (built := FILE_FORMS[form].built) is not None:
             return self._built(scope, model, query, built)
         return self._rows(scope, model, query, "json" if form == "json" else "csv")
@@ -48,7 +48,7 @@ class FileExport:
         if form == "xlsx":
             await self._ensure_fits_a_sheet(scope, model, query)
         columns = exported_columns(self.registry, model, query.view, shows_tenant=isinstance(scope, EveryTenant))
-        # Such a file is complete before its first byte is sent, so the connection is free by then.
+        # The file is complete before its first byte is sent, so the connection is free by then.
         async with (
             aclosing(self._rows(scope, model, query, "cells")) as rows,
             self.sheets.write(columns, rows, form) as pieces,
@@ -64,7 +64,7 @@ class FileExport:
 
 @dataclass(frozen=True)
 class CallersExport:
-    """Exports of rows for callers, who have a slot each, and get no more than they may have at the time."""
+    """Exports for callers: each holds one slot, and the current rights of the caller limit the export."""
 
     export: FileExport
     slots: TransferSlots
@@ -74,7 +74,7 @@ class CallersExport:
     async def pieces(
         self, caller: Caller, scope: Scope, model: EntityModel, query: Query, form: str
     ) -> AsyncGenerator[bytes, None]:
-        """Pieces as of ``FileExport``; the caller has a slot until the end. Raises RateLimited before the first."""
+        """Yield pieces as ``FileExport`` does, holding a slot of the caller. Raises RateLimited before any piece."""
         file = self.export.pieces(scope, model, query, form)
         with self.slots.taken(caller):
             async with aclosing(while_alive(caller, file, self.throttle.ensure_alive, self.clock)) as pieces:
@@ -85,7 +85,7 @@ class CallersExport:
 async def while_alive(
     caller: Caller, pieces: AsyncGenerator[bytes, None], ensure_alive: Callable[[Caller], Awaitable[None]], clock: Clock
 ) -> AsyncGenerator[bytes, None]:
-    """The file, broken off once the caller was logged out or lost rights. Raises Unauthorized."""
+    """Yield the file. Raises Unauthorized once the caller was logged out or lost rights."""
     asked = clock.now()
     async with aclosing(pieces):
         async for piece in pieces:

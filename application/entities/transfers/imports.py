@@ -1,4 +1,4 @@
-"""Import of rows of any entity from a file."""
+"""Import of an entity's rows from a file."""
 
 import asyncio
 import logging
@@ -41,16 +41,17 @@ from domain.scope import Caller, ensure_alive
 log = logging.getLogger(__name__)
 
 ANALYZED_FROM = 10_000
-"""Rows of one import after which the table's statistics are renewed: the planner believes in the old ones otherwise
-until autovacuum comes, a minute later by default."""
+"""Minimum number of imported rows after which the service renews the table's statistics. Otherwise the planner uses the
+old ones until autovacuum runs, by default up to a minute later.
+"""
 LONGEST_ANALYSIS = 30.0
-"""Seconds that the response of an import waits for the statistics."""
+"""Seconds that an import's response waits for the statistics."""
 
 
 class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Result of an import; ``failed`` counts the rows with errors, ``errors`` lists the first 1,000.
 
-    ``header`` is the one of the file, for a dry run only.
+    ``header`` is the file's, only for a dry run.
     """
 
     imported: int
@@ -61,7 +62,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _RollBack(Exception):
-    """Rolls the transaction back and carries the report out of it."""
+    """Roll back the transaction, but return the report."""
 
     def __init__(self, report: Report) -> None:
         self.report = report
@@ -70,9 +71,9 @@ class _RollBack(Exception):
 
 @dataclass(frozen=True)
 class FileImport:
-    """Imports of rows. The caller's permission has been checked before; tenant and rules are checked here.
+    """Imports of rows. The handler has checked the permission before; this class checks tenant and rules.
 
-    A handler takes one of the ``slots`` before it reads an upload.
+    A handler acquires one of the ``slots`` before it reads an upload.
     """
 
     database: Database[TransferTransaction]
@@ -85,9 +86,9 @@ class FileImport:
     async def import_(
         self, write: Write, model: EntityModel, upload: BinaryIO, options: ImportOptions, may: FieldAccess
     ) -> WriteOutcome[Report]:
-        """Stores the rows of the file and reports; after many rows the table's statistics are renewed.
+        """Store the file's rows and report; after many rows, renew the table's statistics.
 
-        Raises ValidationError with the rows' errors when ``atomic`` was asked for.
+        Raises ValidationError with the rows' errors if ``atomic`` is set.
         """
         related = related_columns(self.registry, model, self.registry.hidden_from(write.caller.rights))
         reading = ImportRequest(options, may, related)
@@ -114,12 +115,12 @@ class FileImport:
                     return replayed
                 loading = Loading(act, key, kept, self._rule(tx, model))
                 loaded = await tx.transfers.load(model, sheet.rows(), loading)
-                # The sheet knows what its caller may not see; the database has judged whole rows.
+                # Security: filter the database's errors, because it checks whole rows, including hidden fields.
                 hidden = GuardedFields(model, self.registry).hidden_from(write.caller)
                 told = [_told(error, hidden, reading.may) for error in loaded.errors]
                 report = _report(sheet, loaded, told)
                 await self._ensure_still_may(tx, write.caller)
-                # A dry run does everything but the commit, so that its report is exact.
+                # A dry run does everything but the commit, for an exact report.
                 if options.dry_run or (options.atomic and report.failed):
                     raise _RollBack(report)
                 return await store_response(tx, write, report, self.clock.now())
@@ -134,20 +135,20 @@ class FileImport:
         return partial(TransactionRows(tx.records, self.registry, model.tenant_owned).broken_by_stored, model)
 
     async def _ensure_still_may(self, tx: TransferTransaction, caller: Caller) -> None:
-        """Raises Unauthorized when the caller's token has ended while the rows were loaded: nothing is stored then."""
-        # Callers of the command line have no token.
+        """Raises Unauthorized if the caller's token ended during the import; nothing is stored."""
+        # Command line callers have no token.
         if not caller.issued:
             return
         if caller.expires_at and self.clock.now().timestamp() >= caller.expires_at:
             raise TokenExpired
-        # Changed rights raise a version as well, so that the versions say all; asked last, just before the commit.
+        # A change of rights raises a version, so a check of the versions is enough. Check just before the commit.
         ensure_alive(caller.issued, await tx.token_versions.of(tuple(caller.issued)))
 
     async def _renew_statistics(self, model: EntityModel, report: Report) -> None:
         try:
             async with asyncio.timeout(LONGEST_ANALYSIS):
                 await self.upkeep.analyze(model)
-        # The rows are stored: whatever happens to the statistics, the import has succeeded.
+        # The rows are stored, so failed statistics do not fail the import.
         except Exception as error:
             log.warning(
                 "The statistics of %s were not renewed after an import of %d rows (%s): autovacuum or tenantry clean "
@@ -160,13 +161,13 @@ class FileImport:
 
 
 def _told(error: RowError, hidden: frozenset[str], may: FieldAccess) -> RowError:
-    """The error for a caller who sent each of the fields that they may send, and is not shown the ``hidden`` ones."""
-    # a rule speaks of the row as a whole: of what was stored, too
+    """The error, without fields unknown to the caller or ``hidden`` from them."""
+    # A broken rule concerns the whole row, including stored values, so remove only hidden fields.
     return error.without(hidden if isinstance(error, BrokenRow) else may.unknown)
 
 
 def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Report:
-    # The sheet's own errors and the database's are found at different times.
+    # Sort by row, because the errors come from two lists: those of the file and those of the database.
     errors = sorted((*sheet.errors, *refused), key=lambda error: error.row)
     return Report(
         imported=loaded.imported,

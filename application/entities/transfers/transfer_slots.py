@@ -1,4 +1,4 @@
-"""Slots for exports and imports: a limited number in a process, shared fairly by tenants and users."""
+"""Slots for exports and imports: limited per process, shared fairly by tenants and users."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,19 +9,19 @@ from uuid import UUID
 from domain.errors import RateLimited
 from domain.scope import Caller
 
-# Each holds a database connection until its end.
+# Each transfer holds a database connection.
 AT_ONCE = 8
-"""Most exports and imports that run in one process at the same time."""
+"""Maximum number of concurrent exports and imports per process."""
 TENANTS_SHARE = 4
 """A tenant may hold a quarter of the slots, rounded up."""
 OF_A_USER = 2
 RETRY_AFTER = 10
-"""Seconds after which a caller without a slot may try again: most files take less."""
+"""Seconds before a caller without a slot may retry: most files need less."""
 
 
 @dataclass
 class TransferSlots:
-    """Counter of running transfers: of the process, of each tenant and of each user."""
+    """Counter of running transfers per process, tenant and user."""
 
     total: int = AT_ONCE
     _taken: Counter[UUID | None] = field(default_factory=Counter)
@@ -29,8 +29,8 @@ class TransferSlots:
 
     @contextmanager
     def taken(self, caller: Caller) -> Iterator[None]:
-        """Holds a slot for the block. Raises RateLimited where the caller may hold no further one."""
-        # Refused at once instead of queued: a transfer may take minutes, longer than clients wait.
+        """Hold a slot for the block. Raises RateLimited if the caller has too many."""
+        # Refuse instead of queueing: a transfer may last longer than clients wait.
         self._ensure_free(caller)
         whose = (caller.tenant_id, caller.user_id)
         self._inside += 1

@@ -1,1 +1,1 @@
-"""Use cases of accounts: registration, proof of an address, forgotten and changed passwords."""
+"""Use cases of accounts: registration, proof of an address, password reset and change."""

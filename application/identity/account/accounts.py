@@ -1,4 +1,4 @@
-"""Use cases of account holders: confirming an address, resetting and changing a password."""
+"""Use cases of account holders: confirming an address, and resetting or changing a password."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ class Accounts:
     changes: EmailChangeRequests
 
     async def request_link(self, kind: MailKind, form: EmailForm, language: str = "", *, silent: bool = False) -> None:
-        """Puts a mail into the outbox, whether or not the address has an account; ``silent`` only reads the form.
+        """Add a mail to the outbox, whether or not the address has an account; ``silent`` only validates the form.
 
         ``language`` is the client's, for an account without a tenant.
         """
@@ -71,16 +71,16 @@ class Accounts:
             raise ValidationError.on("email", "is not an e-mail address")
         if silent:
             return
-        # Security: the account is looked up when the mail is sent, so the response time tells nothing about it.
+        # Security: look the account up when sending the mail, so that the response time reveals nothing.
         mail = Mail(id=self.ids.new(), kind=kind, recipient=key, at=self.clock.now(), language=language)
         async with self.database.autocommit(EveryTenant()) as tx:
             await tx.outbox.add(mail)
 
     async def confirm_email(self, form: ConfirmForm, client: Client) -> None:
-        """Confirms the address of the link.
+        """Confirm the address of the link.
 
-        The first proof ends sessions and passkey logins of before it, which may be somebody else's. Raises
-        ValidationError on ``token``; with the link of a changed address, Conflict on ``email`` as well.
+        The first proof of an address ends earlier sessions and passkey logins, because they may be another user's.
+        Raises ValidationError on ``token``; for a changed address, Conflict on ``email`` as well.
         """
         if await self.changes.finish(form.email, form.token, client):
             return
@@ -100,13 +100,14 @@ class Accounts:
             if is_first:
                 published.update(await self._end_sessions(tx, token.user_id, subjects, now))
             if before is not None and is_first:
-                # Security: whoever made the account must not take it along to an address of theirs.
+                # Security: a user who created the account with another person's address must not move it to a new
+                # address.
                 await tx.email_changes.end(token.user_id)
                 await end_passkey_logins(tx, before.user, client, now)
             await record_own(tx, "email.confirmed", token.user_id, None, client, self.clock.now())
 
     async def reset_password(self, form: ResetForm, client: Client) -> None:
-        """Sets a new password: ends every session, lifts the lock and confirms the address, as ``confirm_email`` does.
+        """Set a new password: end every session, lift the lock and confirm the address, as ``confirm_email`` does.
 
         Raises ValidationError; an invalid password does not use the token up.
         """
@@ -126,14 +127,14 @@ class Accounts:
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.credentials.set_password(user.id, hashed, now)
-            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            # Lock rows in the order of a login, against deadlocks: account, attempts, sessions.
             await tx.attempts.unlock(user.email_key)
             before = await tx.users.state(user.id)
-            # A link from a mail proves the address, so a reset confirms it too.
+            # The link came by mail, so a reset proves and confirms the address.
             await self._confirm(tx, token, client, now)
-            # Security: a reset is how an owner stops a change of the address that a thief asked for.
+            # Security: a reset lets the owner stop an address change requested by a thief.
             await tx.email_changes.end(user.id)
-            # Security: whoever had the account before its address was the owner's may have registered passkeys.
+            # Security: another user may have registered passkeys before the owner proved the address.
             proved_at = before.user.email_proved_at if before else None
             if proved_at is not None or (before is not None and not before.user.email_proved):
                 await end_passkey_logins(tx, user, client, now, before=proved_at)
@@ -143,9 +144,9 @@ class Accounts:
             await tx.outbox.add(own_notice(self.ids.new(), "password-changed", user, client, now))
 
     async def change_password(self, caller: Caller, form: ChangeForm, client: Client) -> None:
-        """Sets a new password; every session of the user ends, the caller's included.
+        """Set a new password and end every session of the user.
 
-        Raises ValidationError on ``newPassword`` for the password that the account has already.
+        Raises ValidationError on ``newPassword`` for the current password.
         """
         encrypted = form.is_password_encrypted
         current = await self.password_reader.read(form.current_password, encrypted, "currentPassword")
@@ -162,10 +163,10 @@ class Accounts:
     async def _change(self, caller: Caller, user: User, hashed: str, client: Client) -> None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
-            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            # Lock rows in the order of a login, against deadlocks: account, attempts, sessions.
             await tx.credentials.set_password(user.id, hashed, now)
             await tx.attempts.forgive(user.email_key, client.network, now)
-            # The token may have been revoked while the password was hashed.
+            # The token may have been revoked during hashing.
             issued = {subject: caller.issued[subject] for subject in subjects}
             ensure_alive(issued, await tx.token_versions.of(subjects))
             await tx.one_time_tokens.forget(user.id, ["reset"], now)
@@ -176,12 +177,12 @@ class Accounts:
 
     async def _hash_after_verification(self, user: User, current: str, new: str, client: Client) -> str:
         async with self.database.autocommit(EveryTenant()) as tx:
-            # Guesses of the current password count towards the lock, as at login.
+            # Security: wrong current passwords count towards the lock, as at login.
             if not await tx.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
                 raise AccountLocked
         try:
             verified = await self.passwords.verify(current, user.password_hash)
-            # Told after the verification alone: a wrong guess is refused, and counted, as one.
+            # Security: compare only after verification, so that a wrong guess counts.
             is_same = verified and normal_password(new) == normal_password(current)
             hashed = await self.passwords.hash(normal_password(new)) if verified and not is_same else None
         except TooBusy:
@@ -189,7 +190,7 @@ class Accounts:
             await self._release(user, client)
             raise
         if is_same:
-            # The current password was right.
+            # The current password was right, so the attempt does not count.
             await self._release(user, client)
             raise ValidationError.on("newPassword", "is your current password: choose another")
         if hashed is None:
@@ -203,7 +204,7 @@ class Accounts:
             await tx.attempts.release(user.email_key, client.network)
 
     async def _usable_token(self, tx: AccountTransaction, purpose: Purpose, email: str, secret: str) -> OneTimeToken:
-        # Looked up by the secret alone: without it the response, and its time, tell nothing about the address.
+        # Security: look up only by the secret, so that response and time reveal nothing about the address.
         token = await tx.one_time_tokens.living(purpose, token_hash(secret), self.clock.now())
         if token is None or token.email_key != email_key(email):
             raise wrong_token()
@@ -211,13 +212,13 @@ class Accounts:
 
     async def _confirm(self, tx: AccountTransaction, token: OneTimeToken, client: Client, now: datetime) -> None:
         linked = await tx.social.of_user(token.user_id)
-        # Rows are locked in the order of a changed address: the account, then its tokens. Another order could deadlock.
+        # Lock rows in the order of an address change, the account before its tokens, against deadlocks.
         has_address = await tx.credentials.confirm_email(token.user_id, token.email_key, now)
         if not has_address or not await tx.one_time_tokens.consume(token.purpose, token.hash, now):
             raise wrong_token()
-        # Other links of the same kind may still live: whoever has them must not use them after this one.
+        # Security: holders of other valid links of this kind must not use them later.
         await tx.one_time_tokens.forget(token.user_id, ["confirm", token.purpose], now)
-        # The proof unlinks what was linked before it: somebody else may have done that, and the owner is to know.
+        # Security: the proof unlinks earlier identities, possibly linked by another user. Notify the owner.
         if linked and not await tx.social.of_user(token.user_id):
             state = await tx.users.state(token.user_id)
             assert state is not None
@@ -240,15 +241,16 @@ class Accounts:
 async def end_passkey_logins(
     tx: AccountTransaction, user: User, client: Client, now: datetime, *, before: datetime | None = None
 ) -> None:
-    """Lets passkeys that were registered ``before`` then, or all, log nobody in by themselves: whoever had the account
-    when its address was not proved may have registered them.
+    """End logins with only a passkey, for passkeys registered ``before`` that time, or for all: another user may have
+    registered them before the proof of the address.
 
-    No proof of an address removes a factor, or a mailbox alone would be enough. The user's row must be locked.
+    A proof of the address never removes a second factor, because access to the mailbox would then be enough. The caller
+    MUST have locked the user's row.
     """
     if await tx.credentials.end_passkey_logins(user.id, before):
         await tx.audit.add(SYSTEM_TENANT_ID, event("factor.unproved", user.id, user.id, client, now))
 
 
 def wrong_token() -> ValidationError:
-    """The error for a token that is wrong, used, expired or replaced; the message does not tell which."""
+    """Return the one error for a wrong, used, expired or replaced token."""
     return ValidationError.on("token", "is wrong, was used, or has expired: ask for a new mail")

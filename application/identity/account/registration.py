@@ -43,9 +43,9 @@ class Registered(Struct, rename="camel", kw_only=True):
 
 
 class RegistrationPolicy(Struct, frozen=True, kw_only=True):
-    """Settings; ``default_tenant`` is the identifier of the tenant that new users join, None for no tenant.
+    """Registration settings; ``default_tenant`` is the identifier of the tenant that new users join, None for none.
 
-    With ``is_open`` False accounts are made by administrators and invitations alone.
+    With ``is_open`` False, only administrators and invitations create accounts.
     """
 
     default_tenant: str | None
@@ -64,11 +64,12 @@ class Registration:
     policy: RegistrationPolicy
 
     async def register(self, form: RegisterForm, client: Client) -> Registered:
-        """Makes an account. Raises Conflict on ``email`` when the address has one already."""
+        """Create an account. Raises Conflict on ``email`` if an account with the address exists."""
         if not self.policy.is_open:
             raise Forbidden("Accounts are made by invitation here: ask an administrator for one.")
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
-        # The conflict on ``email`` is the only thing that a stranger may learn about accounts.
+        # Security: use the words of the default tenant only. The words of an existing account's tenants would reveal
+        # that the account exists.
         tenants = [self.policy.default_tenant] if self.policy.default_tenant else []
         wrong = await self.password_rules.errors(
             password, email=form.email, full_name=form.full_name, field="password", tenants=tenants
@@ -97,7 +98,7 @@ class Registration:
     async def _join(self, tx: TenantTransaction, user: User) -> UUID | None:
         identifier = self.policy.default_tenant
         tenant = await tx.tenants.by_identifier(identifier) if identifier else None
-        # A missing or closed default tenant, or one that is deleted meanwhile, must not keep anybody from registering.
+        # A missing, closed or concurrently deleted default tenant must not prevent a registration.
         if tenant is None or not tenant.is_active:
             return None
         roles = await tx.roles.by_names(None, [MEMBER])
@@ -108,7 +109,7 @@ class Registration:
         return tenant.id
 
     join = _join
-    """For accounts that social logins make."""
+    """For accounts created by social logins."""
 
     def _new_user(self, form: RegisterForm, hashed: str) -> User:
         now = self.clock.now()

@@ -19,7 +19,7 @@ class GivingRole(Struct, rename="camel", kw_only=True):
 
 
 class HeldPermission(Struct, kw_only=True):
-    """A permission as roles name it, wildcards included: ``read:*`` gives ``read:products`` too."""
+    """A permission as in roles, including wildcards: ``read:*`` also gives ``read:products``."""
 
     name: str
     roles: list[GivingRole]
@@ -34,12 +34,11 @@ class HeldPermissions:
     database: Database[IdentityTransaction]
 
     async def of(self, caller: Caller, user_id: UUID) -> HeldPermissionList:
-        """Permissions by name. Raises NotFound for a user who is not in the caller's tenant.
+        """Return permissions by name. Raises NotFound for a user outside the caller's tenant.
 
-        Needs ``read:users`` and ``read:roles``. Of system roles that are held outside the tenant only super-admins are
-        told.
+        Needs ``read:users`` and ``read:roles``. Only super-admins see system roles held outside the tenant.
         """
-        # which roles somebody holds is a matter of users, and what a role gives one of roles
+        # The roles of a user need `read:users`; the permissions of these roles need `read:roles`.
         for permission in ("read:users", "read:roles"):
             caller.ensure_may(permission)
         async with self.database.read_only(EveryTenant()) as read:
@@ -56,7 +55,7 @@ class HeldPermissions:
 
 
 def _roles(caller: Caller, state: AccountState) -> list[Role]:
-    """Roles in the caller's tenant by name; raises NotFound where the user is no member, but for ``system``."""
+    """Return roles in the caller's tenant, sorted by name. Raises NotFound for non-members, except for ``system``."""
     membership = state.membership_in(caller.tenant_id)
     if membership is None and not caller.acts_for_all:
         raise NotFound

@@ -1,4 +1,4 @@
-"""Query parameters and pages of the lists of users and tenants."""
+"""Query parameters and pages of the user and tenant lists."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ Parameters = Sequence[tuple[str, str]]
 
 
 class Paging(TypedDict):
-    """Fields of every list of area A beside its items."""
+    """Common fields of area A's lists, in addition to the items."""
 
     total_count: int
     page: int
@@ -63,9 +63,9 @@ def paging(listing: Paged, total: int) -> Paging:
 def read_listing(
     parameters: Parameters, *, tenant_id: UUID | None, filters: Sequence[str], sortable: Mapping[str, str]
 ) -> Listing:
-    """The listing that the parameters describe; ``sortable`` maps property names to Python names.
+    """Read the listing from the parameters; ``sortable`` maps property names to Python names.
 
-    Raises ValidationError naming every parameter that is unknown, repeated or invalid.
+    Raises ValidationError naming every unknown, repeated or invalid parameter.
     """
     return _ListingReader(parameters, [*_PLAIN, *filters]).listing(tenant_id, sortable)
 
@@ -74,7 +74,7 @@ _PLAIN = ("page", "pageSize", "search", "sortBy", "sortDirection")
 
 
 class ParameterReader:
-    """Parameters of a list; ``errors`` names those that are unknown, repeated or wrong."""
+    """Parameters of a list; ``errors`` names unknown, repeated or wrong ones."""
 
     def __init__(self, parameters: Parameters, known: Sequence[str]) -> None:
         unknown = (name for name, _ in parameters if name not in known)
@@ -92,7 +92,7 @@ class ParameterReader:
         return min(self._number("pageSize", 20, None), MAX_PAGE_SIZE)
 
     def choices(self, name: str, known: Sequence[C]) -> frozenset[C]:
-        """Values separated by commas: ``status=pending,expired``; none where the parameter is left out."""
+        """Return comma-separated values: ``status=pending,expired``; none without the parameter."""
         given = [text for text in self.given.get(name, "").split(",") if text]
         chosen = frozenset(choice for choice in known if choice in given)
         if len(chosen) != len(set(given)):
@@ -100,12 +100,12 @@ class ParameterReader:
         return chosen
 
     def ensure_valid(self) -> None:
-        """Raises ValidationError with every error."""
+        """Raise ValidationError if a parameter has an error."""
         if self.errors:
             raise ValidationError(fields=self.errors)
 
     def ids(self, name: str) -> tuple[UUID, ...] | None:
-        """Ids separated by commas; None where the parameter is left out."""
+        """Return comma-separated ids; None without the parameter."""
         texts = self.given[name].split(",") if name in self.given else None
         if texts is None:
             return None

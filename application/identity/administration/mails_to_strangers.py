@@ -1,4 +1,4 @@
-"""Mails that administrators cause, to addresses that nobody has proved: a few a day to each address."""
+"""Daily limit per unproved address on mails caused by administrators."""
 
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -11,18 +11,18 @@ from domain.identity.users import User
 
 DAY = timedelta(days=1)
 MAILS_TO_STRANGERS_A_DAY = 5
-"""Most mails of each kind that administrators cause to an unproved address within a day, over all tenants.
+"""Daily maximum of each kind of mail that administrators cause to an unproved address, over all tenants.
 
-The rest are not sent, and nobody is told.
+Further mails are silently dropped.
 """
 
 
 class AdministrationTransaction(MemberTransaction, NonceTransaction, Protocol):
-    """Parts of the database that the administration of accounts needs, and counts its mails with."""
+    """Transaction for the administration of accounts, with the nonces that count its mails."""
 
 
 async def add_notice(tx: AdministrationTransaction, mail: Mail, user: User, now: datetime) -> None:
-    """Adds a notice to the account's address. Its owner gets every one, once the address is proved."""
+    """Add a notice to the account's address; unproved addresses have a daily limit."""
     if user.email_proved:
         await tx.outbox.add(mail)
     else:
@@ -30,8 +30,8 @@ async def add_notice(tx: AdministrationTransaction, mail: Mail, user: User, now:
 
 
 async def add_to_stranger(tx: AdministrationTransaction, mail: Mail, email_key: str, now: datetime) -> None:
-    """Adds the mail to the outbox, unless the address got as many of its kind within a day as it may."""
-    # The account may be deleted and made again: the count belongs to the address, and outlives accounts.
+    """Add the mail to the outbox, up to the address's daily limit for its kind."""
+    # Count by address, because the address outlives accounts.
     digest = sha256(email_key.encode()).hexdigest()
     for number in range(MAILS_TO_STRANGERS_A_DAY):
         if await tx.used_nonces.consume(f"{mail.kind}:{digest}:{number}", now + DAY, now):

@@ -1,4 +1,4 @@
-"""Sessions of members, as administrators of their tenant see and end them."""
+"""Sessions of members, listed and ended by administrators of their tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, session_su
 
 @dataclass(frozen=True)
 class MemberSessions:
-    """Sessions in the caller's tenant; from the tenant ``system``, sessions in all tenants and in none."""
+    """Sessions in the caller's tenant; for the tenant ``system``, sessions in all tenants and in none."""
 
     database: Database[SessionTransaction]
     revocations: Revocations
@@ -27,17 +27,16 @@ class MemberSessions:
     lifetimes: Lifetimes
 
     async def all(self, caller: Caller, user_id: UUID) -> SessionList:
-        """The member's sessions, the last used first. Raises NotFound for a user who is not visible here."""
+        """Return the member's sessions, last used first. Raises NotFound for a user that the caller may not see."""
         async with self.database.read_only(EveryTenant()) as read:
             ensure_visible(caller, await read.users.state(user_id))
             return shown_sessions(await self._here(read, caller, user_id), caller)
 
     async def end(self, caller: Caller, user_id: UUID, session_id: UUID | None, client: Client) -> None:
-        """Ends a session of the member, or with None all of them; their access tokens are revoked at once.
+        """End a session of the member, or all for None; their access tokens are revoked at once.
 
-        A session that has gone on to another tenant is not ended with all of them: it is kept out of this one until it
-        is proved anew. Raises NotFound, also for a session in another tenant, and Forbidden for a user who holds more
-        than the caller.
+        A session already moved to another tenant continues, but needs a new proof for this tenant. Raises NotFound,
+        also for a session in another tenant, and Forbidden for a user with more rights than the caller.
         """
         async with self.database.read_only(EveryTenant()) as read:
             ensure_outranks(caller, ensure_visible(caller, await read.users.state(user_id)))
@@ -55,14 +54,15 @@ class MemberSessions:
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-            # it may have ended by itself since it was looked up
+            # The session may have ended since the lookup.
             await tx.sessions.end(session_id, now)
             await record(tx, "session.ended", caller, session_id, client, now)
 
     @retry_on_conflict
     async def _end_all(self, caller: Caller, user_id: UUID, here: Sequence[UUID], client: Client) -> None:
         now, sessions = self.clock.now(), [session_subject(session_id) for session_id in here]
-        # Tokens for this tenant of sessions elsewhere end too; with them those of other tenants, until their refresh.
+        # Also end this tenant's tokens of sessions that are now in other tenants. The tokens of other tenants become
+        # stale until their refresh.
         subjects = [*sessions, grants_subject(user_id)]
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(user_id)
@@ -76,5 +76,5 @@ class MemberSessions:
 
     async def _here(self, tx: SessionTransaction, caller: Caller, user_id: UUID) -> list[Session]:
         living = await tx.sessions.living(user_id, self.clock.now(), self.lifetimes)
-        # Security: where else a member works is no business of this tenant.
+        # Security: administrators of this tenant must not see a member's sessions in other tenants.
         return [session for session in living if caller.acts_for_all or session.tenant_id == caller.tenant_id]

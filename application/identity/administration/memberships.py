@@ -32,7 +32,7 @@ from domain.scope import Caller, Client, EveryTenant, event, grants_subject
 
 
 class MemberForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """A member and their roles. If ``roles`` is sent, it replaces the member's roles; if it is left out, they stay."""
+    """A member and their roles. If ``roles`` is sent, it replaces the member's roles; otherwise they stay."""
 
     user_id: UUID
     roles: list[str] | UnsetType = UNSET
@@ -81,14 +81,14 @@ class MembershipAdministration:
     async def save(
         self, caller: Caller, tenant_id: UUID, form: MemberForm, client: Client
     ) -> tuple[MembershipItem, bool]:
-        """Makes the membership or replaces its roles; returns it and whether it was made.
+        """Create the membership or replace its roles; return the membership and whether it is new.
 
-        Only super-admins add a user who is not a member of the tenant yet.
+        Only super-admins may add a user from outside the tenant.
         """
         _ensure_reaches(caller, tenant_id)
         subject = grants_subject(form.user_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
-            # Locked before it is read, so that two administrators who change a user do so one after the other.
+            # Lock first, so that two administrators change a user in sequence.
             await tx.memberships.lock(form.user_id)
             state = await self._state(tx, caller, form.user_id, tenant_id)
             before = state.membership_in(tenant_id)
@@ -98,7 +98,7 @@ class MembershipAdministration:
             roles = kept
             if form.roles is not UNSET:
                 roles = await self._new_roles(tx, caller, state, tenant_id, form.roles)
-            # Raises NotFound when the tenant was deleted meanwhile, and keeps it from then on.
+            # Raises NotFound if the tenant was deleted concurrently; otherwise blocks its deletion.
             await tx.memberships.save(
                 form.user_id, tenant_id, [role.id for role in roles], form.is_default, self.clock.now()
             )
@@ -143,9 +143,10 @@ class MembershipAdministration:
 
     async def _state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID, tenant_id: UUID) -> AccountState:
         state = await tx.users.state(user_id)
-        # After the state, which has no membership in a deleted tenant: the user is not what is wrong then.
+        # Check the tenant after reading the state: a deleted tenant has no memberships, and the error must name the
+        # tenant, not the user.
         await self._ensure_tenant(tx, tenant_id)
-        # Only a super-admin may learn that a user of other tenants exists.
+        # Security: only a super-admin may learn of users in other tenants.
         if state is None or (state.membership_in(tenant_id) is None and not caller.is_super_admin):
             raise ValidationError.on("userId", "there is no such user")
         return state
@@ -153,7 +154,6 @@ class MembershipAdministration:
     async def _new_roles(
         self, tx: IdentityTransaction, caller: Caller, state: AccountState, tenant_id: UUID, names: list[str]
     ) -> Sequence[Role]:
-        """The roles of these names, if the caller may give them to the user, and may take those that are held now."""
         before = state.membership_in(tenant_id)
         roles = roles_named(names, await tx.roles.by_names(tenant_id, names))
         ensure_may_give(caller, roles, before.roles if before else ())

@@ -1,4 +1,4 @@
-"""What the operator of the service does to accounts from the command line, without an account of their own."""
+"""Account operations of the service operator from the command line, which need no account."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class OperatorAccounts:
     clock: Clock
 
     async def find(self, email: str) -> User:
-        """Raises NotFound for an address without an account."""
+        """Return the account. Raises NotFound for an address without one."""
         return (await self._state(email)).user
 
     async def _state(self, email: str) -> AccountState:
@@ -37,7 +37,7 @@ class OperatorAccounts:
         return state
 
     async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
-        """Roles of memberships, such as ``acme:Admin``, of the users that hold some."""
+        """Return the users' roles in tenants, such as ``acme:Admin``."""
         async with self.database.read_only(EveryTenant()) as read:
             held = await read.users.roles_in_tenants(user_ids)
         found: dict[UUID, tuple[str, ...]] = {}
@@ -46,10 +46,10 @@ class OperatorAccounts:
         return found
 
     async def set_password(self, email: str, password: str, client: Client) -> None:
-        """Sets a password, ends every session and lifts the lock. Raises NotFound, ValidationError."""
+        """Set a password, end every session and lift the lock. Raises NotFound, ValidationError."""
         state = await self._state(email)
         user, tenants = state.user, names_of(state.memberships)
-        # before the hash, which costs a tenth of a second of a core
+        # Check before hashing, which costs a tenth of a second of a core.
         await self.password_rules.ensure_good(
             password, email=user.email, full_name=user.full_name, field="newPassword", tenants=tenants
         )
@@ -60,10 +60,10 @@ class OperatorAccounts:
     async def _set(self, user: User, hashed: str, client: Client) -> None:
         now, subject = self.clock.now(), user_subject(user.id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
-            # Rows are locked in the order of a login, against deadlocks: account, attempts, sessions.
+            # Lock rows in the order of a login, against deadlocks: account, attempts, sessions.
             await tx.credentials.set_password(user.id, hashed, now)
             await tx.attempts.unlock(user.email_key)
-            # a link that was mailed before would set yet another password
+            # Security: an earlier mailed link could set another password.
             await tx.one_time_tokens.forget(user.id, ["reset"], now)
             published.update(await tx.token_versions.bump([subject]))
             await tx.users.end_sessions(user.id, now)

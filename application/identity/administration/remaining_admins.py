@@ -1,4 +1,4 @@
-"""The people who must remain in a tenant, so that its members can administer it without a super-admin."""
+"""Users who must remain in a tenant, so that its members can administer it without a super-admin."""
 
 from collections.abc import Iterable
 from uuid import UUID
@@ -12,9 +12,9 @@ from domain.scope import Caller
 async def ensure_admins_remain(
     tx: IdentityTransaction, caller: Caller, state: AccountState, tenant_id: UUID, left: Iterable[Role] = ()
 ) -> None:
-    """Raises Conflict where the change takes the tenant's last active Admin, or its last owner with the role Admin.
+    """Raise Conflict if the change removes the tenant's last active Admin, or its last owner with the role Admin.
 
-    ``state`` is the account before the change, ``left`` are the roles that it has in the tenant afterwards.
+    ``state`` is the account before the change, ``left`` are its roles in the tenant afterwards.
     """
     if not takes_an_admin(caller, state, tenant_id, left):
         return

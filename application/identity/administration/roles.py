@@ -1,4 +1,4 @@
-"""Administration of roles, those of the caller's tenant and system roles, and of permissions."""
+"""Administration of permissions, system roles and the roles of the caller's tenant."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class RoleForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True)
 
 
 class RoleChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value."""
+    """Body of a change; missing fields retain their value."""
 
     name: RoleName | UnsetType = UNSET
     description: Description | UnsetType = UNSET
@@ -92,7 +92,7 @@ class PermissionList(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class RoleAdministration:
-    """Use cases; ``required_permissions`` are those that the service's endpoints and every served entity require."""
+    """Use cases for roles; ``required_permissions`` are those of the service's endpoints and of every served entity."""
 
     database: Database[IdentityTransaction]
     revocations: Revocations
@@ -106,7 +106,7 @@ class RoleAdministration:
         return RoleList(items=[_listed(found, caller) for found in listed])
 
     async def get(self, caller: Caller, role_id: UUID) -> ListedRoleItem:
-        """The role, with the number of its holders. Raises NotFound for a role of another tenant."""
+        """Return the role with the number of its holders. Raises NotFound for a role of another tenant."""
         async with self.database.read_only(EveryTenant()) as read:
             visible = await read.roles.visible(caller.tenant.id)
         found = next((listed for listed in visible if listed.role.id == role_id), None)
@@ -133,13 +133,13 @@ class RoleAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, role_id: UUID, form: RoleChange, client: Client) -> RoleItem:
-        """Changes the role. Raises Forbidden unless the caller holds every permission that is added or taken away."""
+        """Change the role. Raises Forbidden unless the caller holds every added or removed permission."""
         errors = _errors(form)
         subject = role_subject(role_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
-            # Locked: every column is written, and another administrator may change the role at the same time.
+            # Lock, because every column is written and another administrator may change the role concurrently.
             stored = await tx.roles.lock(role_id)
-            # A name from before the rules for new ones is kept until somebody changes it.
+            # A name older than the rules for new names remains valid.
             is_kept = stored is not None and form.name == stored.name
             _ensure([error for error in errors if error.field != "name" or not is_kept])
             before = _seen(caller, stored)
@@ -149,12 +149,13 @@ class RoleAdministration:
             wanted = before.permissions if form.permissions is UNSET else form.permissions
             ensure_may_grant(caller, set(wanted) ^ set(before.permissions))
             if role.name != before.name:
-                # Whoever gives roles by their name would give what stands behind it.
+                # Security: users assign roles by name, so a rename gives these permissions to users with the new name.
+                # The caller MUST be able to grant them.
                 ensure_may_grant(caller, before.permissions)
-            # Tokens carry name and permissions: a description makes nobody's token stale, or larger.
+            # Tokens contain name and permissions, so a new description does not affect them.
             is_carried = (role.name, role.permissions) != (before.name, before.permissions)
             if is_carried:
-                # Holders carry the role beside others: the tokens of all of them must stay below the greatest size.
+                # Users with this role may have other roles too: the roles together must fit into their tokens.
                 ensure_fits_beside(role, await tx.roles.held_beside(role_id), "permissions")
             await tx.roles.save(role)
             if is_carried:
@@ -171,19 +172,19 @@ class RoleAdministration:
                 raise Conflict("This role belongs to the service and cannot be deleted.")
             ensure_may_grant(caller, role.permissions)
             await tx.roles.remove(role_id)
-            # Ids are never used again: housekeeping may remove the version once the last token with it has expired.
+            # Ids are never reused: housekeeping may remove the version after the last token expires.
             await tx.token_versions.end([role_subject(role_id)], self.clock.now())
             await record(tx, "role.deleted", caller, role_id, client, self.clock.now())
 
     async def permissions(self) -> PermissionList:
-        """Permissions added by super-admins, and those that endpoints require."""
+        """Return permissions that endpoints require or that super-admins added."""
         async with self.database.read_only(EveryTenant()) as read:
             made = await read.permissions.all()
         every = {permission.name: permission for permission in (*made, *self.required_permissions)}
         return PermissionList(items=[every[name] for name in sorted(every)])
 
     async def create_permission(self, caller: Caller, form: PermissionForm, client: Client) -> Permission:
-        """Adds a permission for all tenants. Raises Forbidden unless the caller is a super-admin."""
+        """Add a permission for all tenants. Raises Forbidden unless the caller is a super-admin."""
         ensure_super_admin(caller)
         if not is_permission(form.name):
             raise ValidationError.on("name", PERMISSION_HINT)
@@ -199,7 +200,7 @@ class RoleAdministration:
 
 
 def _seen(caller: Caller, role: Role | None) -> Role:
-    """The role, for a caller who may know of it. Raises NotFound."""
+    """Raises NotFound for another tenant's role."""
     # Security: another tenant's role does not exist for the caller.
     if role is None or role.tenant_id not in (None, caller.tenant_id):
         raise NotFound

@@ -1,4 +1,4 @@
-"""Security settings of a tenant as its administrators change them, for logins into the tenant."""
+"""Security settings of a tenant for logins into it, changed by its administrators."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,7 +14,7 @@ MOST_DAYS = 3_650
 
 
 class SecurityForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Security settings to change; fields left out stay, null leaves the service's days of a session."""
+    """Security settings to change. Omitted fields stay; null restores the service's session days."""
 
     require_mfa: bool | UnsetType = UNSET
     mfa_methods: list[Method] | UnsetType = UNSET
@@ -24,7 +24,7 @@ class SecurityForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 
 
 def security_errors(form: SecurityForm) -> Iterator[FieldError]:
-    """Every invalid field, by its wire name."""
+    """Return the errors of every invalid field, by JSON name."""
     methods = form.mfa_methods
     if methods is not UNSET and methods and set(methods) == {"recovery"}:
         yield FieldError("security.mfaMethods", "takes passkey or totp beside recovery, which only stands in for them")
@@ -37,7 +37,7 @@ def security_errors(form: SecurityForm) -> Iterator[FieldError]:
 
 
 def asked_security(before: TenantSecurity | UnsetType, form: SecurityForm, now: datetime) -> TenantSecurity:
-    """The settings ``before``, or the defaults, changed by the form."""
+    """Return the settings ``before``, or the defaults, changed by the form."""
     old = NO_SECURITY if before is UNSET else before
     sent = {name: value for name, value in asdict(form).items() if value is not UNSET}
     if "mfa_methods" in sent:

@@ -1,4 +1,4 @@
-"""Bodies and responses of the tenant endpoints, and the checks of their fields."""
+"""Bodies and responses of the tenant endpoints, with their checks."""
 
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
@@ -22,9 +22,9 @@ IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -, no - at its ends, and no nam
 
 
 class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Settings of a tenant; ``features`` is another name of ``enabledFeatures``.
+    """Settings of a tenant; ``features`` is an alias of ``enabledFeatures``.
 
-    In a change, missing fields keep their value; in a new tenant they get their default.
+    In a change, missing fields retain their value; in a new tenant they get their default.
     """
 
     timezone: SettingText | UnsetType = UNSET
@@ -43,7 +43,7 @@ class NewTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=
 
 
 class TenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value."""
+    """Body of a change; missing fields retain their value."""
 
     name: TenantTitle | UnsetType = UNSET
     identifier: Identifier | UnsetType = UNSET
@@ -61,16 +61,17 @@ class TenantPage(Struct, rename="camel", kw_only=True):
 
 
 def ensure_valid(form: NewTenantForm) -> None:
-    """Raises ValidationError with every failing field."""
+    """Raise ValidationError with every invalid field."""
     _ensure(_errors(form.name, form.identifier, form.domain) + settings_errors(form.settings or SettingsForm()))
 
 
 def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
-    """The tenant as the form leaves it; raises ValidationError with every failing field."""
+    """Return the tenant changed by the form. Raises ValidationError with every invalid field."""
     settings = SettingsForm() if form.settings is UNSET else form.settings
     names = ("name", "identifier", "domain", "is_active")
     changed = replace(tenant, **{name: getattr(form, name) for name in names if getattr(form, name) is not UNSET})
-    # Names and identifiers from before the rules for new ones are kept until somebody changes them.
+    # Names and identifiers from before the current rules remain valid until they are changed, so check only changed
+    # ones.
     name = None if changed.name == tenant.name else changed.name
     identifier = None if changed.identifier == tenant.identifier else changed.identifier
     _ensure(_errors(name, identifier, changed.domain) + settings_errors(settings))
@@ -78,7 +79,7 @@ def changed_tenant(tenant: Tenant, form: TenantForm) -> Tenant:
 
 
 def settings_of(form: SettingsForm | None, before: TenantSettings | None = None) -> TenantSettings:
-    """The settings ``before``, or the defaults, changed by the form."""
+    """Return the settings ``before``, or the defaults, changed by the form."""
     settings, given = before or TenantSettings(), form or SettingsForm()
     names = ("timezone", "language", "currency", "custom_settings")
     changes = {name: getattr(given, name) for name in names if getattr(given, name) is not UNSET}
@@ -98,7 +99,7 @@ def _errors(name: str | None, identifier: str | None, domain: str | None) -> lis
 
 
 def settings_errors(form: SettingsForm) -> list[FieldError]:
-    """Every failing field, as ``settings.timezone``."""
+    """Return the errors of every invalid field, as ``settings.timezone``."""
     errors = _text_errors(form)
     if isinstance(form.timezone, str) and not errors and not _is_zone(form.timezone):
         errors.append(FieldError("settings.timezone", "takes the name of a time zone, such as Europe/Berlin"))
@@ -111,9 +112,9 @@ def settings_errors(form: SettingsForm) -> list[FieldError]:
 def _is_zone(name: str) -> bool:
     try:
         ZoneInfo(name)
-    # ZoneInfo raises a different error for an unknown zone, an invalid key and a name that is a folder.
+    # ZoneInfo raises different errors for an unknown zone, an invalid key and a folder.
     except (KeyError, ValueError, OSError):
-        # UTC is valid on machines without a time zone database, too.
+        # UTC is valid even without a time zone database.
         return name == "UTC"
     return True
 

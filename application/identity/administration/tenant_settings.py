@@ -1,4 +1,4 @@
-"""Settings of a tenant that its own administrators change."""
+"""Settings of a tenant for changes by its own administrators."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 
 class BrandingForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields sent change, fields left out stay; null takes a value away."""
+    """Branding changes: omitted fields stay; null removes a value."""
 
     name: Annotated[str, documented(most=BRAND_LENGTH)] | None | UnsetType = UNSET
     logo_url: Annotated[str, documented(most=LOGO_LENGTH)] | None | UnsetType = UNSET
@@ -38,7 +38,7 @@ class BrandingForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 
 
 class OwnSettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Fields sent change, fields left out stay."""
+    """Settings to change; omitted fields stay."""
 
     timezone: SettingText | UnsetType = UNSET
     language: SettingText | UnsetType = UNSET
@@ -73,14 +73,14 @@ class TenantSettingsAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, form: OwnSettingsForm, client: Client) -> OwnSettings:
-        """Changes the settings; ``security`` only for people, and raises ReauthenticationRequired for an old proof."""
+        """Change the settings; only people may change ``security``. May raise ReauthenticationRequired."""
         if errors := [*_errors(form)]:
             raise ValidationError(fields=errors)
         if form.security is not UNSET:
-            # Security: a key, or a token that was taken from somebody, must not lower what is asked of logins.
+            # Security: a key or stolen token must not lower login requirements.
             caller.ensure_person()
             caller.ensure_recent(self.clock.now(), self.recent)
-        # What is asked of logins holds at once: tokens of before are stale, and their refresh passes the gate.
+        # Login requirements apply at once: older tokens become stale, and their refresh passes the gate.
         subjects = () if form.security is UNSET else (tenant_subject(caller.tenant.id),)
         async with self.revocations.publishing(subjects) as published:
             after, versions = await self._store(caller, form, subjects, client)
@@ -99,7 +99,7 @@ class TenantSettingsAdministration:
             names = changed_names(before.settings, after.settings)
             if names:
                 await tx.tenants.save(after)
-                # The trail tells what was changed, and never to what: settings may be secrets of the tenant.
+                # Security: the trail omits values, because settings may be secrets.
                 action = f"settings.changed:{','.join(names)}"
                 await tx.audit.add(tenant_id, event(action, caller.user_id, tenant_id, client, now))
             versions = await tx.token_versions.bump(subjects) if subjects and "security" in names else {}
@@ -111,7 +111,7 @@ class TenantSettingsAdministration:
 
 
 def changed_names(before: TenantSettings, after: TenantSettings) -> list[str]:
-    """Wire names of the settings that differ, in their order: ``["timezone", "branding"]``."""
+    """Return JSON names of the changed settings, in order: ``["timezone", "branding"]``."""
     encoded = {"custom_settings": "customSettings"}
     fields = ("timezone", "language", "currency", "custom_settings", "branding", "security")
     return [encoded.get(name, name) for name in fields if getattr(before, name) != getattr(after, name)]

@@ -40,10 +40,10 @@ class TenantAdministration:
         return TenantPage(items=tenants, **paging(listing, total))
 
     async def current(self, caller: Caller) -> Tenant:
-        """The tenant of the caller. Raises NotFound for a Global Token.
+        """Return the caller's tenant. Raises NotFound for a Global Token.
 
-        The answer has ``security`` only for callers who may read the settings. Without that permission a service
-        account does not get ``customSettings`` either; every person does.
+        Only callers with permission to read the settings get ``security``. Without this permission a service account
+        does not get ``customSettings`` either, but every person does.
         """
         if caller.tenant_id is None:
             raise NotFound
@@ -75,10 +75,10 @@ class TenantAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, tenant_id: UUID, form: TenantForm, client: Client) -> Tenant:
-        """Changes the tenant; closing it makes its tokens stale at once."""
+        """Change the tenant; closing it makes its tokens stale at once."""
         subject = tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
-            # Locked: the tenant's own administrators change its settings at the same time.
+            # Lock, because the tenant's administrators may change its settings concurrently.
             before = await tx.tenants.lock(tenant_id)
             if before is None:
                 raise NotFound
@@ -96,9 +96,9 @@ class TenantAdministration:
     async def delete(self, caller: Caller, tenant_id: UUID, client: Client) -> None:
         now, subject = self.clock.now(), tenant_subject(tenant_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
-            # Before the locks, which are on as many accounts as the tenant has members.
+            # Check before the locks, as many as the tenant has members.
             _ensure_system_stays(await self._tenant(tx, tenant_id), None)
-            # Locked, so that of two who delete it the second finds none.
+            # Lock, so that the second of two concurrent deletions does not find the tenant.
             if await tx.tenants.lock_to_remove(tenant_id) is None:
                 raise NotFound
             await tx.tenants.remove(tenant_id, now)
@@ -108,7 +108,8 @@ class TenantAdministration:
         await self._forget_profiles()
 
     async def _forget_profiles(self) -> None:
-        # All cached profiles refer to one value, since a tenant may have any number of members; it outlives them.
+        # All cached profiles refer to one cached value, so that one write invalidates those of many members. The value
+        # must outlive the profiles.
         await self.cache.put(TENANTS_KEY, self.ids.new().bytes, 2 * PROFILES_KEPT)
 
     async def _tenant(self, tx: TenantTransaction, tenant_id: UUID) -> Tenant:

@@ -1,4 +1,4 @@
-"""Bodies and responses of the user endpoints, and the checks of their fields."""
+"""Bodies and responses of the user endpoints, with their checks."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -36,7 +36,7 @@ class NewUserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tr
 
 
 class UserForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value."""
+    """Body of a change; missing fields retain their value."""
 
     full_name: FullName | UnsetType = UNSET
     phone_number: PhoneNumber | None | UnsetType = UNSET
@@ -104,7 +104,7 @@ def item_fields(user: User, roles: Iterable[str]) -> ItemFields:
 
 
 def checked_email(email: str) -> str:
-    """The normal form of an address. Raises ValidationError on ``email``."""
+    """Return the normal form of an address. Raises ValidationError on ``email``."""
     key = email_key(email)
     if key is None:
         raise ValidationError.on("email", "is not an e-mail address")
@@ -112,25 +112,25 @@ def checked_email(email: str) -> str:
 
 
 def ensure_valid(form: NewUserForm, wrong: Iterable[FieldError]) -> None:
-    """Raises ValidationError with every invalid field; ``wrong`` are errors of the password."""
+    """Raise ValidationError with every invalid field; ``wrong`` are errors of the password."""
     errors = [*new_account_errors(form.email, form.full_name), *wrong]
     if errors:
         raise ValidationError(fields=errors)
 
 
 def changed_account(user: User, form: UserForm, now: datetime) -> User | None:
-    """The account after the change, None when nothing of it changes."""
+    """Return the changed account, None without changes."""
     given = {
         name: getattr(form, name)
         for name in ("full_name", "phone_number", "profile_picture_url", "is_active", "email")
         if getattr(form, name) is not UNSET
     }
-    # Texts from before the rules for new ones are kept until somebody changes them.
+    # Texts from before the current rules remain valid until they are changed, so check only changed ones.
     _ensure_texts({name: text for name, text in given.items() if text != getattr(user, name)})
     if "email" in given:
         key = checked_email(given["email"])
         given |= {"email": given["email"].strip(), "email_key": key}
-        # A new address has to be confirmed and proved again.
+        # A new address needs a new confirmation and proof.
         given["email_confirmed"] = user.email_confirmed and key == user.email_key
         given["email_proved"] = user.email_proved and key == user.email_key
         given["email_proved_at"] = user.email_proved_at if key == user.email_key else None

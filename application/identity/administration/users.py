@@ -1,4 +1,4 @@
-"""Administration of users: those of the caller's tenant, or, from the tenant ``system``, users of all tenants."""
+"""Administration of users: those of the caller's tenant, or all users for the tenant ``system``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ class UserAdministration:
     async def create(self, caller: Caller, form: NewUserForm, client: Client) -> UserDetail:
         now = self.clock.now()
         ensure_valid(form, await self._password_errors(caller, form, now))
-        # Checked before the expensive hash, and again in the transaction. Not read_only: reading roles locks them.
+        # Check before the expensive hash, and again in the transaction. Not read_only: reading roles locks them.
         async with self.database.autocommit(EveryTenant()) as tx:
             await self._checked_roles(tx, caller, form)
         user = User(
@@ -114,7 +114,7 @@ class UserAdministration:
 
     async def _password_errors(self, caller: Caller, form: NewUserForm, now: datetime) -> tuple[FieldError, ...]:
         async with self.database.read_only(EveryTenant()) as read:
-            # of the other tenants of an account nothing is known yet: it is being made
+            # Use only the words of the caller's tenant: other tenants of a new account are unknown.
             here = await read.memberships.visit(caller.tenant.id, now)
         tenants = names_of([here] if here else [])
         return await self.password_rules.errors(
@@ -123,7 +123,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def update(self, caller: Caller, user_id: UUID, form: UserForm, client: Client) -> UserDetail:
-        """Changes the account. Raises ReauthenticationRequired for another address of one's own by an old proof."""
+        """Change the account. Raises ReauthenticationRequired if callers change their address with an old proof."""
         now = self.clock.now()
         async with (
             self.revocations.publishing(_subjects(user_id)) as published,
@@ -137,7 +137,7 @@ class UserAdministration:
             changed = changed_account(state.user, form, now)
             if changed is not None:
                 ensure_may_change_account(caller, state)
-                # Security: whoever holds a token that is not theirs must not take the account with it.
+                # Security: a stolen token must not suffice to move the account to another address.
                 if changed.email != state.user.email and user_id == caller.user_id:
                     caller.ensure_recent(now, self.recent)
                 if changed.email_key != state.user.email_key:
@@ -154,7 +154,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def assign_roles(self, caller: Caller, user_id: UUID, form: RolesForm, client: Client) -> UserDetail:
-        """Replaces the roles of the membership in the caller's tenant, or, from ``system``, the system roles."""
+        """Replace the roles of the membership in the caller's tenant, or, from ``system``, the system roles."""
         subject = grants_subject(user_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
             state = await self._locked_state(tx, caller, user_id)
@@ -167,7 +167,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def delete(self, caller: Caller, user_id: UUID, client: Client) -> None:
-        """Ends the membership in the caller's tenant, and deletes the account when nothing else belongs to it."""
+        """End the membership in the caller's tenant; delete the account if nothing else belongs to it."""
         now = self.clock.now()
         async with (
             self.revocations.publishing(_subjects(user_id)) as published,
@@ -206,7 +206,7 @@ class UserAdministration:
 
     @retry_on_conflict
     async def unlock(self, caller: Caller, user_id: UUID, client: Client) -> UserDetail:
-        """Lifts the lock of the account for every network; wrong codes of second factors keep theirs."""
+        """Remove the account's lock for every network; the lock for wrong second-factor codes remains."""
         async with self.database.transaction(EveryTenant()) as tx:
             state = await self._account_state(tx, caller, user_id)
             ensure_may_change_account(caller, state)
@@ -218,7 +218,7 @@ class UserAdministration:
         if before.email_key == after.email_key:
             return
         confirmation = Mail(id=self.ids.new(), kind="confirmation", recipient=after.email_key, at=after.updated_at)
-        # Security: the old address learns of the change, in case somebody else made it.
+        # Security: notify the old address, in case another user made the change.
         told = notice(self.ids.new(), "email-changed", before, after.updated_at, client=client)
         await add_to_stranger(tx, confirmation, after.email_key, after.updated_at)
         await add_notice(tx, told, before, after.updated_at)
@@ -228,7 +228,8 @@ class UserAdministration:
     ) -> Mapping[str, int]:
         user_id = state.user.id
         has_new_address = form.email is not UNSET and form.email.strip() != state.user.email
-        # Tokens carry roles and address, so these make them stale; disabling revokes them and ends the sessions.
+        # Tokens contain roles and address, so a change of these makes the tokens stale. Disabling the account revokes
+        # the tokens and ends the sessions.
         subjects = [grants_subject(user_id)] if has_new_address or form.roles is not UNSET else []
         is_disabled = form.is_active is False and state.user.is_active
         if is_disabled:
@@ -243,7 +244,7 @@ class UserAdministration:
         return versions
 
     async def _locked_state(self, tx: IdentityTransaction, caller: Caller, user_id: UUID) -> AccountState:
-        # Locked, so that what is checked of the user still holds when it is changed.
+        # Lock the user, so that the checks still hold.
         await tx.memberships.lock(user_id)
         return await self._account_state(tx, caller, user_id)
 
@@ -269,10 +270,10 @@ class UserAdministration:
         field: str,
         client: Client,
     ) -> bool:
-        """Replaces the roles of the caller's tenant; False when the user had the same ones already."""
+        """Replace the roles in the caller's tenant; return False without a change."""
         roles = await self._roles(tx, caller, names, field)
         ensure_may_give(caller, roles, roles_in_scope(caller, state))
-        # Each tenant's token carries these roles beside others and must stay below the greatest size.
+        # For each tenant, the new roles and the user's other roles must fit into one token.
         for others in other_roles_in_tokens(caller, state):
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
@@ -298,11 +299,11 @@ class UserAdministration:
             try:
                 await tx.memberships.save(user_id, caller.tenant.id, role_ids, None, now)
             except NotFound:
-                # The caller's tenant was deleted meanwhile, and the caller's token is revoked with it.
+                # The caller's tenant was deleted concurrently, and the token is revoked.
                 raise TokenInvalid from None
 
     async def _keep_an_owner(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
-        # A super-admin may disable anybody, and make another owner.
+        # A super-admin may disable any user and make another owner.
         for tenant_id in () if caller.is_super_admin else _owned(state):
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), state.user.id)
 
@@ -312,7 +313,7 @@ class UserAdministration:
         locked_until = await tx.attempts.locked_until(user.email_key, self.clock.now())
         factors_locked_until = await tx.attempts.locked_until(guesses_of(user.id), self.clock.now())
         sees_all = caller.acts_for_all or caller.is_super_admin
-        own = await tx.users.state(caller.user_id) if _owned(state) else None  # asked about owners alone
+        own = await tx.users.state(caller.user_id) if _owned(state) else None  # needed only for owners
         return UserDetail(
             **item_fields(user, (role.name for role in roles_in_scope(caller, state))),
             phone_number=user.phone_number,
@@ -338,5 +339,5 @@ def _subjects(user_id: UUID) -> tuple[str, str]:
 
 
 def _owned(state: AccountState) -> list[UUID]:
-    """Tenants that the user owns, in the order in which their owners are locked."""
+    """Tenants that the user owns, in lock order."""
     return sorted(membership.tenant_id for membership in state.memberships if membership.is_owner)

@@ -1,4 +1,4 @@
-"""Use cases of second factors: showing one, setting some up, and losing them.
+"""Use cases of second factors: verification, enrolment and reset.
 
-The gate that asks for them stands beside the logins.
+The gate that requires them is in the logins' package.
 """

@@ -14,7 +14,7 @@ from domain.identity.users import FactorKind, Method
 
 Name = Annotated[str, Meta(min_length=1, max_length=FACTOR_NAME_LENGTH)]
 Assertion = dict[str, Any]
-"""A credential as browsers make JSON of it (WebAuthn Level 3, ``toJSON``)."""
+"""A credential as JSON from the browser (WebAuthn Level 3, ``toJSON``)."""
 
 
 class EmptyForm(Struct, rename="camel", forbid_unknown_fields=True, frozen=True):
@@ -25,7 +25,7 @@ EMPTY = EmptyForm()
 
 
 class VerifyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """A second factor: ``code`` of an app or a recovery code, or ``state`` and ``response`` of a passkey."""
+    """A second factor: ``code`` of an app or a recovery code, or a passkey's ``state`` and ``response``."""
 
     ticket: str
     method: Method
@@ -44,7 +44,7 @@ class EnrolForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True
 
 
 class FinishForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """The end of what was begun: ``code`` of the new app, or ``response`` of the new passkey."""
+    """Completion of an enrolment: ``code`` of the new app, or ``response`` of the new passkey."""
 
     state: str
     code: str | UnsetType = UNSET
@@ -61,7 +61,7 @@ class FactorForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 
 
 class Begun(Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """What an app or a browser needs to go on: ``state`` comes back with its answer.
+    """Start of an enrolment for an app or a browser, which sends ``state`` back.
 
     ``secret``, ``uri`` and ``qrSvg`` are one secret in three forms, for an app; ``options`` are for a passkey.
     """
@@ -74,7 +74,7 @@ class Begun(Struct, rename="camel", kw_only=True, omit_defaults=True):
 
 
 class FactorItem(Struct, rename="camel", kw_only=True):
-    """A factor in the list; ``isSynced`` says of a passkey whether it is kept on several devices."""
+    """Factor in the list; ``isSynced`` marks a passkey stored on several devices."""
 
     id: UUID
     kind: FactorKind
@@ -85,13 +85,13 @@ class FactorItem(Struct, rename="camel", kw_only=True):
 
 
 class NewFactorItem(FactorItem, rename="camel", kw_only=True):
-    """A factor that was set up; with the first one come recovery codes, shown this once."""
+    """A new factor; the first one comes with recovery codes, shown only once."""
 
     recovery_codes: list[str] | UnsetType = UNSET
 
 
 class FactorList(Struct, rename="camel", kw_only=True):
-    """Factors in area A's envelope, and the number of recovery codes that were not used."""
+    """Factors in area A's envelope, and the number of unused recovery codes."""
 
     is_success: bool = True
     data: list[FactorItem]
@@ -109,13 +109,13 @@ class RelatedOrigins(Struct):
 
 
 def ensure_valid_name(name: str | UnsetType) -> None:
-    """Raises ValidationError on ``name``, which holds what the names of people hold."""
+    """Raise ValidationError on ``name``, by the rules for people's names."""
     if errors := [] if name is UNSET else text_errors("name", name, 1, FACTOR_NAME_LENGTH):
         raise ValidationError(fields=errors)
 
 
 def wrong_ticket(field: str) -> ValidationError:
-    """The error for a ticket or a state that is wrong, used or expired; the message does not tell which."""
+    """Return the one error for a wrong, used or expired ticket or state."""
     return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
 
 

@@ -1,4 +1,4 @@
-"""Factors of the caller: listing, adding, renaming and removing them, and new recovery codes."""
+"""Factors of the caller: list, add, rename and remove them, and create recovery codes."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -39,21 +39,21 @@ class MyFactors:
     ids: Ids
 
     async def all(self, caller: Caller) -> FactorList:
-        """The caller's factors, the oldest first, and how many recovery codes are left."""
+        """Return the caller's factors, oldest first, and the number of unused recovery codes."""
         async with self.database.read_only(EveryTenant()) as read:
             factors = await read.factors.of(caller.user_id)
             left = await read.recovery_codes.left(caller.user_id)
         return FactorList(data=[factor_item(factor) for factor in factors], recovery_codes_left=left)
 
     async def begin(self, caller: Caller, kind: FactorKind) -> Begun:
-        """Raises Conflict when the caller has as many factors as there may be."""
+        """Begin a factor. Raises Conflict at the maximum number of factors."""
         async with self.database.read_only(EveryTenant()) as read:
             state = await self._state(read, caller)
             factors = await read.factors.of(caller.user_id)
         return await self.registration.begin(kind, state.user, factors)
 
     async def finish(self, caller: Caller, kind: FactorKind, form: FinishForm, client: Client) -> NewFactorItem:
-        """Raises ValidationError on ``name``, ``state``, ``code`` or ``response``, and Conflict."""
+        """Finish a factor. Raises ValidationError on ``name``, ``state``, ``code`` or ``response``, and Conflict."""
         ensure_valid_name(form.name)
         new = await self.registration.finish(kind, caller.user_id, form)
         codes = await self._store(caller, new, client)
@@ -65,17 +65,18 @@ class MyFactors:
     @retry_on_conflict
     async def _store(self, caller: Caller, new: NewFactor, client: Client) -> list[str]:
         async with self.database.transaction(EveryTenant()) as tx:
-            # Locked, so that of two first factors at once one comes with recovery codes.
+            # Lock, so that of two concurrent enrolments only the first creates recovery codes.
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)
-            # Security: the token may have been revoked since the request came, as by the first proof of the address.
+            # Security: check the token again. It may have been revoked since, for example by the first proof of the
+            # address.
             subject = user_subject(caller.user_id)
             ensure_alive({subject: caller.issued[subject]}, state.token_versions)
             return await self._add(tx, state, new, client)
 
     @retry_on_conflict
     async def rename(self, caller: Caller, factor_id: UUID, form: FactorForm) -> FactorItem:
-        """Raises ValidationError on ``name``, and NotFound, alike for another user's factor and an unknown one."""
+        """Rename a factor. Raises ValidationError on ``name``, and NotFound for unknown and other users' factors."""
         ensure_valid_name(form.name)
         async with self.database.transaction(EveryTenant()) as tx:
             if not await tx.factors.rename(caller.user_id, factor_id, form.name):
@@ -85,10 +86,10 @@ class MyFactors:
 
     @retry_on_conflict
     async def remove(self, caller: Caller, factor_id: UUID, client: Client) -> None:
-        """Removes a factor; recovery codes go with the last one.
+        """Remove a factor; with the last factor, also remove the recovery codes.
 
-        Raises NotFound, and Conflict for the last one while a tenant of the caller, or the service, requires one, and
-        for a passkey that is the only way to log in.
+        Raises NotFound. Raises Conflict for the last factor if a tenant of the caller, or the service, requires one,
+        and for a passkey that is the caller's only way to log in.
         """
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
@@ -100,7 +101,7 @@ class MyFactors:
             removed = next(factor for factor in factors if factor.id == factor_id)
             if removed.credential is not None and removed.credential.uv_initialized:
                 await ensure_login_method(tx, state.user, self.providers.names)
-            # Codes stand in for a factor: without one they would be a second password.
+            # Without a factor, codes would be a second password.
             if len(factors) == 1:
                 self._ensure_not_required(state)
                 await tx.recovery_codes.replace(caller.user_id, [])
@@ -109,7 +110,7 @@ class MyFactors:
 
     @retry_on_conflict
     async def renew_codes(self, caller: Caller, client: Client) -> NewRecoveryCodes:
-        """New recovery codes in place of all older ones. Raises Conflict without a factor that they could stand for."""
+        """Replace all recovery codes with new ones. Raises Conflict if the user has no second factor."""
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)

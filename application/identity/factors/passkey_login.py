@@ -1,4 +1,6 @@
-"""Login with a passkey alone: it is possession and verification at once, so no password and no second step follow."""
+"""Login with only a passkey: it proves possession and user verification, so it needs neither a password nor a second
+step.
+"""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -39,7 +41,7 @@ class PasskeyLogin:
         return await self.passkeys.begin_login()
 
     async def finish(self, form: PasskeyLoginForm, client: Client) -> LoginResult:
-        """Raises ValidationError on ``state`` or ``response``, and what every login raises."""
+        """Finish a passkey login. Raises ValidationError on ``state`` or ``response``, and errors of every login."""
         try:
             passkey = await self.passkeys.logged_in(form.state, form.response, client)
             state = await self._used(passkey, client)
@@ -48,7 +50,7 @@ class PasskeyLogin:
             await self._note_refusal(client)
             raise
         self.outcomes.count("passkey", "accepted")
-        # The gate is passed like by every login: a tenant may ask for more than this passkey.
+        # Every login passes the gate: a tenant may require more than this passkey.
         login = Login(
             state=state,
             methods=combined((), passkey.methods),

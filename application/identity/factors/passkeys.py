@@ -1,4 +1,4 @@
-"""Passkeys: making one, showing one as a second factor, and logging in with nothing else."""
+"""Passkeys: creation, use as a second factor, and login with only a passkey."""
 
 import secrets as random
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ Ceremony = Literal["make", "show", "login"]
 
 
 class PasskeyState(Struct, frozen=True):
-    """A ceremony that was begun; ``user_id`` is None where nobody is named, as for a login."""
+    """State of a WebAuthn ceremony; ``user_id`` is None if the user is unknown, as in a login."""
 
     challenge: bytes
     ceremony: Ceremony
@@ -37,7 +37,7 @@ class PasskeyState(Struct, frozen=True):
 
 
 class VerifiedPasskey(Struct, frozen=True, kw_only=True):
-    """An assertion that verified: the factor with its new state, and the ``amr`` that it stands for."""
+    """A verified assertion: the factor with its new state, and the ``amr`` of the assertion."""
 
     factor: Factor
     seen: int
@@ -45,7 +45,7 @@ class VerifiedPasskey(Struct, frozen=True, kw_only=True):
 
 
 class NewPasskey(Struct, frozen=True, kw_only=True):
-    """A passkey that was made, and the ``amr`` that making it stands for."""
+    """A new passkey, and the ``amr`` of its creation."""
 
     credential: Credential
     methods: tuple[str, ...]
@@ -60,9 +60,10 @@ class Passkeys:
     ids: Ids
 
     async def begin(self, user: User, factors: Sequence[Factor]) -> Begun:
-        """Begins a new passkey; those that log the user in are excluded.
+        """Begin a new passkey; exclude passkeys that can log the user in.
 
-        One that is a second factor alone, since it is older than the first proof of the address, is registered anew.
+        A passkey registered before the first proof of the address is only a second factor, so the user may register it
+        again.
         """
         async with self.database.autocommit(EveryTenant()) as tx:
             handle = await tx.passkey_handles.of(user.id, random.token_bytes(HANDLE_BYTES))
@@ -72,7 +73,7 @@ class Passkeys:
         return Begun(state=self._sealed(challenge, "make", user.id), options=options)
 
     async def made(self, user_id: UUID, state: str, response: Assertion) -> NewPasskey:
-        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
+        """Return the new passkey and use up the state. Raises ValidationError on ``state`` or ``response``."""
         challenge = await self._consumed(state, "make", user_id)
         credential = await self.ceremonies.created(response, challenge)
         if credential is None:
@@ -81,9 +82,9 @@ class Passkeys:
         return NewPasskey(credential=credential, methods=methods)
 
     async def ask(self, user_id: UUID, factors: Sequence[Factor]) -> Begun:
-        """Asks for one of the user's passkeys. Raises ValidationError when there is none."""
+        """Return a request for one of the user's passkeys. Raises ValidationError if the user has no passkey."""
         known = credentials_of(factors)
-        # An empty list would ask for any passkey of the service, also for one of somebody else.
+        # Security: an empty list would allow any passkey of the service, including another user's.
         if not known:
             raise ValidationError.on("method", "is not set up for this account")
         challenge = random.token_bytes(CHALLENGE_BYTES)
@@ -93,23 +94,23 @@ class Passkeys:
     async def verified(
         self, user_id: UUID, state: str, response: Assertion, factors: Sequence[Factor], client: Client
     ) -> VerifiedPasskey:
-        """Uses the state up, whatever comes of it. Raises ValidationError on ``state`` or ``response``."""
+        """Return the verified passkey and use up the state. Raises ValidationError on ``state`` or ``response``."""
         challenge = await self._consumed(state, "show", user_id)
         credential_id = await self.ceremonies.credential_id(response)
         own = {factor.credential.id: factor for factor in factors if factor.credential is not None}
-        # Security: a passkey of somebody else's is no factor of this account, however well it verifies.
+        # Security: another user's passkey is not a factor of this account, even if valid.
         if credential_id is None or credential_id not in own:
             raise _wrong_response()
         return await self._verify(own[credential_id], response, challenge, client)
 
     async def begin_login(self) -> Begun:
-        """Asks for any passkey of this service; nobody is named, so nothing is told about accounts."""
+        """Request any passkey of this service without naming a user, to reveal nothing about accounts."""
         challenge = random.token_bytes(CHALLENGE_BYTES)
         options = await self.ceremonies.request([], challenge, is_login=True)
         return Begun(state=self._sealed(challenge, "login", None), options=options)
 
     async def logged_in(self, state: str, response: Assertion, client: Client) -> VerifiedPasskey:
-        """The passkey of a login. Raises ValidationError on ``state`` or ``response``, for any fault the same."""
+        """Return the passkey of a login. Raises ValidationError on ``state`` or ``response``."""
         challenge = await self._consumed(state, "login", None)
         credential_id = await self.ceremonies.credential_id(response)
         if credential_id is None:
@@ -119,7 +120,8 @@ class Passkeys:
         if factor is None:
             raise _wrong_response()
         passkey = await self._verify(factor, response, challenge, client, is_login=True)
-        # Without verification it proves possession alone (WebAuthn Level 3, uvInitialized): a second factor at most.
+        # Without user verification a passkey proves only possession (WebAuthn Level 3, uvInitialized), so it is at most
+        # a second factor.
         if "user" not in passkey.methods:
             raise _wrong_response()
         return passkey
@@ -130,12 +132,14 @@ class Passkeys:
         stored = factor.credential
         assert stored is not None
         seen = await self.ceremonies.asserted(response, challenge, stored)
-        # Eligibility is fixed for the life of a credential (WebAuthn, section 6.1.3): a change means another one.
+        # The backup eligibility of a credential is fixed (WebAuthn, section 6.1.3), so another value means another
+        # credential.
         if seen is None or seen.backup_eligible != stored.backup_eligible:
             raise _wrong_response()
         async with self.database.autocommit(EveryTenant()) as tx:
             handle = await tx.passkey_handles.of(factor.user_id, random.token_bytes(HANDLE_BYTES))
-        # Browsers leave the handle out where credentials were named; a login names none and needs it.
+        # Browsers may omit the user handle if the request named credentials. A login names none, so it needs the
+        # handle.
         if seen.user_handle != handle and (is_login or seen.user_handle is not None):
             raise _wrong_response()
         if is_cloned(stored, seen):
@@ -162,7 +166,7 @@ class Passkeys:
         return self.tickets.seal("passkey", PasskeyState(challenge, ceremony, user_id), self.clock.now() + LIFETIME)
 
     async def _consumed(self, text: str, ceremony: Ceremony, user_id: UUID | None) -> bytes:
-        """The challenge of a state, which serves once, whatever comes of it."""
+        """Challenge of a state, valid only once, even after a failure."""
         now = self.clock.now()
         opened = self.tickets.open("passkey", text, PasskeyState, now)
         if opened is None or (opened.content.ceremony, opened.content.user_id) != (ceremony, user_id):
@@ -178,12 +182,12 @@ def credentials_of(factors: Sequence[Factor]) -> list[Credential]:
 
 
 def is_cloned(stored: Credential, seen: Seen) -> bool:
-    """Whether the counter says that there are two of the key: it must grow as soon as it was ever used."""
+    """Return whether the counter indicates a copied key: it must grow once it was used."""
     return bool(stored.counter or seen.counter) and seen.counter <= stored.counter
 
 
 def methods_of(credential: Credential, *, is_user_verified: bool) -> tuple[str, ...]:
-    """``amr`` of a passkey: ``swk`` for one that is kept on several devices, ``hwk`` for one that cannot be."""
+    """Return the ``amr`` of a passkey: ``swk`` if several devices can store it, else ``hwk``."""
     key = "swk" if credential.backup_eligible else "hwk"
     return (key, "user") if is_user_verified else (key,)
 

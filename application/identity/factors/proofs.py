@@ -1,4 +1,4 @@
-"""The check of a second factor that somebody shows: guesses are counted, and what is right serves once."""
+"""Verification of a second factor: the service counts guesses, and accepts a correct code only once."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,13 +20,13 @@ from domain.identity.users import Method, User, guesses_of
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 EVERYWHERE = "everywhere"
-"""Network under which guesses are counted: all networks together."""
+"""Network for counting guesses over all networks."""
 
 WRONG_CODE = "is wrong or was used before"
 
 
 class Proof(Struct, frozen=True, kw_only=True):
-    """A second factor as somebody shows it: a code, or the state and response of a passkey."""
+    """A presented second factor: a code, or a passkey's state and response."""
 
     method: Method
     code: str | UnsetType = UNSET
@@ -35,7 +35,7 @@ class Proof(Struct, frozen=True, kw_only=True):
 
 
 class UsedNonce(Struct, frozen=True):
-    """Id of a ticket that is used up together with a proof, or with a new factor; it is kept until ``until``."""
+    """Id of a ticket consumed with a proof or with a new factor; stored until ``until``."""
 
     id: str
     until: datetime
@@ -43,7 +43,7 @@ class UsedNonce(Struct, frozen=True):
 
 
 class MatchedStep(Struct, frozen=True):
-    """The time step of a code that matched, and the app's secret to store."""
+    """Time step of a matching code, and the app's secret to store."""
 
     factor_id: UUID
     step: int
@@ -52,9 +52,9 @@ class MatchedStep(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class FactorProofs:
-    """Check of the second factor that somebody shows.
+    """Verification of a second factor.
 
-    Guesses of all networks are counted together: only who passed the first factor gets here.
+    Guesses are counted over all networks, because an attacker needs a passed first factor to make them.
     """
 
     database: Database[FactorTransaction]
@@ -65,22 +65,22 @@ class FactorProofs:
     ids: Ids
 
     async def ask(self, user_id: UUID) -> Begun:
-        """Asks for one of the user's passkeys. Raises ValidationError when there is none."""
+        """Return a request for one of the user's passkeys. Raises ValidationError if the user has no passkey."""
         async with self.database.read_only(EveryTenant()) as read:
             factors = await read.factors.of(user_id)
         return await self.passkeys.ask(user_id, factors)
 
     async def show(self, user: User, proof: Proof, client: Client, ticket: UsedNonce | None = None) -> tuple[str, ...]:
-        """The ``amr`` of the proof; the guesses before it are forgiven, and the ticket is used up with it.
+        """Return the proof's ``amr``; reset earlier guesses and use the ticket up.
 
-        Raises ValidationError on the proof's field, or on ``ticket``, and AccountLocked after too many guesses.
+        Raises ValidationError on the proof's field or ``ticket``, and AccountLocked after too many guesses.
         """
         _ensure_complete(proof)
         factors = await self._reserved(user, proof)
         try:
             methods = await self._check(user, factors, proof, client, ticket)
         except ValidationError:
-            # The guess stays counted; only a proof that is right takes the count back.
+            # Only a correct proof refunds the guess.
             self.outcomes.count(proof.method, "refused")
             async with self.database.autocommit(EveryTenant()) as tx:
                 await self._audit(tx, "factor.refused", user, user.id, client)
@@ -90,7 +90,7 @@ class FactorProofs:
 
     async def _reserved(self, user: User, proof: Proof) -> list[Factor]:
         async with self.database.autocommit(EveryTenant()) as tx:
-            # The guess is counted before it is checked, so that parallel guesses cannot outrun the lock.
+            # Security: count before checking, so that parallel guesses cannot bypass the lock.
             if await tx.attempts.reserve(guesses_of(user.id), EVERYWHERE, FACTOR_GUESSES, self.clock.now()):
                 return await tx.factors.of(user.id)
         self.outcomes.count(proof.method, "locked")
@@ -116,7 +116,7 @@ class FactorProofs:
             secret = None if factor.sealed is None else self.secrets.open(user.id, factor.sealed)
             step = None if secret is None else matching_step(secret, code, now)
             if secret is not None and step is not None:
-                # Sealed anew at each use, so that a changed secret key of the service reaches the apps in use.
+                # Reseal at each use, so that used apps get the current secret key.
                 return MatchedStep(factor.id, step, self.secrets.seal(user.id, secret))
         return None
 
@@ -125,7 +125,7 @@ class FactorProofs:
         self, user: User, found: MatchedStep | None, client: Client, ticket: UsedNonce | None
     ) -> tuple[str, ...]:
         async with self.database.transaction(EveryTenant()) as tx:
-            # The database decides which of several uses of one code was the first.
+            # The database accepts only one use of a code.
             if found is None or not await tx.factors.use_step(
                 found.factor_id, found.step, found.sealed, self.clock.now()
             ):
@@ -174,13 +174,13 @@ class FactorProofs:
 
 
 async def consume_nonce(tx: FactorTransaction, ticket: UsedNonce, now: datetime) -> None:
-    """Uses the ticket up. Raises ValidationError on its field for one that was used before."""
+    """Use the ticket up. Raises ValidationError on its field if it was used before."""
     if not await tx.used_nonces.consume(ticket.id, ticket.until, now):
         raise wrong_ticket(ticket.field)
 
 
 def _ensure_complete(proof: Proof) -> None:
-    """Raises ValidationError for a proof of which a part is missing: nothing was guessed, and nothing is counted."""
+    """Raises ValidationError for an incomplete proof; it does not count as a guess."""
     parts = {"state": proof.state, "response": proof.response} if proof.method == "passkey" else {"code": proof.code}
     if missing := [FieldError(field, "is required for this method") for field in parts if parts[field] is UNSET]:
         raise ValidationError(fields=missing)

@@ -1,4 +1,4 @@
-"""A proof shown anew in a session that lives: what follows may ask for a recent one."""
+"""Reauthentication in a live session, for actions that require a recent proof."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class ReauthenticationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """The password; or, of an account with a second factor, ``code``, or ``state`` and ``response`` of a passkey."""
+    """Body: the password, or with a second factor ``code``, or a passkey's ``state`` and ``response``."""
 
     password: str | UnsetType = UNSET
     is_password_encrypted: bool | UnsetType = UNSET
@@ -41,17 +41,18 @@ class Reauthentication:
     clock: Clock
 
     async def ask(self, caller: Caller) -> Begun:
-        """Asks for one of the caller's passkeys. Raises ValidationError when there is none."""
+        """Return a request for one of the caller's passkeys. Raises ValidationError if the caller has no passkey."""
         return await self.proofs.ask(caller.user_id)
 
     async def show(self, caller: Caller, form: ReauthenticationForm, client: Client) -> RefreshResult:
-        """Tokens of the same session with a new time of proof; the refresh token of before is used up.
+        """Verify the proof and return tokens of the same session with a new time of proof; use up the old refresh
+        token.
 
-        Who has a second factor shows one; others show the password. Raises ValidationError on the field, and
-        AccountLocked: guesses count towards the lock, as at login.
+        Users with a second factor prove it, other users the password. Raises ValidationError on the field, and
+        AccountLocked, because guesses count as at login.
         """
         _, state = await self._session(caller)
-        # Security: who has a second factor is not let in by the weaker proof alone.
+        # Security: the password is not enough for a user with a second factor.
         if state.factors.kinds:
             methods = await self.proofs.show(state.user, _proof(form), client)
         elif form.password is UNSET:
@@ -62,7 +63,8 @@ class Reauthentication:
         try:
             return await self._renew(caller, state.user, methods, client)
         except Error as refusal:
-            # The password was right, unless it was changed meanwhile, and was counted as an attempt before its check.
+            # Refund the attempt: the service counted it before the check, and the password was right, unless it was
+            # changed concurrently.
             if "pwd" in methods and not isinstance(refusal, TokenInvalid):
                 await self._give_back(state.user, client)
             raise
@@ -76,17 +78,18 @@ class Reauthentication:
     async def _renew(self, caller: Caller, verified: User, methods: tuple[str, ...], client: Client) -> RefreshResult:
         session, state = await self._session(caller)
         now, user = self.clock.now(), state.user
-        # The password may have been changed since it was verified: what was shown is no proof any more.
+        # The password changed since its verification: the proof is invalid.
         if user.password_set_at != verified.password_set_at:
             raise TokenInvalid("The session has ended.")
         proofs = further(session.methods, methods)
         renewed = proved_by(self.issuing.rotated(session, session.tenant_id, now), proofs, now)
         claims = await self.issuing.issued_claims(renewed, state, session.tenant_id, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
-            # Guesses of a second factor have a count of their own, and were forgiven with its proof.
+            # Reset only password guesses here. Second-factor guesses have a separate count, and their proof has reset
+            # it.
             if "pwd" in methods:
                 await tx.attempts.forgive(user.email_key, client.network, now)
-            # A refresh at the same time won: this one is tried again on the session as it is now.
+            # A concurrent refresh won: retry on the current session.
             if not await tx.sessions.rotate(renewed, seen=session.counter):
                 raise SerializationConflict
             line = event("reauthenticated", user.id, user.id, client, now)
@@ -94,7 +97,7 @@ class Reauthentication:
         return self.issuing.refresh_result(claims, renewed, now)
 
     async def _session(self, caller: Caller) -> tuple[Session, AccountState]:
-        """The caller's session, which may have ended since the token was judged."""
+        """The caller's session. Raises TokenInvalid if it has ended."""
         session, state = await self.issuing.session(caller.session_id)
         if session.ended_at is not None:
             raise TokenInvalid("The session has ended.")
@@ -103,12 +106,12 @@ class Reauthentication:
 
 
 def _proof(form: ReauthenticationForm) -> Proof:
-    """The second factor of the form. Raises ValidationError, also for a password alone."""
-    # Half of a passkey's answer is refused by its missing field, and not taken for a missing code.
+    """Second factor of the form. Raises ValidationError if missing."""
+    # The error for an incomplete passkey response must name its missing field, not ``code``.
     if form.state is not UNSET or form.response is not UNSET:
         return Proof(method="passkey", state=form.state, response=form.response)
     if form.code is UNSET:
         raise ValidationError.on("code", "is required: this account has a second factor, or show a passkey")
-    # Codes of apps are digits alone, and shorter than a recovery code.
+    # App codes have only digits and are shorter than recovery codes.
     is_totp = len("".join(form.code.split())) <= DIGITS
     return Proof(method="totp" if is_totp else "recovery", code=form.code)

@@ -1,4 +1,4 @@
-"""Setting up a factor: begun with a sealed state, stored only once its first code or assertion was right."""
+"""Enrolment of a factor: started with a sealed state, and stored only after a correct first code or assertion."""
 
 import secrets as random
 from collections.abc import Callable, Sequence
@@ -32,20 +32,20 @@ from domain.identity.users import FactorKind, User
 from domain.scope import SYSTEM_TENANT_ID, Client, event
 
 LIFETIME = timedelta(minutes=10)
-"""Time to type a secret into an app, and its first code back."""
+"""Time to type a secret into an app, and its first code."""
 
 NAMES: dict[FactorKind, str] = {"totp": "Authenticator app", "passkey": "Passkey"}
 
 
 class TotpState(Struct, frozen=True):
-    """An app that is being set up."""
+    """An app during its enrolment."""
 
     user_id: UUID
     secret: bytes
 
 
 class NewFactor(Struct, frozen=True, kw_only=True):
-    """A factor to store, the ``amr`` that its first use stands for, and what is used up with it."""
+    """A factor to store, the ``amr`` of its first use, and the nonces that it uses up."""
 
     factor: Factor
     methods: tuple[str, ...]
@@ -63,20 +63,20 @@ class FactorRegistration:
     issuer: str
 
     async def begin(self, kind: FactorKind, user: User, factors: Sequence[Factor]) -> Begun:
-        """Raises Conflict when the user has as many factors as there may be."""
+        """Begin a factor. Raises Conflict at the maximum number of factors."""
         ensure_room(kind, factors)
         if kind == "passkey":
             return await self.passkeys.begin(user, factors)
-        # The secret waits in the sealed state: one that is never confirmed leaves no row to clean up.
+        # The sealed state contains the secret, so an unconfirmed enrolment stores no row.
         secret = random.token_bytes(SECRET_BYTES)
         uri = otpauth_uri(secret, user.email, self.issuer)
         state = self.tickets.seal("totp", TotpState(user.id, secret), self.clock.now() + LIFETIME)
         return Begun(state=state, secret=base32(secret), uri=uri, qr_svg=self.drawn(uri))
 
     def begun_kind(self, form: FinishForm) -> FactorKind:
-        """The kind of factor that the form finishes; where it has neither ``code`` nor ``response``, that of its state.
+        """Return the kind of factor to finish; without ``code`` and ``response`` that of the state.
 
-        Raises ValidationError on the missing one of the two.
+        Raises ValidationError on the missing field.
         """
         if isinstance(form.code, str):
             return "totp"
@@ -86,7 +86,7 @@ class FactorRegistration:
         return "passkey"
 
     async def finish(self, kind: FactorKind, user_id: UUID, form: FinishForm) -> NewFactor:
-        """Raises ValidationError on ``state``, ``code`` or ``response``."""
+        """Finish a factor. Raises ValidationError on ``state``, ``code`` or ``response``."""
         if kind == "passkey":
             if form.response is UNSET:
                 raise ValidationError.on("response", "is required")
@@ -100,14 +100,14 @@ class FactorRegistration:
             raise ValidationError.on("code", "is required")
         now = self.clock.now()
         opened = self.tickets.open("totp", form.state, TotpState, now)
-        # Security: a state that was begun for another account must not give this one a secret that they know.
+        # Security: a state of another account must not set a secret known to that user.
         if opened is None or opened.content.user_id != user_id:
             raise wrong_ticket("state")
         secret = opened.content.secret
         step = matching_step(secret, form.code, now)
         if step is None:
             raise ValidationError.on("code", WRONG_CODE)
-        # The code that confirms the app counts as used: it cannot be shown again at a login.
+        # The confirming code counts as used, so a login cannot reuse it.
         factor = self._factor("totp", user_id, form.name, sealed=self.secrets.seal(user_id, secret), last_step=step)
         return NewFactor(factor=factor, methods=("otp",), used_nonces=(UsedNonce(opened.id, opened.until, "state"),))
 
@@ -119,23 +119,23 @@ class FactorRegistration:
         )
 
     async def add(self, tx: FactorTransaction, user: User, new: NewFactor, client: Client) -> list[str]:
-        """Stores the factor, with recovery codes beside the first one, which are returned.
+        """Store the factor; with the first factor, create and return recovery codes.
 
-        The user's row must be locked. Raises Conflict, and ValidationError for a ticket or a state that was used.
+        The caller MUST have locked the user's row. Raises Conflict, and ValidationError for a used ticket or state.
         """
         now, before = self.clock.now(), await tx.factors.of(user.id)
         ensure_room(new.factor.kind, before)
         for nonce in new.used_nonces:
             await consume_nonce(tx, nonce, now)
         await tx.factors.add(new.factor)
-        # Whoever loses the only factor needs another way in, so the codes come with the first one.
+        # A user who loses the only factor needs another way to log in, so create recovery codes with the first factor.
         codes = [] if before else await self.renew_codes(tx, user, client)
         await tx.audit.add(SYSTEM_TENANT_ID, event("factor.added", user.id, new.factor.id, client, now))
         await tx.outbox.add(own_notice(self.ids.new(), "factor-added", user, client, now))
         return codes
 
     async def renew_codes(self, tx: FactorTransaction, user: User, client: Client) -> list[str]:
-        """New recovery codes; the older ones are worth nothing from now on."""
+        """Return new recovery codes, and invalidate the old ones."""
         codes = [typed_code(random.token_bytes(CODE_BYTES)) for _ in range(CODES)]
         digests = [digest for code in codes if (digest := recovery_digest(code)) is not None]
         await tx.recovery_codes.replace(user.id, digests)
@@ -145,7 +145,7 @@ class FactorRegistration:
 
 
 def ensure_room(kind: FactorKind, factors: Sequence[Factor]) -> None:
-    """Raises Conflict when the user has as many factors, or apps, as there may be."""
+    """Raise Conflict at the maximum number of factors, or of apps."""
     apps = sum(factor.kind == "totp" for factor in factors)
     if len(factors) >= MOST_FACTORS or (kind == "totp" and apps >= MOST_TOTP):
         raise Conflict("There are as many factors as there may be: remove one first.")

@@ -1,4 +1,4 @@
-"""Removal of somebody's factors by an administrator, for people who lost all of them."""
+"""Removal of a user's factors by an administrator, after the user lost them."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -24,10 +24,10 @@ class FactorResets:
 
     @retry_on_conflict
     async def reset(self, caller: Caller, user_id: UUID, client: Client) -> None:
-        """Removes all factors and recovery codes of a user, whose sessions end, and the lock of wrong codes.
+        """Remove a user's factors, recovery codes and lock for wrong codes, and end the user's sessions.
 
-        Raises NotFound for a user of other tenants alone, Forbidden for one who belongs to others as well or outranks
-        the caller.
+        Raises NotFound for a user who is only in other tenants. Raises Forbidden for a user who is also in other
+        tenants, or has a higher rank than the caller.
         """
         now, subject = self.clock.now(), user_subject(user_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
@@ -37,12 +37,12 @@ class FactorResets:
                 caller.acts_for_all or any(held.tenant_id == caller.tenant_id for held in state.memberships)
             ):
                 raise NotFound
-            # Factors belong to the person, so an admin of one tenant must not remove those of a member of two.
+            # Security: factors belong to the person, so an admin of one tenant must not reset a member of two.
             ensure_may_change_account(caller, state)
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
             removed = await tx.factors.remove(user_id, None)
             await tx.recovery_codes.replace(user_id, [])
-            # Whoever lost the app has often tried: the next one is set up at once.
+            # Users often try wrong codes after losing the app: unlock them for the next one.
             await tx.attempts.unlock(guesses_of(user_id))
             published.update(await tx.token_versions.bump([subject]))
             await tx.users.end_sessions(user_id, now)

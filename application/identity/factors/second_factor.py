@@ -1,4 +1,4 @@
-"""The second half of a login: a factor that is shown, or set up, for the ticket that the first half ended with."""
+"""Second step of a login: verification or enrolment of a factor, with the ticket from the first step."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -34,19 +34,19 @@ Completed = LoginResult | SwitchResult | RefreshResult
 
 
 class EnrolledLogin(LoginResult, rename="camel", kw_only=True):
-    """Result of a login in which a second factor was set up."""
+    """Result of a login with an enrolment."""
 
     recovery_codes: list[str] | UnsetType = UNSET
 
 
 class EnrolledSwitch(SwitchResult, rename="camel", kw_only=True):
-    """Result of a switch of the tenant for which a second factor was set up."""
+    """Result of a tenant switch with an enrolment."""
 
     recovery_codes: list[str] | UnsetType = UNSET
 
 
 class EnrolledRefresh(RefreshResult, rename="camel", kw_only=True):
-    """Result of a refresh for which a second factor was set up."""
+    """Result of a refresh with an enrolment."""
 
     recovery_codes: list[str] | UnsetType = UNSET
 
@@ -65,10 +65,10 @@ class SecondFactor:
     clock: Clock
 
     async def verify(self, form: VerifyForm, client: Client) -> Completed:
-        """Completes a login, or a switch of the tenant, by a factor of the account.
+        """Complete a login or a switch of tenant with a factor.
 
-        Raises ValidationError on ``ticket``, which survives wrong answers, and on a ``method`` that it does not name,
-        and what FactorProofs and logins raise.
+        Raises ValidationError on ``ticket`` (a wrong factor does not use the ticket up), and on ``method`` if the
+        ticket does not allow it. Also raises the errors of FactorProofs and of logins.
         """
         ticket, state = await self._opened(form.ticket, "challenge")
         _ensure_counts(ticket, form.method, "method")
@@ -77,7 +77,7 @@ class SecondFactor:
         return await self._complete(ticket.content, state, added, client)
 
     async def enrol(self, form: EnrolForm) -> Begun:
-        """Begins a factor for an account that must have one. Raises ValidationError on ``ticket`` and ``kind``."""
+        """Begin a required factor. Raises ValidationError on ``ticket`` and ``kind``."""
         ticket, state = await self._opened(form.ticket, "enrolment")
         _ensure_counts(ticket, form.kind, "kind")
         async with self.database.read_only(EveryTenant()) as read:
@@ -85,25 +85,25 @@ class SecondFactor:
         return await self.registration.begin(form.kind, state.user, factors)
 
     async def finish_enrolment(self, form: EnrolFinishForm, client: Client) -> Enrolled:
-        """Stores the factor and completes the login; the ticket is used up by success alone.
+        """Store the factor and complete the login; only success uses the ticket up.
 
         Raises ValidationError on ``ticket``, ``name``, ``state``, ``code`` or ``response``, AccountLocked after five
-        tries, and Forbidden where the login's application would refuse it.
+        tries, and Forbidden if the login's application would refuse it.
         """
         ticket, state = await self._opened(form.ticket, "enrolment")
         ensure_valid_name(form.name)
         kind = self.registration.begun_kind(form)
-        # Counted like a guess, so that a ticket gives five tries and no more.
+        # Security: count it like a guess, so that a ticket gives only five tries.
         await self._reserve(state)
         _ensure_counts(ticket, kind, "code" if kind == "totp" else "response")
-        # Asked before anything is stored: the recovery codes are shown once, by the login that follows.
+        # Check before storing: the following login shows the recovery codes only once.
         await self.sign_in.issuing.ensure_application(ticket.content.login(state, ()))
         new = await self.registration.finish(kind, state.user.id, form)
         codes = await self._store(ticket, state, new, client)
         return _enrolled(await self._complete(ticket.content, state, new.methods, client), codes)
 
     async def ask(self, ticket: str) -> Begun:
-        """Asks for a passkey of the account whose login waits. Raises ValidationError on ``ticket`` or ``method``."""
+        """Request a passkey for the pending login. Raises ValidationError on ``ticket`` or ``method``."""
         opened, state = await self._opened(ticket, "challenge")
         _ensure_counts(opened, "passkey", "method")
         return await self.proofs.ask(state.user.id)
@@ -116,10 +116,10 @@ class SecondFactor:
             raise wrong_ticket("ticket")
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(opened.content.user_id)
-        # Security: a logout, a changed password or a disabled account since the first half ends the ticket.
+        # Security: a logout, a changed password or a disabled account ends the ticket.
         if state is None or revocations_of(state) != opened.content.revocations:
             raise wrong_ticket("ticket")
-        # Security: a ticket from before somebody set up a factor must not set up another one beside it.
+        # Security: if the account has got a factor since the ticket, the ticket must not enrol another factor.
         if purpose == "enrolment" and state.factors.kinds != opened.content.kinds:
             raise wrong_ticket("ticket")
         return opened, state
@@ -141,7 +141,7 @@ class SecondFactor:
             now_there = await tx.users.state(user.id)
             if now_there is None or now_there.factors.kinds != ticket.content.kinds:
                 raise wrong_ticket("ticket")
-            # Security: judged again under the lock, as a first proof of the address ends tickets and sessions at once.
+            # Security: check again under the lock, because a first proof of the address ends tickets and sessions.
             if revocations_of(now_there) != ticket.content.revocations:
                 raise wrong_ticket("ticket")
             await tx.attempts.forgive(guesses_of(user.id), EVERYWHERE, self.clock.now())
@@ -153,12 +153,12 @@ class SecondFactor:
     async def _complete(
         self, ticket: LoginTicket, state: AccountState, added: tuple[str, ...], client: Client
     ) -> Completed:
-        # The ticket of a switch or a refresh belongs to a session that lives already.
+        # The ticket of a tenant switch or a refresh belongs to a live session, so continue that session.
         if ticket.session_id is not None:
             methods = further(ticket.methods, added)
             return await self.renewal.enter(ticket.session_id, ticket.preferred, methods, client)
         async with self.database.read_only(EveryTenant()) as read:
-            # Read anew: a factor was just added or used, and everything else is judged as it is now.
+            # Read the state again: the login has added or used a factor, and other checks need the current state.
             now_there = await read.users.state(state.user.id)
         if now_there is None or revocations_of(now_there) != revocations_of(state):
             raise wrong_ticket("ticket")
@@ -166,7 +166,7 @@ class SecondFactor:
 
 
 def _ensure_counts(ticket: Ticket[LoginTicket], method: Method, field: str) -> None:
-    """Raises ValidationError before anything is used up or stored that the login would not be let in by."""
+    """Raises ValidationError for a method that the login does not accept, before anything is consumed."""
     if method not in ticket.content.accepted:
         raise ValidationError.on(field, "does not count here: take another method")
 

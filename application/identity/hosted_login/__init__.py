@@ -1,4 +1,4 @@
-"""Use cases that hand a finished login over from the service's own pages to a registered application.
+"""Use cases that pass a finished login from the service's own pages to a registered application.
 
-How somebody proves who they are stands in ``login`` and ``factors``.
+Authentication is in ``login`` and ``factors``.
 """

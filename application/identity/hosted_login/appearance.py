@@ -1,4 +1,4 @@
-"""Appearance of the sign-in pages: the branding of the tenant that an application is for."""
+"""Appearance of the sign-in pages: the branding of an application's tenant."""
 
 import re
 from dataclasses import dataclass
@@ -13,21 +13,23 @@ from domain.scope import EveryTenant
 
 LONGEST_LOGO = 2_000
 _HOST = re.compile(r"([a-z0-9-]+\.)+[a-z0-9-]+(:[0-9]{1,5})?", re.IGNORECASE)
-# Without what ends a source in a policy, `;` and `,`, and without quotes: these are encoded.
+# Security: `;` and `,` end a source in a policy, so encode them and quotes.
 _PATH, _QUERY = "/%:@!$&()*+=~", "/%:@!$&()*+=~?"
 
 
 class Logo(Struct, frozen=True, kw_only=True):
-    """Picture of a tenant at another host: ``address`` for the page, ``source`` for its policy, which has no query."""
+    """The tenant's picture on another host: ``address`` for the page, and ``source`` without a query for the page's
+    content security policy.
+    """
 
     address: str
     source: str
 
 
 class Appearance(Struct, frozen=True, kw_only=True):
-    """The branding that sign-in pages show for an application of one tenant.
+    """Branding of sign-in pages for one tenant's application.
 
-    ``name`` stands in place of the service's; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting.
+    ``name`` replaces the service's name; ``color`` is ``#rrggbb``; ``language`` is the tenant's setting.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Appearance(Struct, frozen=True, kw_only=True):
 
     @property
     def text_color(self) -> str:
-        """Black or white, whichever is read better on ``color``: one of them has a contrast of 4.5 at least."""
+        """Black or white, by the better contrast to ``color``: at least 4.5."""
         return "#000000" if self.color is None or _luminance(self.color) > 0.179 else "#ffffff"
 
 
@@ -47,7 +49,7 @@ class Appearances:
     database: Database[TenantTransaction]
 
     async def of(self, application: ClientApplication) -> Appearance | None:
-        """The branding of the one tenant that the application is for; None for one that is open to several."""
+        """Return the branding of an application for one tenant; None for several."""
         tenants = application.allowed_tenant_ids
         if tenants is None or len(tenants) != 1:
             return None
@@ -69,13 +71,13 @@ class Appearances:
 
 
 def logo_of(url: str | None) -> Logo | None:
-    """The picture that a page may show; None for an address that a policy cannot name exactly, or that is not https."""
+    """Return the picture for the page; None for an address without https or one that a policy cannot name exactly."""
     try:
         parts = urlsplit(url or "")
     except ValueError:
         return None
     path, query = quote(parts.path, safe=_PATH), quote(parts.query, safe=_QUERY)
-    # Security: a policy takes a path that ends with a slash for everything below it, and no path for the whole host.
+    # Security: in a policy, a path with a final slash matches everything below it, and an empty path the whole host.
     if parts.scheme != "https" or not _HOST.fullmatch(parts.netloc) or path.endswith("/") or not path:
         return None
     source = f"https://{parts.netloc.lower()}{path}"

@@ -1,4 +1,4 @@
-"""First use of a ticket, for those that serve once and change nothing else in the database when they do."""
+"""First use of a single-use ticket without another database change."""
 
 from datetime import datetime
 
@@ -9,6 +9,6 @@ from domain.scope import EveryTenant
 
 
 async def is_first_use(database: Database[NonceTransaction], opened: Ticket[T], now: datetime) -> bool:
-    """Consumes the ticket; False for one that was consumed before, however many requests bring it at once."""
+    """Consume the ticket; return False if it was consumed before, also by a concurrent request."""
     async with database.autocommit(EveryTenant()) as tx:
         return await tx.used_nonces.consume(opened.id, opened.until, now)

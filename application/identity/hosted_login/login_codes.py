@@ -1,4 +1,4 @@
-"""One-time codes: what the service's own pages hand to an application in place of tokens (RFC 6749, 4.1, with PKCE)."""
+"""One-time codes for applications, from the service's own pages, in place of tokens (RFC 6749, 4.1, with PKCE)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,10 +22,10 @@ from domain.identity.redirects import is_answer
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 LIVES = timedelta(seconds=60)
-"""Time for which a code can be exchanged."""
+"""Time to exchange a code."""
 
 WATCHED = timedelta(days=1)
-"""Time for which the second use of a code is noticed."""
+"""Time in which a second use of a code is detected."""
 
 
 class CodeForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -44,7 +44,7 @@ class LoginCode(Struct, rename="camel", kw_only=True):
 
 
 class CodeContent(Struct, frozen=True, kw_only=True):
-    """The content of a code: the session that it hands over, and to whom."""
+    """Content of a code: the session, and the application that receives it."""
 
     session_id: UUID
     target: Target
@@ -52,7 +52,7 @@ class CodeContent(Struct, frozen=True, kw_only=True):
 
 
 class CodeTransaction(SessionTransaction, NonceTransaction, Protocol):
-    """Parts of the database that codes need."""
+    """Transaction with the tables for one-time codes."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class LoginCodes:
     clock: Clock
 
     async def make(self, caller: Caller, form: CodeForm) -> LoginCode:
-        """A code for the caller's session. Raises Forbidden for a session of no application, and ValidationError."""
-        # Security: an application gets sessions that were begun for it, and no other's.
+        """Create a code for the caller's session. Raises Forbidden without an application, and ValidationError."""
+        # Security: an application gets only its own sessions.
         if caller.app_id is None:
             raise Forbidden("This login is for no application: log in with X-App-Id to hand it over.")
         target = Target(app_id=caller.app_id, redirect=form.redirect, challenge=form.code_challenge)
@@ -75,21 +75,22 @@ class LoginCodes:
         return self.seal(caller.session_id, target)
 
     def seal(self, session_id: UUID, target: Target) -> LoginCode:
-        """A code for a session that has just begun, to a target that was checked."""
+        """Create a code for a new session, for a checked target."""
         now = self.clock.now()
         self.outcomes.count("issued")
-        # The state goes back in the address, and need not be in the code.
+        # The redirect address returns the state to the application, so the code need not contain it.
         content = CodeContent(session_id=session_id, target=replace(target, state=None), expires_at=now + LIVES)
         return LoginCode(code=self.tickets.seal("code", content, now + WATCHED), expires_at=content.expires_at)
 
     async def exchange(self, form: ExchangeForm, app_id: str | None, client: Client) -> LoginResult:
-        """The session that the code stands for, as the result of a login.
+        """Exchange the code for its session; return the result of a login.
 
-        A code serves once, whatever comes of it; its second use ends the session. Raises ValidationError on ``code``
-        for every wrong one alike, and what a login raises: account, tenant and second factor are judged anew.
+        A code is valid for one try, successful or not; its second use ends the session. Raises ValidationError on
+        ``code``, the same for every wrong code, and the errors of a login: the service checks account, tenant and
+        second factor again.
         """
         opened = self.tickets.open("code", form.code, CodeContent, self.clock.now())
-        # Security: without the verifier a code is nothing, so that who only saw it can neither use nor spoil it.
+        # Security: check the verifier first, so that an attacker who saw the code can neither use nor invalidate it.
         if opened is None or not is_answer(form.code_verifier, opened.content.target.challenge):
             await self._refuse(None, client)
         content = opened.content
@@ -104,7 +105,7 @@ class LoginCodes:
             await self.targets.ensure(content.target)
             result = await self.renewal.resume(content.session_id, client)
         except (ReauthenticationRequired, ValidationError, TokenExpired, TokenInvalid):
-            # Taken out of the registration meanwhile, or ended: the code is as wrong as any other.
+            # The session ended, or the registration changed since.
             await self._refuse(content.session_id, client)
         self.outcomes.count("redeemed")
         return result

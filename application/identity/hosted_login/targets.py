@@ -1,4 +1,4 @@
-"""Target of a hosted login: an application, one of its addresses, and the challenge of the client that began it."""
+"""Target of a hosted login: an application, its address, and the challenge of the client that began the login."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from domain.identity.redirects import LONGEST_STATE, is_challenge, redirect_mist
 
 
 class Target(Struct, frozen=True, kw_only=True):
-    """An application and one of its addresses, which get a login, with the challenge of whoever began the login.
+    """Application and redirect address of a login, with the login's challenge.
 
-    ``state`` is the application's own text, which the application gets back; None where it sent none.
+    ``state`` is a text of the application that the service returns to it; None without such a text.
     """
 
     app_id: str
@@ -27,25 +27,26 @@ class Targets:
     applications: RegisteredApplications
 
     async def ensure(self, target: Target) -> ClientApplication:
-        """The application.
+        """Return the application.
 
-        Raises ValidationError on ``app``, ``redirect``, ``codeChallenge`` or ``state``. Nothing may be sent to the
-        address, not even an error, once one of the first two is wrong.
+        Raises ValidationError on ``app``, ``redirect``, ``codeChallenge`` or ``state``. If one of the first two is
+        wrong, the service must not send anything to the address, not even an error.
         """
         application = await self.applications.by_id(target.app_id)
         if application is None or not application.is_active:
             raise ValidationError.on("app", "is no application that is registered here and open")
-        # Security: compared exactly, so that no spelling of a registered address leads anywhere else. Rows that did
-        # not come through the API are judged as well.
+        # Security: compare exactly, so that no spelling of a registered address leads elsewhere. Also check rows not
+        # written by the API.
         is_registered = target.redirect in (application.redirect_urls or ())
         if not is_registered or redirect_mistake(target.redirect) is not None:
             raise ValidationError.on("redirect", "is none of the application's redirectUrls; they are compared exactly")
         if not is_challenge(target.challenge):
             raise ValidationError.on("codeChallenge", "takes an S256 challenge of 43 characters (RFC 7636)")
-        # In bytes: a cookie holds it while its owner is at a provider, and browsers keep 4 kB.
+        # Limit the bytes: a cookie stores the state during the login at a provider, and browsers limit a cookie to 4
+        # kB.
         if target.state is not None and len(target.state.encode("utf-8", "replace")) > LONGEST_STATE:
             raise ValidationError.on("state", f"takes {LONGEST_STATE} bytes at most")
-        # RFC 6749, A.5, has none of them. Each would take six bytes in the cookie.
+        # RFC 6749, A.5, forbids them, and each needs six bytes in the cookie.
         if target.state is not None and any(char < " " for char in target.state):
             raise ValidationError.on("state", "takes no control characters")
         return application

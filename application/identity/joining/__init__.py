@@ -1,4 +1,4 @@
-"""Ways into a tenant: invitations, domains, requests to join, a tenant of one's own. Owners, and leaving, too.
+"""Joining a tenant: invitations, domains, requests, and new tenants. Also ownership and leaving.
 
-What administrators do to accounts and memberships that exist stands in ``administration``.
+Administrators' changes to existing accounts and memberships are in ``administration``.
 """

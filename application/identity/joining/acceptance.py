@@ -1,4 +1,4 @@
-"""Answers to invitations: everything that was true when one was sent is checked anew when it is accepted."""
+"""Answers to invitations: acceptance repeats all checks of the sending."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,9 +40,7 @@ from domain.scope import Caller, Client, EveryTenant, event, smallest
 
 
 class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body that accepts an invitation: ``token`` alone, with an account's bearer token; with the other fields it makes
-    an account.
-    """
+    """Acceptance of an invitation: only ``token``, with a bearer token; or all fields, to create an account."""
 
     token: str
     full_name: FullName | UnsetType = UNSET
@@ -52,7 +50,7 @@ class AcceptForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 
 
 class JoinedTenant(Struct, rename="camel", kw_only=True):
-    """The caller's membership after an invitation was accepted."""
+    """The caller's membership from an accepted invitation."""
 
     user_id: UUID
     tenant_id: UUID
@@ -62,7 +60,7 @@ class JoinedTenant(Struct, rename="camel", kw_only=True):
 
 
 class AcceptanceTransaction(InvitationTransaction, Protocol):
-    """Parts of the database that answers need: the inviter may be a service account."""
+    """Database parts for answers; the inviter may be a service account."""
 
     @property
     def service_accounts(self) -> ServiceAccounts: ...
@@ -83,34 +81,34 @@ class InvitationAcceptance:
     applications: RegisteredApplications
 
     async def accept(self, caller: Caller, form: AcceptForm, client: Client) -> JoinedTenant:
-        """Joins with the caller's account, whose address must be that of the invitation."""
+        """Join with the caller's account; its address must match the invitation."""
         return await self._join(caller, form.token, None, client)
 
     async def accept_received(self, caller: Caller, invitation_id: UUID, client: Client) -> JoinedTenant:
-        """Joins by an invitation of ``received``; one that the account has accepted answers with its membership again.
+        """Join by an invitation of ``received``; if it was accepted before, return its membership again.
 
         Raises NotFound for every other id.
         """
         return await self._join(caller, None, invitation_id, client)
 
     async def register(self, form: AcceptForm, app_id: str | None, client: Client) -> LoginResult:
-        """Makes an account for the address, which the link proves, joins, and logs in to the tenant.
+        """Create an account for the address proved by the link, join, and log in to the tenant.
 
-        Raises ValidationError, Forbidden for an application that does not take the tenant or the invitation's roles,
-        and Conflict on ``email`` when the address has an account.
+        Raises ValidationError, Forbidden for an application that refuses the tenant or the invitation's roles, and
+        Conflict on ``email`` if the address has an account.
         """
         if form.full_name is UNSET or form.password is UNSET:
             missing = {"fullName": form.full_name, "password": form.password}
             required = [FieldError(name, "is required without a bearer token") for name in missing]
             raise ValidationError(fields=[error for error in required if missing[error.field] is UNSET])
-        # Read before the link: an encrypted password is used up by being read, whatever becomes of the link.
+        # Read before the link: reading consumes an encrypted password in any case.
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(form.token))
         if offer is None or not offer.is_living(self.clock.now()):
             raise wrong_link()
         invitation = offer.invitation
-        # Asked before the link is used up: the login comes after it.
+        # Check the application before using up the link, because the login follows later.
         await self._ensure_application(app_id, invitation)
         wrong = await self.password_rules.errors(
             password,
@@ -122,16 +120,16 @@ class InvitationAcceptance:
         if errors := [*new_account_errors(invitation.email, form.full_name, form.phone_number), *wrong]:
             raise ValidationError(fields=errors)
         user = self._new_user(invitation, form, await self.passwords.hash(normal_password(password)))
-        # Everything of the link is judged anew under its lock: hashing the password took its time.
+        # Check the link again under a lock, because it may have changed during the hashing.
         state = await self._register(form.token, user, client)
-        # The link is the proof, as a provider's word is: no failure is forgiven. The password was set a moment ago.
+        # The link is the proof, so forgive no failures. The password is new.
         login = Login(state=state, methods=("pwd",), preferred=invitation.tenant_id, app_id=app_id)
         return await self.sign_in.complete_login(login, client)
 
     async def _ensure_application(self, app_id: str | None, invitation: Invitation) -> None:
         if app_id is None:
             return
-        # Not read_only: reading roles locks them.
+        # Do not use read_only, because reading roles locks them.
         async with self.database.autocommit(EveryTenant()) as tx:
             roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
         permissions = smallest(name for role in roles for name in role.permissions)
@@ -158,7 +156,7 @@ class InvitationAcceptance:
     ) -> JoinedTenant:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
-            # Locked before the invitation, as by every other change of memberships: parallel answers take turns.
+            # Lock before the invitation, like every membership change, so that parallel answers run in sequence.
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)
             invitation = await self._found(tx, state, token, invitation_id)
@@ -169,7 +167,7 @@ class InvitationAcceptance:
                     await self._add_member(tx, invitation, caller.user_id, state.roles, client, now)
                     state = await self._state(tx, caller)
                 else:
-                    # A member stays as they are: an old invitation must not bring back roles that were taken away.
+                    # Security: an old invitation must not restore a member's removed roles.
                     await self._end(tx, invitation, caller.user_id, client, now)
             joined = state.membership_in(invitation.tenant_id)
         if invitation.accepted_by is None:
@@ -188,17 +186,17 @@ class InvitationAcceptance:
     async def _found(
         self, tx: AcceptanceTransaction, state: AccountState, token: str | None, invitation_id: UUID | None
     ) -> Invitation:
-        """The invitation of the link or of the id, locked; or the one of the id that the account has accepted."""
+        """Return the invitation of the link or id, locked; or the membership if the account accepted it before."""
         if token is not None:
             return await self._locked(tx, token)
-        # Without the link the address must be known to be the caller's.
+        # Security: without the link, the address must be proved.
         ensure_proved(state.user)
         offers = await tx.received.of_address(state.user.email_key, self.clock.now())
         tenants = {offer.invitation.id: offer.invitation.tenant_id for offer in offers}
         if invitation_id is None:
             raise NotFound
         if invitation_id not in tenants:
-            # Accepted before by this account, whose client may not have seen the response.
+            # This account may have accepted the invitation before, and its client may have missed the response.
             accepted = await tx.received.accepted(state.user.id, invitation_id)
             if accepted is None or state.membership_in(accepted.tenant_id) is None:
                 raise NotFound
@@ -213,7 +211,7 @@ class InvitationAcceptance:
         if offer is None:
             raise wrong_link()
         locked = await tx.invitations.lock(offer.invitation.tenant_id, offer.invitation.id)
-        # The link may have been replaced before the lock was held.
+        # The link may have been replaced before the lock.
         if locked is None or locked.hash != offer.invitation.hash:
             raise wrong_link()
         return locked
@@ -227,7 +225,7 @@ class InvitationAcceptance:
         client: Client,
         now: datetime,
     ) -> None:
-        """Makes the membership, if tenant, inviter and roles are still what they were when they were promised."""
+        """Create the membership if tenant, inviter and roles are still valid."""
         tenant = await tx.memberships.visit(invitation.tenant_id, now)
         roles = await tx.received.roles(invitation.tenant_id, invitation.role_ids)
         is_open = tenant is not None and tenant.tenant_is_active
@@ -245,7 +243,7 @@ class InvitationAcceptance:
     async def _is_still_meant(
         self, tx: AcceptanceTransaction, invitation: Invitation, roles: Sequence[Role], now: datetime
     ) -> bool:
-        """Whether the inviter, a person or a service account of the tenant, could send the invitation now."""
+        """Return whether the inviter (user or service account) could invite now."""
         inviter = await tx.users.state(invitation.invited_by)
         if inviter is not None:
             return may_still_invite(inviter, invitation.tenant_id, roles)
@@ -257,7 +255,7 @@ class InvitationAcceptance:
     async def _end(
         self, tx: AcceptanceTransaction, invitation: Invitation, user_id: UUID, client: Client, now: datetime
     ) -> None:
-        # Of parallel answers one ends the invitation: the others are too late.
+        # Only one of parallel answers ends the invitation.
         if not await tx.invitations.end(invitation.tenant_id, invitation.id, "accepted", now, user_id):
             raise wrong_link()
         line = event("invitation.accepted", user_id, invitation.id, client, now)
@@ -273,7 +271,7 @@ class InvitationAcceptance:
             full_name=form.full_name,
             phone_number=form.phone_number,
             password_hash=hashed,
-            # The link came by mail: whoever has it reads what is sent to the address.
+            # The link came by mail, so its holder reads mail to the address.
             email_confirmed=True,
             email_proved=True,
             email_proved_at=now,

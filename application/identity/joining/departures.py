@@ -1,4 +1,4 @@
-"""Marks on mailboxes that the end of a membership leaves, so that nobody who is gone comes back by a domain."""
+"""Marks on mailboxes of former members, so that they cannot return through a domain."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from domain.identity.users import AccountState, User, mailbox_key
 
 @dataclass(frozen=True)
 class Departures:
-    """Digests of mailboxes, beside the marks on accounts, which end with the account."""
+    """Digests of mailboxes, in addition to the marks on accounts, which end with the account."""
 
     addresses: AddressDigests
 
     def marks(self, user: User, tenants: Iterable[UUID], by: UUID) -> list[AddressMark]:
-        # Security: an account with an address that nobody proved may be a stranger's, who would keep its owner out.
+        # Security: an account with an unproved address may be another person's, and a mark would exclude the owner.
         if by == user.id and not user.email_proved:
             return []
         return [

@@ -1,4 +1,4 @@
-"""Verified domains, looked up again every day: one without its record is lost, and nobody joins by it any more."""
+"""Daily lookup of verified domains: a domain without its record loses its verification, and no user can join by it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from domain.scope import Client, EveryTenant, event
 
 AT_ONCE = 20
 HELD = timedelta(minutes=10)
-"""Time in which a process looks its domains up: what it did not come to is due again afterwards."""
+"""Time for a process to look up the domains that it has claimed; afterwards the rest is due again."""
 NOBODY = Client(address="", network="", device="", request_id="")
 
 
@@ -28,7 +28,7 @@ class DomainChecks:
     ids: Ids
 
     async def check(self) -> int:
-        """Looks up some of the domains that are due; returns how many."""
+        """Look up some of the due domains; return their number."""
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
             due = await tx.domains.take_due(now - CHECKED_EVERY, now - CHECKED_EVERY + HELD, AT_ONCE)
@@ -36,7 +36,7 @@ class DomainChecks:
             try:
                 texts = await self.dns.texts(record_name(domain.domain))
             except DnsUnavailable:
-                # Nothing is known: it is asked for again tomorrow, and nobody loses a domain by an outage.
+                # The result is unknown: ask again tomorrow, so that an outage costs no tenant its domain.
                 await self._keep(domain, now)
                 continue
             await (self._keep if is_proved(domain, texts) else self._lose)(domain, now)
@@ -53,7 +53,7 @@ class DomainChecks:
     async def _lose(self, seen: TenantDomain, now: datetime) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
             found = await tx.domains.lock(seen.tenant_id, seen.domain)
-            # Removed, or added again, while the DNS was asked.
+            # The domain was removed or added again during the lookup.
             if found is None or found.proof != seen.proof or found.state != "verified":
                 return
             await tx.domains.save(replace(found, state="lost", mode="off", checked_at=now))

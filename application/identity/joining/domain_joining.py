@@ -1,4 +1,4 @@
-"""Joining by domain: whoever logs in with a proved address at a tenant's domain becomes a member, or asks to."""
+"""Joining by domain: at login, a user with a proved address at a tenant's domain joins or requests to join."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ from domain.identity.users import AccountState, Role
 from domain.scope import Client, EveryTenant, event
 
 KNOWN_FOR = timedelta(seconds=30)
-"""How long a process remembers the domains, so that logins of everybody else ask nothing."""
+"""Lifetime of the cached domain names, so that logins of users at other domains need no query."""
 
 SETS_DOMAINS = "update:tenant-settings"
 
 
 @dataclass
 class KnownDomains:
-    """Domains by which people come in, as the process read them last."""
+    """Domains for joining, as last read by the process."""
 
     names: frozenset[str] = frozenset()
     read_at: datetime | None = None
@@ -47,9 +47,9 @@ class DomainJoining:
     known: KnownDomains = field(default_factory=KnownDomains)
 
     async def joined(self, login: Login, client: Client) -> Login:
-        """The login with the membership that its user's address gives.
+        """Return the login with a membership if the domain of the user's address gives one.
 
-        Nobody joins by an address that is not proved, nor before every factor was shown.
+        The user needs a proved address and must have passed the second factor.
         """
         state = login.state
         is_complete = not state.factors.kinds or "mfa" in login.methods
@@ -65,7 +65,7 @@ class DomainJoining:
 
     async def _read_domains(self, now: datetime) -> None:
         before = self.known.read_at
-        # Logins that come meanwhile go by what was known before, instead of asking the same.
+        # Concurrent logins use the old result instead of another query.
         self.known.read_at = now
         try:
             async with self.database.read_only(EveryTenant()) as read:
@@ -82,24 +82,24 @@ class DomainJoining:
             return seen
         outcome = None
         async with self.database.transaction(EveryTenant()) as tx:
-            # Locked before the state is read: the address may have changed, or another login joined, since.
+            # Lock before reading: the address may have changed, or another login joined.
             await tx.memberships.lock(seen.user.id)
             state = await tx.users.state(seen.user.id)
             current = await tx.domains.lock(found.tenant_id, domain)
             if state is None or current is None or not _may_come_in(state, current):
-                # Another login of the user may have joined at the same moment: its membership is this one's as well.
+                # A concurrent login may have created this membership.
                 return state or seen
-            # Asked again here: the tenant may have been closed since its domains were read.
+            # Check again: the tenant may have been closed since.
             tenant = await tx.memberships.visit(current.tenant_id, self.clock.now())
             if tenant is None or not tenant.tenant_is_active:
                 return seen
-            # Security: whoever was removed, or left, does not come back by the address alone, nor by a new account.
+            # Security: a former member must not rejoin with only the address or a new account.
             digests = self.departures.digests(state.user.email_key, current.tenant_id)
             if not await tx.former_members.is_former(current.tenant_id, state.user.id, digests):
                 try:
                     outcome = await self._join_or_ask(tx, state, current, client)
                 except NotFound:
-                    return seen  # the tenant was deleted meanwhile
+                    return seen  # the tenant was deleted concurrently
             after = await tx.users.state(seen.user.id)
         if outcome is not None:
             self.outcomes.count(outcome)
@@ -116,7 +116,7 @@ class DomainJoining:
             await tx.audit.add(domain.tenant_id, line)
             return "joined"
         request = JoinRequest(tenant_id=domain.tenant_id, user_id=user.id, domain=domain.domain, created_at=now)
-        # A request that was declined is not made again by the next login.
+        # A login does not repeat a declined request.
         if not await tx.join_requests.add(request):
             return None
         await self._tell(tx, domain, now)
@@ -124,7 +124,7 @@ class DomainJoining:
         return "requested"
 
     async def _may_be_given(self, tx: DomainTransaction, domain: TenantDomain, roles: list[Role]) -> bool:
-        # The operator has no account, and gives what an operator may give.
+        # The operator has set the domain. An operator has no account, and may give any role.
         if domain.set_by is None:
             return True
         giver = await tx.users.state(domain.set_by)
@@ -149,6 +149,6 @@ def _fit(roles: list[Role], state: AccountState) -> bool:
     try:
         ensure_fits_token((*roles, *state.roles), "roles")
     except ValidationError:
-        # Nobody is kept from logging in by what they could have been given.
+        # Roles that exceed the limit of the token must not prevent the login, so do not give them.
         return False
     return True

@@ -1,4 +1,4 @@
-"""Domains of a tenant: added, proved by a DNS record, and removed by its administrators."""
+"""Domains of a tenant. Its administrators add, prove (by a DNS record) and remove them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event
 
 
 class DomainForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body that adds a domain, or replaces mode and roles of a domain that is there already."""
+    """Body to add a domain, or to replace the mode and roles of an existing one."""
 
     domain: str
     mode: DomainMode = "off"
@@ -37,7 +37,7 @@ class DomainForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=Tru
 
 
 class DnsRecord(Struct, rename="camel", kw_only=True):
-    """The record that proves the domain."""
+    """DNS record that proves the domain."""
 
     name: str
     type: str
@@ -45,7 +45,7 @@ class DnsRecord(Struct, rename="camel", kw_only=True):
 
 
 class DomainItem(Struct, rename="camel", kw_only=True):
-    """A domain as its tenant sees it."""
+    """A domain for its tenant."""
 
     domain: str
     mode: DomainMode
@@ -69,7 +69,7 @@ class DomainAdministration:
 
     @retry_on_conflict
     async def save(self, caller: Caller, form: DomainForm, client: Client) -> tuple[DomainItem, bool]:
-        """Adds the domain, or changes mode and roles of one that is there; returns it and whether it was added.
+        """Add the domain, or change mode and roles of an existing domain; return the domain and whether it is new.
 
         Raises ValidationError, Forbidden for roles that the caller may not give, and Conflict on ``domain``.
         """
@@ -82,11 +82,12 @@ class DomainAdministration:
         assert name is not None
         async with self.database.transaction(EveryTenant()) as tx:
             roles = await self._roles(tx, caller, form.roles)
-            # First, because it takes turns: of two that add the domain at once the later one finds the earlier's row.
+            # Read the usage first, because this serializes additions: the later of two concurrent additions finds the
+            # row of the earlier.
             usage = await tx.domains.usage(tenant_id, name)
             found = await tx.domains.lock(tenant_id, name)
             _ensure_free(usage, is_new=found is None)
-            # Derived from a new id, so that a record of before proves nothing for whoever adds the domain again.
+            # Security: derive the proof from a new id, so that the DNS record of a removed domain proves nothing.
             proof = found.proof if found else self.secrets.secret(self.ids.new())
             saved = TenantDomain(
                 tenant_id=tenant_id,
@@ -100,13 +101,13 @@ class DomainAdministration:
                 checked_at=found.checked_at if found else now,
             )
             await tx.domains.save(saved)
-            # The trail names the domain: it has no id, and one that was removed is found nowhere else.
+            # The trail names the domain: it has no id, and may be removed later.
             action = f"domain.changed:{name}" if found else f"domain.added:{name}"
             await tx.audit.add(tenant_id, event(action, caller.user_id, None, client, now))
         return _item(saved, tuple(sorted(role.name for role in roles))), found is None
 
     async def verify(self, caller: Caller, domain: str, client: Client) -> DomainItem:
-        """Looks the record up. Raises NotFound, Conflict while it is not there, and ServiceUnavailable."""
+        """Look up the DNS record. Raises NotFound, Conflict if the record is missing, and ServiceUnavailable."""
         async with self.database.read_only(EveryTenant()) as read:
             listed = await read.domains.all(caller.tenant.id)
         name = normal_domain(domain)
@@ -127,7 +128,7 @@ class DomainAdministration:
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
             found = await tx.domains.lock(seen.tenant_id, seen.domain)
-            # Removed, or removed and added again, while the DNS was asked: its proof was that of another row.
+            # The domain was removed or added again during the lookup, so this proof is old.
             if found is None or found.proof != seen.proof:
                 raise NotFound
             verified = replace(found, state="verified", checked_at=now)
@@ -139,7 +140,7 @@ class DomainAdministration:
 
     @retry_on_conflict
     async def remove(self, caller: Caller, domain: str, client: Client) -> None:
-        """Removes the domain; members who came by it stay. Raises NotFound."""
+        """Remove the domain; members who joined by it remain. Raises NotFound."""
         tenant_id, name = caller.tenant.id, normal_domain(domain)
         async with self.database.transaction(EveryTenant()) as tx:
             if name is None or not await tx.domains.remove(tenant_id, name):
@@ -153,7 +154,7 @@ class DomainAdministration:
 
 def _ensure_free(usage: DomainUsage, *, is_new: bool) -> None:
     if usage.is_taken:
-        # Security: a tenant must not learn of another one, so the error names nobody.
+        # Security: the error must not reveal another tenant.
         raise Conflict.on("domain", "is verified already: ask whoever runs this service")
     if is_new and usage.count >= DOMAINS:
         raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")

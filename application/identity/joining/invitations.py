@@ -48,7 +48,7 @@ class InvitationBatch(Struct, rename="camel", forbid_unknown_fields=True, kw_onl
 
 
 class InvitationItem(Struct, rename="camel", kw_only=True):
-    """An invitation as its tenant sees it; ``invitedBy`` is a user's id."""
+    """An invitation for its tenant; ``invitedBy`` is a user's id."""
 
     id: UUID
     email: str
@@ -81,12 +81,12 @@ class InvitationAdministration:
     outcomes: InvitationOutcomes
 
     async def create(self, caller: Caller, form: InvitationForm, client: Client) -> InvitationItem:
-        """Invites an address, whether or not it has an account. Raises Conflict while it has a pending invitation."""
+        """Invite an address, with or without an account. Raises Conflict while it has a pending invitation."""
         (item,) = await self._invite(caller, [form], [""], client)
         return item
 
     async def create_batch(self, caller: Caller, form: InvitationBatch, client: Client) -> InvitationsMade:
-        """Invites all of the addresses or none; errors name their items."""
+        """Invite all addresses or none; errors name their items."""
         if not 1 <= len(form.items) <= BATCH:
             raise ValidationError.on("items", f"takes 1 to {BATCH} invitations")
         prefixes = [f"items[{number}]." for number in range(len(form.items))]
@@ -109,7 +109,7 @@ class InvitationAdministration:
 
     @retry_on_conflict
     async def resend(self, caller: Caller, invitation_id: UUID, client: Client) -> InvitationItem:
-        """Sends a new link, which ends the old one; the caller becomes the inviter, and must be able to be."""
+        """Send a new link and invalidate the old one. The caller needs the right to invite and becomes the inviter."""
         now, tenant_id = self.clock.now(), caller.tenant.id
         async with self.database.transaction(EveryTenant()) as tx:
             found = await self._pending(tx, tenant_id, invitation_id, now)
@@ -117,7 +117,7 @@ class InvitationAdministration:
             ensure_may_give(caller, roles)
             usage = await tx.invitations.usage(tenant_id, [found.email_key], now)
             mail = self._mail(found.email_key, usage, now)
-            # An address that gets no further mail today keeps the link that it has.
+            # If the address gets no other mail today, its current link remains valid.
             hashed = self._hash(mail) if mail else found.hash
             mailed = tuple(at for at in found.mailed_at if at > now - DAY) + ((now,) if mail else ())
             renewed = replace(
@@ -164,7 +164,7 @@ class InvitationAdministration:
                 for form, key, roles in zip(forms, keys, given, strict=True)
             ]
             if await tx.invitations.add(sent) != len(sent):
-                # Another request has just invited one of them: the next try says which.
+                # A concurrent request has invited one of the addresses: the retry reports that address.
                 raise SerializationConflict
         self.outcomes.count("sent", len(sent))
         return [
@@ -192,7 +192,7 @@ class InvitationAdministration:
             invited_by=caller.user_id,
             created_at=now,
             expires_at=now + self.lifetime,
-            # Without a mail nobody ever learns the secret.
+            # Without a mail no user learns the secret.
             hash=self._hash(mail or Mail(id=self.ids.new(), kind="invitation", recipient=key, at=now)),
             mailed_at=(now,) if mail else (),
         )
@@ -200,7 +200,7 @@ class InvitationAdministration:
         return NewInvitation(invitation=invitation, mail=mail, line=line)
 
     def _mail(self, key: str, usage: InvitationUsage, now: datetime) -> Mail | None:
-        # Security: a refusal would tell a tenant that others invite the same address.
+        # Security: omit the mail silently. An error would reveal that other tenants invite the address.
         if usage.mails.get(key, 0) >= MAILS_A_DAY:
             return None
         return Mail(id=self.ids.new(), kind="invitation", recipient=key, at=now)
@@ -213,7 +213,7 @@ class InvitationAdministration:
     ) -> list[list[Role]]:
         names = sorted({name for form in forms for name in form.roles})
         found: dict[str, Role] = {}
-        # The tenant's own role comes before a system role of the same name.
+        # The tenant's role has priority over a system role of the same name.
         for role in await tx.roles.by_names(caller.tenant.id, names):
             found.setdefault(role.name, role)
         missing = [
@@ -230,7 +230,7 @@ class InvitationAdministration:
 
 
 def _read_addresses(forms: Sequence[InvitationForm], prefixes: Sequence[str]) -> list[str]:
-    """The normal forms of the addresses. Raises ValidationError for each that is none, or stands there twice."""
+    """Normal forms of the addresses. Raises ValidationError naming invalid and repeated ones."""
     errors: list[FieldError] = []
     keys: list[str] = []
     for form, prefix in zip(forms, prefixes, strict=True):
@@ -247,7 +247,7 @@ def _read_addresses(forms: Sequence[InvitationForm], prefixes: Sequence[str]) ->
 
 
 def _ensure_may_give(caller: Caller, given: Sequence[Sequence[Role]], prefixes: Sequence[str]) -> None:
-    """Raises Forbidden naming every item whose roles the caller may not give, or which no membership can hold."""
+    """Raise Forbidden naming each item with roles that the caller cannot give."""
     refused: list[FieldError] = []
     for roles, prefix in zip(given, prefixes, strict=True):
         try:

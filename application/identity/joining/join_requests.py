@@ -1,4 +1,4 @@
-"""Requests to join a tenant: listed, approved and declined by whoever may invite."""
+"""Requests to join a tenant. Users who may invite list, approve and decline them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from domain.scope import Caller, Client, EveryTenant, event
 
 
 class ApprovalForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """Body of an approval; without ``roles`` it gives those of the domain, or ``Member`` where the domain is gone."""
+    """Body of an approval; by default ``roles`` are the domain's, or ``Member`` if the domain was removed."""
 
     roles: list[str] | UnsetType = UNSET
 
@@ -38,13 +38,13 @@ USUAL_APPROVAL = ApprovalForm()
 
 
 class JoinRequestRights(Struct, rename="camel", frozen=True, kw_only=True):
-    """Whether the caller may approve a request without naming roles: they may give those of the domain."""
+    """Whether the caller may approve a request without naming roles, because they may give the domain's roles."""
 
     approve: bool
 
 
 class JoinRequestItem(Struct, rename="camel", kw_only=True):
-    """A request; its id is that of the account, ``roles`` are those that an approval without roles gives."""
+    """A join request; its id is the id of the account, ``roles`` are the roles that an approval gives by default."""
 
     id: UUID
     email: str
@@ -64,7 +64,7 @@ class JoinRequestPage(Struct, rename="camel", kw_only=True):
 
 
 class AdmittedMember(Struct, rename="camel", kw_only=True):
-    """The membership of somebody whose request was approved."""
+    """Membership from an approved join request."""
 
     user_id: UUID
     tenant_id: UUID
@@ -82,7 +82,7 @@ class JoinRequestAdministration:
     clock: Clock
 
     async def page(self, caller: Caller, parameters: Parameters) -> JoinRequestPage:
-        """Pending requests, the oldest first."""
+        """Return pending requests, oldest first."""
         reader = ParameterReader(parameters, ("page", "pageSize"))
         page, size = reader.page(), reader.page_size()
         reader.ensure_valid()
@@ -99,15 +99,15 @@ class JoinRequestAdministration:
         shown = await read.join_requests.roles(tenant_id, role_ids, MEMBER)
         roles = {role.id: role for role in shown}
         by_domain = {name: [roles[role_id] for role_id in ids if role_id in roles] for name, ids in domains.items()}
-        # as for who approves: a role of the tenant goes before one of the system of the same name
+        # A tenant's role has priority over a system role of the same name.
         return _Given(by_domain, roles_named([MEMBER], shown))
 
     @retry_on_conflict
     async def approve(self, caller: Caller, user_id: UUID, form: ApprovalForm, client: Client) -> AdmittedMember:
-        """Makes the membership. Raises NotFound, Forbidden for roles beyond the caller's, and Conflict."""
+        """Create the membership. Raises NotFound, Forbidden for roles beyond the caller's, and Conflict."""
         tenant_id, now = caller.tenant.id, self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
-            # Locked before the request, as by a login that makes one.
+            # Lock the user before the request, in the same order as a login that creates a request.
             await tx.memberships.lock(user_id)
             request = await self._pending(tx, tenant_id, user_id)
             state = await tx.users.state(user_id)
@@ -157,7 +157,7 @@ class JoinRequestAdministration:
             domain = await tx.domains.lock(request.tenant_id, request.domain)
             if domain is not None:
                 roles = await tx.received.roles(request.tenant_id, domain.role_ids)
-                # Whoever set the domain may have held more than whoever approves.
+                # Security: the user who set the domain may have held more roles than the approver.
                 ensure_may_give(caller, roles)
                 ensure_fit_membership(roles)
                 return roles
@@ -166,7 +166,7 @@ class JoinRequestAdministration:
 
 
 class _Given(Struct, frozen=True):
-    """Roles that approvals give where they name none: by domain, and for a domain that is gone."""
+    """Default roles of approvals: by domain, and for deleted domains."""
 
     by_domain: Mapping[str, Sequence[Role]]
     usual: Sequence[Role]

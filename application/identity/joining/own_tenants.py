@@ -1,4 +1,4 @@
-"""Tenants that people make for themselves, where the operator allows it."""
+"""Tenants that users create for themselves, if the operator allows it."""
 
 import re
 import unicodedata
@@ -20,11 +20,11 @@ from domain.identity.users import ADMIN, AccountState, Tenant
 from domain.scope import Caller, Client, EveryTenant, event
 
 TENANTS_A_DAY = 3
-"""Most tenants that a person makes and owns within a day."""
+"""Maximum tenants that a user may create and own within a day."""
 
 
 class OwnTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body that makes a tenant; without ``identifier`` one is made of the name."""
+    """Body that creates a tenant; ``identifier`` is by default derived from the name."""
 
     name: str
     identifier: str | UnsetType = UNSET
@@ -32,9 +32,9 @@ class OwnTenantForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=
 
 @dataclass(frozen=True)
 class OwnTenants:
-    """Use case of people who make a tenant for themselves.
+    """Use case of users who create a tenant for themselves.
 
-    With ``is_open`` False the answer is the same as if there were no such path.
+    With ``is_open`` False the path appears unknown.
     """
 
     database: Database[TenantTransaction]
@@ -45,11 +45,11 @@ class OwnTenants:
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: OwnTenantForm, client: Client) -> Tenant:
-        """Makes a tenant with the caller as its owner and Admin. Raises Conflict on ``identifier``."""
+        """Create a tenant with the caller as its owner and Admin. Raises Conflict on ``identifier``."""
         if not self.is_open:
             raise NotFound
         now, tenant_id = self.clock.now(), self.ids.new()
-        # The end of an id is as good as random, and decides only where the name is taken.
+        # The end of an id is random enough, and used only if the name is in use.
         spare = f"{identifier_of(form.name)[:50]}-{tenant_id.hex[-8:]}"
         given = identifier_of(form.name) if form.identifier is UNSET else form.identifier
         ensure_valid(NewTenantForm(name=form.name, identifier=given if form.identifier is not UNSET else spare))
@@ -72,7 +72,7 @@ class OwnTenants:
 
 
 def identifier_of(name: str) -> str:
-    """Identifier that resembles a name: ``"Bücher & Söhne"`` becomes ``bucher-sohne``, ``"店"`` is ``tenant``."""
+    """Return an identifier that resembles a name: ``"Bücher & Söhne"`` becomes ``bucher-sohne``."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub("[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or "tenant"
 

@@ -1,4 +1,4 @@
-"""Owners of tenants: passing a tenant on, and leaving one."""
+"""Ownership of tenants: transferring and leaving a tenant."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +28,7 @@ class OwnerForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True
 
 
 class OwnerItem(Struct, rename="camel", kw_only=True):
-    """A membership, and whether it is an owner's."""
+    """A membership, and whether the member is an owner."""
 
     user_id: UUID
     tenant_id: UUID
@@ -49,12 +49,12 @@ class Ownership:
 
     @retry_on_conflict
     async def transfer(self, caller: Caller, form: TransferForm, client: Client) -> None:
-        """Makes an active member the owner in the caller's place; only super-admins can undo it."""
+        """Make an active member the owner in the caller's place; only super-admins can undo it."""
         now, tenant_id = self.clock.now(), caller.tenant.id
         if form.user_id == caller.user_id:
             raise ValidationError.on("userId", "is your own id: name another member")
         async with self.database.transaction(EveryTenant()) as tx:
-            # Both accounts in one order, against deadlocks, and then the tenant's owners.
+            # Lock both accounts in one order, against deadlocks, then the tenant's owners.
             for user_id in sorted((caller.user_id, form.user_id)):
                 await tx.memberships.lock(user_id)
             owners = await tx.memberships.lock_owners(tenant_id)
@@ -72,7 +72,7 @@ class Ownership:
 
     @retry_on_conflict
     async def leave(self, caller: Caller, client: Client) -> None:
-        """Ends the caller's membership. Raises Conflict for the last owner and the last Admin."""
+        """End the caller's membership. Raises Conflict for the last owner and the last Admin."""
         tenant_id, user_id = caller.tenant.id, caller.user_id
         subject = grants_subject(user_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
@@ -95,7 +95,7 @@ class Ownership:
     async def set_owner(
         self, caller: Caller, tenant_id: UUID, user_id: UUID, form: OwnerForm, client: Client
     ) -> OwnerItem:
-        """Makes a member an owner, or one no more, as a super-admin may."""
+        """Grant or revoke a member's ownership, for super-admins."""
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(user_id)

@@ -1,4 +1,4 @@
-"""Invitations as their readers see them: what a link is for, what the own address has received, and a refusal."""
+"""Invitations for their recipients: preview of a link, received invitations, and declining."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,7 +18,7 @@ from domain.scope import Caller, Client, EveryTenant, event
 
 
 class LinkForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """The secret of an invitation's link."""
+    """Secret of an invitation's link."""
 
     token: str
 
@@ -29,7 +29,7 @@ class InvitingTenant(Struct, rename="camel", kw_only=True):
 
 
 class InvitationPreview(Struct, rename="camel", kw_only=True):
-    """An invitation as the holder of its link sees it; ``invitedBy`` is a name."""
+    """An invitation for the holder of its link; ``invitedBy`` is a name."""
 
     tenant: InvitingTenant
     email: str
@@ -39,7 +39,7 @@ class InvitationPreview(Struct, rename="camel", kw_only=True):
 
 
 class ReceivedInvitation(Struct, rename="camel", kw_only=True):
-    """An invitation as the account with its address sees it."""
+    """An invitation for the account with its address."""
 
     id: UUID
     tenant: InvitingTenant
@@ -55,8 +55,8 @@ class InvitationInbox:
     outcomes: InvitationOutcomes
 
     async def preview(self, form: LinkForm) -> InvitationPreview:
-        """The invitation of a link. Raises the one ValidationError on ``token`` for every link that serves no more."""
-        # Looked up by the secret alone: without it the response, and its time, tell nothing.
+        """Return a link's invitation. Raises the same ValidationError on ``token`` for every invalid link."""
+        # Security: look up only by the secret, so that response and time reveal nothing.
         async with self.database.read_only(EveryTenant()) as read:
             offer = await read.received.by_hash(token_hash(form.token))
         if offer is None or not offer.is_living(self.clock.now()):
@@ -70,12 +70,12 @@ class InvitationInbox:
         )
 
     async def received(self, caller: Caller) -> list[ReceivedInvitation]:
-        """Living invitations to the caller's address. Raises Forbidden unless the address is proved."""
+        """Return live invitations to the caller's address. Raises Forbidden unless the address is proved."""
         async with self.database.read_only(EveryTenant()) as read:
             state = await read.users.state(caller.user_id)
             if state is None:
                 raise TokenInvalid
-            # Security: anybody may register an address, and would learn here who invites its owner.
+            # Security: anybody may register an address, and would learn the owner's invitations.
             ensure_proved(state.user)
             offers = await read.received.of_address(state.user.email_key, self.clock.now())
         return [_received(offer) for offer in offers]
@@ -88,7 +88,7 @@ class InvitationInbox:
             if offer is None:
                 raise wrong_link()
             found = await tx.invitations.lock(offer.invitation.tenant_id, offer.invitation.id)
-            # The link may have been replaced before the lock was held.
+            # The link may have been replaced before the lock.
             if found is None or found.hash != offer.invitation.hash or found.status_at(now) != "pending":
                 raise wrong_link()
             await tx.invitations.end(found.tenant_id, found.id, "declined", now, None)

@@ -1,4 +1,4 @@
-"""Use cases that start, renew and end a session by password.
+"""Use cases that start, renew and end sessions by password.
 
 Changes of the account are in ``account`` and ``self_service``.
 """

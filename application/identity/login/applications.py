@@ -12,13 +12,13 @@ from domain.scope import EveryTenant, allows
 
 @dataclass(frozen=True)
 class RegisteredApplications:
-    """Checks the application of a login; with ``registration_required`` an unregistered one is refused."""
+    """Checks the application of a login; ``registration_required`` refuses unregistered applications."""
 
     database: Database[ApplicationTransaction]
     registration_required: bool
 
     async def ensure_takes(self, app_id: str | None, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
-        """Raises Forbidden unless the application accepts this tenant and a user with these permissions."""
+        """Raise Forbidden unless the application accepts this tenant and a user with these permissions."""
         if app_id is None:
             return
         application = await self.by_id(app_id)
@@ -33,7 +33,7 @@ class RegisteredApplications:
 
 
 def ensure_open(application: ClientApplication, tenant_id: UUID | None, permissions: Sequence[str]) -> None:
-    """Raises Forbidden. Before a tenant is chosen (None) only a closed application refuses."""
+    """Raise Forbidden if the application is closed; with a tenant, also if it refuses the tenant or the permissions."""
     if not application.is_active:
         raise Forbidden("This application is closed.")
     if tenant_id is None:

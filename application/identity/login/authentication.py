@@ -1,4 +1,4 @@
-"""Authentication by e-mail and password; responses and their times do not tell which accounts exist."""
+"""Authentication by e-mail and password. Responses and their times do not reveal existing accounts."""
 
 from dataclasses import dataclass
 
@@ -26,15 +26,15 @@ class PasswordAuthentication:
     lockout: Lockout
 
     async def by_password(self, form: LoginForm, client: Client) -> Login:
-        """Verifies the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
+        """Verify the password. Raises AccountLocked, InvalidCredentials or TooBusy."""
         password = await self.password_reader.read(form.password, form.is_password_encrypted, "password")
         key, counted = email_key(form.email), attempts_key(form.email)
         async with self.database.autocommit(EveryTenant()) as tx:
-            # The attempt is counted before the hash is computed, so that parallel guesses cannot outrun the lock.
+            # Security: count before hashing, so that parallel guesses cannot bypass the lock.
             is_open = await tx.attempts.reserve(counted, client.network, self.lockout, self.clock.now())
             state = await tx.users.state_by_email(key) if is_open and key else None
         if not is_open:
-            # Security: looking up the account here would show by its time that it exists.
+            # Security: do not look the account up here, because the response time would reveal whether it exists.
             await self._note_failure(None, client)
             raise AccountLocked
         stored = state.user.password_hash if state else None
@@ -58,7 +58,7 @@ class PasswordAuthentication:
         )
 
     async def ensure_own(self, user: User, password: str, is_encrypted: bool | UnsetType, client: Client) -> None:
-        """Verifies the password of somebody who is logged in; raises AccountLocked, TooBusy or ValidationError."""
+        """Verify a logged-in user's password. Raises AccountLocked, TooBusy or ValidationError."""
         password = await self.password_reader.read(password, is_encrypted, "password")
         async with self.database.autocommit(EveryTenant()) as tx:
             if not await tx.attempts.reserve(user.email_key, client.network, self.lockout, self.clock.now()):
@@ -78,7 +78,8 @@ class PasswordAuthentication:
     async def _renewed(self, password: str, stored: str) -> RenewedHash | None:
         if not self.passwords.is_outdated(stored):
             return None
-        # The password is known only now, so a weak or imported hash is replaced; with a full queue, next time.
+        # The service knows the password only now, so it replaces a weak or imported hash. If the queue is full, a later
+        # login does it.
         try:
             return RenewedHash(stored, await self.passwords.hash(normal_password(password)))
         except TooBusy:

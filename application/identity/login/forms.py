@@ -41,8 +41,8 @@ class TokenPair(Struct, rename="camel", kw_only=True):
 class LoginResult(TokenPair, rename="camel", kw_only=True):
     """Result of a login.
 
-    ``mfaDeadline`` is when the tenant begins to require a second factor, ``mustAddFactor`` says that a recovery code
-    stood in for one.
+    ``mfaDeadline`` is the time from which the tenant requires a second factor. ``mustAddFactor`` is true if the user
+    logged in with a recovery code instead of a factor.
     """
 
     permissions: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The gate before every session: whether a login, or a session that enters a tenant, has shown enough."""
+"""Gate before every session: whether a login, or a session that enters a tenant, has enough proofs."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,17 +17,18 @@ from domain.identity.users import AccountState, FactorKind, Membership, Method
 from domain.scope import user_subject
 
 WAITS = timedelta(minutes=5)
-"""Time for which a login waits for its second factor."""
+"""Time for the second factor of a login."""
 
 RequiredFor = Literal["none", "super-admins", "all"]
 
 
 class LoginTicket(Struct, frozen=True, kw_only=True):
-    """The content of a ticket: a login, or with ``session_id`` a session that enters a tenant, without a second factor.
+    """Content of a ticket for a pending second factor: of a login, or with ``session_id`` of a session entering a
+    tenant.
 
-    ``revocations`` is the version of the user's tokens and ``kinds`` are the factors of the account at its time: the
-    ticket is worth nothing once the version, and for an enrolment the factors, have changed. ``accepted`` are the
-    methods that may be shown, or the kinds that may be set up. The other fields are the login's.
+    ``revocations`` is the version of the user's tokens and ``kinds`` are the account's factors at the time of the
+    ticket. A changed version invalidates the ticket; for an enrolment, changed factors do too. ``accepted`` are the
+    methods that the user may use, or the kinds that the user may enrol. The other fields are those of the login.
     """
 
     purpose: Literal["challenge", "enrolment"]
@@ -43,7 +44,7 @@ class LoginTicket(Struct, frozen=True, kw_only=True):
     session_id: UUID | None
 
     def login(self, state: AccountState, added: tuple[str, ...]) -> Login:
-        """The login once its user has shown ``added`` as well."""
+        """Return the login after its user has also proved the methods ``added``."""
         return Login(
             state=state,
             methods=further(self.methods, added),
@@ -56,14 +57,14 @@ class LoginTicket(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SecondFactorGate:
-    """Decides whether a second factor is needed: for every login, and for every pair of tokens of a session."""
+    """Decides whether a second factor is needed, for every login and every token pair of a session."""
 
     tickets: Tickets
     required_for: RequiredFor
     recent: timedelta
 
     def passed(self, login: Login, now: datetime) -> Login:
-        """The login with the end of its grace period. Raises MfaRequired and MfaEnrolmentRequired, with a ticket."""
+        """Return the login with the end of its grace period. Raises MfaRequired, MfaEnrolmentRequired with a ticket."""
         step = step_needed(login.state.factors, self.demand(login.state, login.membership), login.methods, now)
         if step.outcome != "in":
             raise self._refusal(step, login, now)
@@ -72,13 +73,13 @@ class SecondFactorGate:
     def ensure_session(
         self, state: AccountState, membership: Membership | None, session: Session, now: datetime
     ) -> None:
-        """Raises MfaRequired and MfaEnrolmentRequired where a second factor is required that the session has not shown.
+        """Raise MfaRequired or MfaEnrolmentRequired if the session lacks a required second factor.
 
-        Raises ReauthenticationRequired in place of the latter for a session that was proved longer than ``recent`` ago.
-        A session of before its user had a factor goes on where none is required.
+        Raises ReauthenticationRequired instead of MfaEnrolmentRequired if the session's last proof is older than
+        ``recent``. A session that is older than the user's first factor continues if no factor is required.
         """
         demand = self.demand(state, membership)
-        # Adding a factor does not throw out the sessions of other devices.
+        # Let the session continue: a new factor does not end sessions on other devices.
         if not demand.required:
             return
         step = step_needed(state.factors, demand, session.methods, now)
@@ -90,14 +91,14 @@ class SecondFactorGate:
             raise self._refusal(step, entering, now)
 
     def demand(self, state: AccountState, membership: Membership | None) -> Demand:
-        """What the tenant that is entered, and the service, require of this user."""
+        """Return the second-factor demands of the tenant and the service on this user."""
         by_service = self.required_for == "all" or (self.required_for == "super-admins" and state.is_super_admin)
         if membership is None:
             return Demand(required=by_service)
         return demand_of(membership.security, membership.joined_at, service_requires=by_service)
 
     def lifetimes(self, state: AccountState, tenant_id: UUID | None, service: Lifetimes) -> Lifetimes:
-        """Lifetimes of a session in the tenant, whose settings only shorten the service's."""
+        """Return the session lifetimes in the tenant. Tenant settings only shorten the service's lifetimes."""
         held = state.membership_in(tenant_id)
         asked = held.security if held is not None else None
         if asked is None:
@@ -108,7 +109,7 @@ class SecondFactorGate:
 
     def _refusal(self, step: Step, login: Login, now: datetime) -> Error:
         state, session, is_enrolment = login.state, login.session, step.outcome == "enrolment"
-        # Security: a factor is a way in for good, and no way for a token that was stolen an hour ago.
+        # Security: a factor gives permanent access, so a token stolen an hour ago must not add one.
         if is_enrolment and session is not None and not self._is_recent(session.authenticated_at, now):
             return ReauthenticationRequired(int(self.recent.total_seconds()))
         waiting = LoginTicket(
@@ -124,7 +125,7 @@ class SecondFactorGate:
             app_id=login.app_id,
             session_id=session.id if session else None,
         )
-        # Nothing is stored: a login that is never finished leaves no session and no row behind.
+        # Nothing is stored, so an unfinished login leaves no session or row.
         until = now + WAITS
         challenge = Challenge(ticket=self.tickets.seal("mfa", waiting, until), methods=step.methods, expires_at=until)
         return (MfaEnrolmentRequired if is_enrolment else MfaRequired)(challenge)
@@ -134,5 +135,5 @@ class SecondFactorGate:
 
 
 def revocations_of(state: AccountState) -> int:
-    """Version of the user's tokens: logout, disabling and a changed password raise it, and so end waiting logins."""
+    """Return the version of the user's tokens; logout, disabling and a new password raise it."""
     return state.token_versions.get(user_subject(state.user.id), 0)

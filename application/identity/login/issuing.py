@@ -1,4 +1,4 @@
-"""Tokens of a session: the claims that its user may have in a tenant, and the pair that stands for them."""
+"""Tokens of a session: its user's claims in a tenant, and the token pair."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ from domain.scope import EveryTenant, smallest, tenant_subject
 
 
 class SignInPolicy(Struct, frozen=True, kw_only=True):
-    """Settings of sign-in; ``password_max_age_days`` 0 means that passwords do not age."""
+    """Settings of sign-in; ``password_max_age_days`` 0 disables the expiry of passwords."""
 
     lifetimes: Lifetimes
     confirm_email: bool
@@ -44,7 +44,7 @@ class SignInPolicy(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class TokenIssuing:
-    """Steps that every way to a pair of tokens shares: login, refresh, switch of the tenant, and a proof shown anew."""
+    """Common steps to a token pair: login, refresh, tenant switch and renewed proof."""
 
     database: Database[SessionTransaction]
     applications: RegisteredApplications
@@ -56,7 +56,8 @@ class TokenIssuing:
     gate: SecondFactorGate
 
     async def session(self, session_id: UUID) -> tuple[Session, AccountState]:
-        # Both in one snapshot: a logout in between is either seen here, or revokes the tokens that are issued.
+        # Read session and account in one snapshot: a concurrent logout is either visible here or revokes the issued
+        # tokens.
         async with self.database.read_only(EveryTenant()) as read:
             found = await read.sessions.with_account_state(session_id)
         if found is None:
@@ -64,7 +65,7 @@ class TokenIssuing:
         return found
 
     async def with_tenant(self, login: Login) -> Login:
-        """The login with the tenant that it enters. Raises Forbidden for a tenant that its user may not enter."""
+        """Return the login with its tenant. Raises Forbidden for a tenant that the user may not enter."""
         state = await self.with_visited_tenant(login.state, login.preferred)
         return replace(login, state=state, choice=choose_tenant(state.memberships, login.preferred))
 
@@ -72,7 +73,8 @@ class TokenIssuing:
         own = state.memberships
         if wanted is None or not state.is_super_admin or any(held.tenant_id == wanted for held in own):
             return state
-        # A super-admin may enter any tenant. Version before state: closing the tenant in between revokes the token.
+        # A super-admin may enter any tenant. Read the version first: if the tenant is closed before the second read,
+        # the token is revoked.
         async with self.database.read_only(EveryTenant()) as read:
             versions = await read.token_versions.of([tenant_subject(wanted)])
             visit = await read.memberships.visit(wanted, state.user.created_at)
@@ -93,7 +95,7 @@ class TokenIssuing:
     async def rotate(self, session: Session, tenant_id: UUID | None, now: datetime) -> Session:
         rotated = self.rotated(session, tenant_id, now)
         async with self.database.autocommit(EveryTenant()) as tx:
-            # Compare-and-swap on the counter: of parallel refreshes one wins, the others get its result.
+            # Compare-and-swap on the counter: one of parallel refreshes wins, the others get its result.
             if await tx.sessions.rotate(rotated, seen=session.counter):
                 return rotated
             winner = await tx.sessions.by_id(session.id)
@@ -110,10 +112,10 @@ class TokenIssuing:
         *,
         stored: Session | None,
     ) -> Claims:
-        """Claims for the session as it is going to be; ``stored`` is the session as it is, None for a new one.
+        """Return the claims for the changed session. ``stored`` is the current session, None for a new one.
 
-        Raises TokenExpired for a session that has reached its age, ReauthenticationRequired for one that is kept out of
-        the tenant, and what the gate and applications raise.
+        Raises TokenExpired for a session at its maximum age, ReauthenticationRequired if an administrator excluded the
+        session from the tenant, and the errors of the gate and of the application's check.
         """
         issue = Issue(
             issuer=self.policy.issuer,
@@ -121,21 +123,22 @@ class TokenIssuing:
             jti=self.ids.new(),
             lifetimes=self.policy.lifetimes,
         )
-        # Security: every pair of tokens passes here, whichever endpoint it is asked for at.
+        # Security: every endpoint that issues a token pair calls this function.
         if stored is not None:
             self._ensure_living(stored, state, membership, now)
-            # An administrator of the tenant ended its sessions while this one was elsewhere: it is to be proved anew.
+            # Security: an administrator ended this tenant's sessions during the use of another tenant, so require a new
+            # proof.
             if membership is not None and is_kept_out(session, membership):
                 raise ReauthenticationRequired(int(self.gate.recent.total_seconds()))
         self.gate.ensure_session(state, membership, session, now)
         claims = claims_for(state, membership, session, now, issue)
         tenant_id = membership.tenant_id if membership else None
-        # The application is asked at every issue: it may have been closed, or the permission taken, since the login.
+        # Check the application at every issue: it may have been closed, or lost its permission.
         await self.applications.ensure_takes(session.app_id, tenant_id, claims.permissions)
         return claims
 
     async def ensure_application(self, login: Login) -> None:
-        """Raises Forbidden where the application would refuse the login, for its tenant or the user's permissions."""
+        """Raise Forbidden if the application refuses the login's tenant or the user's permissions."""
         login = await self.with_tenant(login)
         membership = login.membership
         roles = login.state.roles_in(membership) if membership else ()
@@ -145,7 +148,7 @@ class TokenIssuing:
     def _ensure_living(
         self, stored: Session, state: AccountState, membership: Membership | None, now: datetime
     ) -> None:
-        # The tenant that is left says it too: else a visit elsewhere would count as use of a session that was unused.
+        # Check the previous tenant too: a visit elsewhere must not count as use of an unused session.
         for tenant_id in {stored.tenant_id, membership.tenant_id if membership else None}:
             if is_expired(stored, now, self.gate.lifetimes(state, tenant_id, self.policy.lifetimes)):
                 raise TokenExpired("The session has expired: log in again.")
@@ -157,7 +160,7 @@ class TokenIssuing:
         return SwitchResult(**self._pair(claims, session, now), current_tenant=tenant_name(membership))
 
     def login_result(self, login: Login, now: datetime) -> LoginResult:
-        """The result of a login that has passed every step."""
+        """Return the result of a login that passed every step."""
         choice, session, claims = login.choice, login.session, login.claims
         assert choice is not None
         assert session is not None
@@ -178,7 +181,6 @@ class TokenIssuing:
         )
 
     def _pair(self, claims: Claims, session: Session, now: datetime) -> dict[str, Any]:
-        """Fields that every response with tokens begins with."""
         pair = TokenPair(
             token=self.tokens.sign(claims, now),
             refresh_token=self.refresh_tokens.seal(RefreshToken(session.id, session.counter)),

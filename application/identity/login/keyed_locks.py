@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from domain.errors import TooBusy
 
 LONGEST_QUEUE = 100
-"""Most callers that hold or await one key; as many passwords may wait for a core."""
+"""Maximum callers that hold or await one key; the same number of passwords may wait for a CPU core."""
 
 
 @dataclass
@@ -19,13 +19,13 @@ class _Entry:
 
 @dataclass(frozen=True)
 class KeyedLocks:
-    """A lock for each key; callers of one key get it in the order in which they asked."""
+    """One lock per key; requests acquire it in the order of their arrival."""
 
     _entries: dict[Hashable, _Entry] = field(default_factory=dict, repr=False)
 
     @asynccontextmanager
     async def locked(self, key: Hashable) -> AsyncIterator[None]:
-        """Holds the key's lock for the block. Raises TooBusy when LONGEST_QUEUE callers hold or await it."""
+        """Hold the key's lock for the block. Raises TooBusy if LONGEST_QUEUE callers hold or await it."""
         entry = self._entries.setdefault(key, _Entry())
         if entry.callers >= LONGEST_QUEUE:
             raise TooBusy
@@ -39,5 +39,5 @@ class KeyedLocks:
                 del self._entries[key]
 
     def __len__(self) -> int:
-        """Number of keys that are held or awaited."""
+        """Number of held or awaited keys."""
         return len(self._entries)

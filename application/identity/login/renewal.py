@@ -1,4 +1,4 @@
-"""New tokens of a session that exists: refresh, switch of the tenant, and the hand-over to an application."""
+"""New tokens of an existing session: refresh, tenant switch, and hand-over to an application."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,8 @@ class SessionRenewal:
         now = self.clock.now()
         lifetimes = self.issuing.gate.lifetimes(state, session.tenant_id, self.issuing.policy.lifetimes)
         outcome = refresh_outcome(session, opened.counter, now, lifetimes)
-        # RFC 9700: a reused refresh token ends the session, since the thief may hold its successor.
+        # Security: end the session on reuse of a refresh token, because a thief may have the token's successor (RFC
+        # 9700).
         if outcome is RefreshOutcome.STOLEN:
             await self.sign_out.end_stolen(session, state.user, client)
             raise TokenInvalid("The refresh token was used before: the session has been ended.")
@@ -53,14 +54,15 @@ class SessionRenewal:
             raise TokenExpired("The session has expired: log in again.")
         if outcome is RefreshOutcome.DEAD:
             raise TokenInvalid("The session has ended.")
-        # Checked at every refresh: a disabled account ends with its current access token.
+        # Check at every refresh, so that a disabled account loses access when its current access token expires.
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         carry_on = self._refreshed if outcome is RefreshOutcome.FRESH else self._again
         before = session.tenant_id
         try:
             session, claims = await carry_on(session, state, form.tenant_id, now)
         except ReauthenticationRequired:
-            # Without an access token that lives there is no other way to show it: the login leads to the enrolment.
+            # A refresh has no live access token, so the user cannot enrol the factor here: a new login leads to the
+            # enrolment.
             raise TokenExpired("The session has expired: log in again.") from None
         if session.tenant_id != before:
             async with self.database.transaction(EveryTenant()) as tx:
@@ -74,11 +76,11 @@ class SessionRenewal:
         ensure_may_sign_in(state.user, confirmation_required=self.issuing.policy.confirm_email)
         state = await self.issuing.with_visited_tenant(state, form.tenant_id)
         membership = membership_in(state.memberships, form.tenant_id)
-        # Before the rotation: a switch that is refused must leave the refresh token usable.
+        # Before the rotation: a refused switch must leave the refresh token usable.
         claims = await self.issuing.authorised_claims(state, membership, session, now, stored=session)
         session = await self.issuing.rotate(session, membership.tenant_id, now)
         if session.tenant_id != membership.tenant_id:
-            # Another refresh or switch won the race: this switch is retried on the session as it is now.
+            # A concurrent refresh or switch won: retry on the current session.
             raise SerializationConflict
         async with self.database.transaction(EveryTenant()) as tx:
             await record_own(tx, "tenant.switched", caller.user_id, membership.tenant_id, client, self.clock.now())
@@ -88,9 +90,9 @@ class SessionRenewal:
     async def enter(
         self, session_id: UUID, tenant_id: UUID | None, methods: tuple[str, ...], client: Client
     ) -> SwitchResult | RefreshResult:
-        """Takes a session into the tenant that it was kept out of, once its user has shown ``methods`` as well.
+        """Let a session enter the tenant that excluded it, after its user has also shown ``methods``.
 
-        Without a tenant it goes on choosing one.
+        Without a tenant, the user of the session still has to choose one.
         """
         session, state = await self.issuing.session(session_id)
         if session.ended_at is not None:
@@ -102,7 +104,7 @@ class SessionRenewal:
         renewed = proved_by(self.issuing.rotated(session, tenant_id, now), methods, now)
         claims = await self.issuing.authorised_claims(state, membership, renewed, now, stored=session)
         async with self.database.transaction(EveryTenant()) as tx:
-            # Another refresh or switch won the race: this one is retried on the session as it is now.
+            # A concurrent refresh or switch won: retry on the current session.
             if not await tx.sessions.rotate(renewed, seen=session.counter):
                 raise SerializationConflict
             await record_own(tx, "tenant.switched", state.user.id, tenant_id, client, self.clock.now())
@@ -112,10 +114,10 @@ class SessionRenewal:
 
     @retry_on_conflict
     async def resume(self, session_id: UUID, client: Client) -> LoginResult:
-        """New tokens of the session, as the result of a login; the tokens of before are used up.
+        """Return new tokens of the session as a login result; the old tokens become invalid.
 
-        Raises TokenInvalid and TokenExpired for a session that has ended, ReauthenticationRequired for one that was
-        proved too long ago to set up the factor that is required, and what a login raises.
+        Raises TokenInvalid and TokenExpired for an ended session, ReauthenticationRequired if the last proof is too old
+        to set up the required factor, and the errors of a login.
         """
         session, state = await self.issuing.session(session_id)
         now = self.clock.now()
@@ -132,7 +134,7 @@ class SessionRenewal:
             choice=_choice(state, membership),
             session=session,
         )
-        # Security: as strict as a login, so that no session of before a second factor becomes one of an application.
+        # Security: as strict as a login, so that no session older than the second factor becomes an application's.
         login = self.issuing.gate.passed(login, now)
         rotated = self.issuing.rotated(session, session.tenant_id, now)
         claims = await self.issuing.authorised_claims(state, membership, rotated, now, stored=session)
@@ -141,7 +143,8 @@ class SessionRenewal:
 
     async def _store_exchange(self, session: Session, rotated: Session, client: Client) -> None:
         async with self.database.transaction(EveryTenant()) as tx:
-            # The pages' own refresh token is used up by this: one holder is left.
+            # This rotation consumes the refresh token of the service's pages, so only the application holds a valid
+            # one.
             if not await tx.sessions.rotate(rotated, seen=session.counter):
                 raise SerializationConflict
             line = event("code.exchanged", session.user_id, session.id, client, rotated.rotated_at)
@@ -155,7 +158,7 @@ class SessionRenewal:
         rotated = await self.issuing.rotate(session, wanted, now)
         if rotated.counter != session.counter + 1:
             raise refreshed_once_more()
-        # Another refresh won the race: this one answers with the winner's successor.
+        # Another refresh won, so answer with the winner's successor.
         if rotated.tenant_id != wanted:
             return await self._again(rotated, state, asked, now)
         return rotated, claims
@@ -163,12 +166,12 @@ class SessionRenewal:
     async def _again(
         self, session: Session, state: AccountState, asked: UUID | None, now: datetime
     ) -> tuple[Session, Claims]:
-        """Claims for the successor that another refresh made, and its session, in the tenant that is asked for."""
+        """Session and claims for the successor made by another refresh, in the requested tenant."""
         wanted = asked or session.tenant_id
         claims = await self.issuing.issued_claims(session, state, wanted, now, stored=session)
         if asked is None or asked == session.tenant_id:
             return session, claims
-        # The counter stays: the successor is the same, and its time of grace begins no second time.
+        # Leave the counter unchanged: the refresh token is the same, and its grace period does not restart.
         moved = replace(session, tenant_id=asked)
         async with self.database.autocommit(EveryTenant()) as tx:
             if await tx.sessions.rotate(moved, seen=session.counter):
@@ -180,7 +183,7 @@ class SessionRenewal:
 
 
 def _choice(state: AccountState, membership: Membership | None) -> TenantChoice:
-    """The choice of the login, told from what it led to: one tenant is entered without being asked."""
+    """Reconstruct the login's tenant choice."""
     active: Sequence[Membership] = [held for held in state.memberships if held.tenant_is_active]
     if membership is None:
         return TenantChoice(None, False, len(active) > 1)

@@ -1,4 +1,4 @@
-"""Login by password, and the second half of every login."""
+"""Login by password, and the second step of every login."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -50,18 +50,17 @@ class SignIn:
     locks: KeyedLocks
 
     async def login(self, form: LoginForm, client: Client) -> LoginResult:
-        """Logs in by password, one login at a time for an address and network in a process.
+        """Log in by password; a process runs one login at a time for each address and network.
 
-        Each counts as a guess until its password has proved right: in parallel, six right ones would lock the account
-        for the last of them.
+        Each login counts as a guess until it is verified: otherwise six correct parallel logins would lock the account.
         """
         async with self.locks.locked((attempts_key(form.email), client.network)):
             return await self.complete_login(await self.authentication.by_password(form, client), client)
 
     async def complete_login(self, login: Login, client: Client) -> LoginResult:
-        """Completes the login of a verified account: chooses the tenant, starts the session and issues the tokens."""
+        """Complete a verified account's login: choose the tenant, start the session and issue the tokens."""
         user = login.state.user
-        # Whoever shows a second factor comes here again: the attempt was given back the first time.
+        # After a second factor, the first step of the login has already refunded the attempt.
         is_counted = login.by_password and "mfa" not in login.methods
         try:
             result = await self._start_session(login, client)
@@ -69,7 +68,7 @@ class SignIn:
             await self._note_challenge(user, client, gives_back=is_counted)
             raise
         except (AccountDisabled, EmailNotConfirmed, Forbidden, InvalidCredentials) as refusal:
-            # A user who knew the password and is refused for another reason has not guessed: the attempt is given back.
+            # A correct password refused for another reason is not a guess: refund it.
             knew = is_counted and not isinstance(refusal, InvalidCredentials)
             await self.note_refusal(user, client, gives_back=knew)
             raise
@@ -78,7 +77,7 @@ class SignIn:
 
     @retry_on_conflict
     async def note_refusal(self, user: User | None, client: Client, *, gives_back: bool = False) -> None:
-        """Records a failed login in the audit trail; ``gives_back`` takes the attempt back that was counted for it."""
+        """Record a failed login in the audit trail; ``gives_back`` refunds the counted attempt."""
         async with self.database.transaction(EveryTenant()) as tx:
             if user is not None and gives_back:
                 await tx.attempts.release(user.email_key, client.network)
@@ -103,7 +102,7 @@ class SignIn:
         return self.issuing.login_result(login, now)
 
     async def _with_session(self, login: Login, client: Client, now: datetime) -> Login:
-        """The login with its session, which is not stored yet, and the claims of its token."""
+        """The login with its new session, not yet stored, and the claims of its token."""
         user, membership = login.state.user, login.membership
         session = Session(
             id=self.ids.new(),
@@ -125,13 +124,13 @@ class SignIn:
     async def _store(self, login: Login, client: Client, now: datetime) -> None:
         user = login.state.user
         line = event("login.succeeded", user.id, user.id, client, now)
-        # A social login proves nothing about the password, so it does not reset the count of failures.
+        # A social login proves nothing about the password, so the failure count stays.
         forgiven = client.network if login.by_password else None
-        # Nobody needs to hear of their own first login.
+        # A first login needs no notice.
         notice = own_notice(self.ids.new(), "new-device", user, client, now) if user.last_login_at else None
         async with self.database.autocommit(EveryTenant()) as tx:
             ended = await tx.sessions.begin(login, line, forgiven=forgiven, notice=notice)
-        # The account changed since it was verified: its password, its owner, or its existence.
+        # The account changed since the verification: it has another password or owner, or was deleted.
         if ended is None:
             raise InvalidCredentials
         if ended:

@@ -1,4 +1,4 @@
-"""Ends of sessions: of one by its refresh token, of all by a logout, and of one whose token was used twice."""
+"""End of sessions: by refresh token, by logout of all, or after reuse of a token."""
 
 from dataclasses import dataclass
 
@@ -24,9 +24,9 @@ class SignOut:
 
     @retry_on_conflict
     async def end(self, refresh_token: str, client: Client) -> None:
-        """Ends the session at once, its access tokens too; a token of no session that lives ends nothing.
+        """End the session and its access tokens at once; ignore a token without a live session.
 
-        A token that was used before ends its session as well: shown to refresh, it would do the same.
+        A token that was used before also ends its session, as on a refresh.
         """
         opened = self.refresh_tokens.open(refresh_token)
         if opened is None:
@@ -39,14 +39,14 @@ class SignOut:
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-            # of two requests that end it at once, one writes the line of the audit trail
+            # Only one of two concurrent requests writes the audit trail entry.
             if await tx.sessions.end(session.id, now):
                 line = event("session.ended", session.user_id, session.id, client, now)
                 await tx.audit.add(session.tenant_id or SYSTEM_TENANT_ID, line)
 
     @retry_on_conflict
     async def logout(self, caller: Caller, client: Client) -> None:
-        """Ends every session of the user, on every replica at once."""
+        """End every session of the user, on every replica at once."""
         now = self.clock.now()
         subjects = (user_subject(caller.user_id),)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
@@ -56,13 +56,13 @@ class SignOut:
 
     @retry_on_conflict
     async def end_stolen(self, session: Session, user: User, client: Client) -> None:
-        """Ends a session whose token or code was used twice: one of the two users is a thief. Its user gets a mail."""
+        """End a session after a second use of its token or code, which indicates theft. Mail its user."""
         now, subjects = self.clock.now(), (session_subject(session.id),)
         mail = notice(self.ids.new(), "session-stolen", user, now, client=client)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-            # Parallel replays of a stolen token send one mail.
+            # Only one of several parallel replays of a stolen token sends the mail.
             if await tx.sessions.end(session.id, now):
                 await tx.outbox.add(mail)
             await record_own(tx, "session.stolen", session.user_id, session.tenant_id, client, now)

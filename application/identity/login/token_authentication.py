@@ -1,4 +1,4 @@
-"""Authentication by access token: the caller of a token that was verified before is known."""
+"""Authentication by access token, with cached callers of verified tokens."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,12 +10,12 @@ from domain.identity.tokens import Claims, caller_of
 from domain.scope import Caller
 
 REMEMBERED = 16_384
-"""Tokens whose callers are kept, less than 1 kB each: permissions and roles are the claims' own."""
+"""Maximum tokens with cached callers, less than 1 kB each: permissions and roles are shared with the claims."""
 
 
 @dataclass(frozen=True)
 class TokenAuthentication:
-    """Remembers what verified claims came to, so that a token's next request does not build its caller again."""
+    """Authentication that caches the caller of a verified token for later requests with the same token."""
 
     tokens: Tokens
     _callers: BoundedCache[UUID, tuple[Claims, Caller]] = field(
@@ -23,7 +23,7 @@ class TokenAuthentication:
     )
 
     def caller(self, token: str, now: datetime) -> Caller:
-        """Raises TokenInvalid or TokenExpired."""
+        """Return the caller. Raises TokenInvalid or TokenExpired."""
         claims = self.tokens.read(token, now)
         known = self._callers.get(claims.jti)
         if known is not None and known[0] is claims:

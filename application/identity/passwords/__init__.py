@@ -1,1 +1,1 @@
-"""Passwords of every use case: encrypted in transit, checked in constant time, held to the rules."""
+"""Passwords of every use case: decryption, constant-time checks, and rules."""

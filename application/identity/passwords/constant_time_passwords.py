@@ -1,4 +1,4 @@
-"""Passwords whose refusals take the same time for imported hashes as for the service's own."""
+"""Passwords with equal refusal times for imported hashes and the service's own."""
 
 import asyncio
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from application.ports.identity.passwords import ImportedHashTransaction
 from application.ports.runtime import Passwords
 from domain.scope import EveryTenant
 
-# More than the most expensive hash that an import accepts takes to verify.
+# Longer than verifying the most expensive hash accepted by an import.
 BUDGET = timedelta(seconds=1)
-"""Time of a refusal."""
+"""Minimum time of a refusal."""
 
 
 @dataclass(frozen=True)
 class ConstantTimePasswords:
-    """Delays refusals until the budget is used up, as long as any imported hash is stored.
+    """Delay of refusals up to the budget, while any imported hash is stored.
 
-    Security: an imported hash takes another time to verify and would show which accounts were imported.
+    Security: a different verification time would reveal imported accounts.
     """
 
     passwords: Passwords
@@ -32,7 +32,7 @@ class ConstantTimePasswords:
         loop = asyncio.get_running_loop()
         due = loop.time() + self.budget.total_seconds()
         verified = await self.passwords.verify(password, stored)
-        # A successful login needs no delay: it tells about the account anyway.
+        # Do not delay a successful login: its caller knows the password, so the time reveals nothing new.
         if not verified and await self._any_imported():
             await asyncio.sleep(due - loop.time())
         return verified

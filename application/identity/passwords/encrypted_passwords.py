@@ -1,4 +1,4 @@
-"""Passwords in request bodies: plain over TLS, or encrypted to a key of the service."""
+"""Passwords in request bodies: plain over TLS, or encrypted with a key of the service."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from domain.identity.tokens import LEEWAY
 from domain.scope import EveryTenant
 
 OLDEST = timedelta(seconds=120)
-"""Greatest age of an encrypted password."""
+"""Maximum age of an encrypted password."""
 WHAT_TO_SEND = (
     'takes a JWE in compact form (alg RSA-OAEP-256 or ECDH-ES+A256KW, enc A256GCM, at most 2 kB) of {"password", '
     '"iat", "jti"}, made within 120 seconds, used once, to the key of use "enc" in /.well-known/jwks.json; '
@@ -24,7 +24,7 @@ WHAT_TO_SEND = (
 
 @dataclass(frozen=True)
 class PasswordReader:
-    """Reads the password of a body; with ``strict``, one without ``isPasswordEncrypted`` must be encrypted."""
+    """Reads the password of a body; ``strict`` requires encryption if ``isPasswordEncrypted`` is missing."""
 
     database: Database[NonceTransaction]
     sealed: EncryptedPasswords
@@ -32,7 +32,7 @@ class PasswordReader:
     strict: bool
 
     async def read(self, text: str, is_encrypted: bool | UnsetType, field: str) -> str:
-        """The password in plain text.
+        """Return the password in plain text.
 
         Raises ValidationError on ``field``, with one message for every fault of an encrypted password.
         """
@@ -42,13 +42,13 @@ class PasswordReader:
             return text
         now = self.clock.now()
         opened = self.sealed.open(text, now)
-        # The nonce is consumed last: a password that is refused for another reason can be sent again.
+        # Consume the nonce last, so that a password refused for another reason can be resent.
         if opened is None or not _is_fresh(opened, now) or not await self._consume_nonce(opened, now):
             raise ValidationError.on(field, WHAT_TO_SEND)
         return opened.password
 
     async def _consume_nonce(self, opened: OpenedPassword, now: datetime) -> bool:
-        # The nonce is stored as its digest: the sender chose it, of any length and with any characters.
+        # Store a digest of the nonce, because the sender chose the nonce's length and characters.
         until = datetime.fromtimestamp(opened.sealed_at, UTC) + OLDEST + LEEWAY
         async with self.database.autocommit(EveryTenant()) as tx:
             return await tx.used_nonces.consume(sha256(opened.jti.encode()).hexdigest(), until, now)

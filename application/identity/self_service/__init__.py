@@ -1,1 +1,1 @@
-"""Use cases of people with their own account: profile, address, sessions, linked identities, export, deletion."""
+"""Use cases of users' own accounts: profile, address, sessions, linked identities, export, deletion."""

@@ -1,4 +1,4 @@
-"""Deletion of one's own account."""
+"""Deletion of the caller's account."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class AccountDeletion:
 
     @retry_on_conflict
     async def delete(self, caller: Caller, client: Client) -> None:
-        """Deletes the account with its memberships and sessions.
+        """Delete the account with its memberships and sessions.
 
         Raises Conflict for the last owner or Admin of a tenant, and for the last super-admin.
         """
@@ -42,7 +42,7 @@ class AccountDeletion:
             await tx.users.remove(user_id)
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-            # Each tenant learns that its member is gone.
+            # Record the deletion in each tenant of the user, for its administrators.
             tenants = {membership.tenant_id for membership in state.memberships} or {SYSTEM_TENANT_ID}
             await tx.audit.add_to_each(tenants, event("account.deleted", user_id, user_id, client, now))
         await self.cache.drop([profile_key(user_id)])
@@ -55,7 +55,7 @@ class AccountDeletion:
         return state
 
     async def _ensure_nobody_is_missed(self, tx: IdentityTransaction, caller: Caller, state: AccountState) -> None:
-        # Tenants in one order, against deadlocks with others who leave several.
+        # Process memberships in one order, so that concurrent deletions of accounts do not deadlock.
         for membership in sorted(state.memberships, key=lambda held: held.tenant_id):
             await ensure_admins_remain(tx, caller, state, membership.tenant_id)
             if membership.is_owner:

@@ -1,4 +1,4 @@
-"""A new address for one's own account: asked for with a session, and proved by a link that is sent to it."""
+"""New address of the caller's account: requested in a session, and proved by a mailed link."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, g
 LIFETIME = timedelta(hours=24)
 DAY = timedelta(days=1)
 CHANGES_A_DAY = 5
-"""Most mails with such a link that an account sends within a day: they go to addresses of strangers."""
+"""Daily maximum of address change mails per account, because they go to unproved addresses."""
 
 
 class NewEmailForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -40,7 +40,7 @@ class EmailChangeRequests:
 
     @retry_on_conflict
     async def request(self, caller: Caller, form: NewEmailForm, client: Client, *, silent: bool = False) -> None:
-        """Sends a link to the new address and a notice to the old one; ``silent`` only reads the form.
+        """Send a link to the new address and a notice to the old one; ``silent`` only validates the form.
 
         Raises ValidationError, and RateLimited after CHANGES_A_DAY. The answer does not depend on other accounts.
         """
@@ -59,9 +59,10 @@ class EmailChangeRequests:
                 raise ValidationError.on("email", "is your address already")
             before = await tx.email_changes.of_user(caller.user_id)
             if before is not None and before.email == email and before.requested_at > now - LINKS_APART:
-                # The mail is on its way, and its link goes on working.
+                # The service has already sent a mail, and the link in it remains valid.
                 return
-            # Security: whether the address has an account is seen when the mail is written, and told to its owner.
+            # Security: check whether the address has an account only when sending the mail, and report this only to the
+            # owner.
             mail = Mail(id=self.ids.new(), kind="email-change", recipient=email, at=now, language=client.language)
             await tx.email_changes.save(self._change(caller, email, key, mail, before))
             await tx.outbox.add(mail)
@@ -85,9 +86,9 @@ class EmailChangeRequests:
         )
 
     async def finish(self, email: str, secret: str, client: Client) -> bool:
-        """Gives the account its new address, proved by the link; False for a link that is none of a change.
+        """Set the account's new address, proved by the link; return False if the link is not of a change.
 
-        Raises Conflict on ``email`` when another account has got the address meanwhile.
+        Raises Conflict on ``email`` if another account has the address by now.
         """
         hashed = token_hash(secret)
         async with self.database.read_only(EveryTenant()) as read:
@@ -95,7 +96,7 @@ class EmailChangeRequests:
         if change is None or change.email_key != email_key(email):
             return False
         is_finished = await self._finish(change, client)
-        # after the commit, or a profile of before would be remembered again
+        # Drop the cached profile after the commit: before it, a reader could cache the old one again.
         await self.cache.drop([profile_key(change.user_id)])
         return is_finished
 
@@ -106,12 +107,12 @@ class EmailChangeRequests:
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.memberships.lock(user_id)
             state = await tx.users.state(user_id)
-            # The link may have been replaced, or have ended, before the lock was held.
+            # The link may have been replaced or ended before the lock.
             found = await tx.email_changes.by_hash(change.hash, now)
             if found is None or state is None or not state.user.is_active:
                 return False
             await self._save(tx, state, found, client, now)
-            # Tokens carry the address: they are stale, and sessions go on.
+            # Tokens contain the address, so they become stale; sessions continue.
             published.update(await tx.token_versions.bump(subjects))
         return True
 
@@ -133,6 +134,6 @@ class EmailChangeRequests:
         await tx.outbox.add(own_notice(self.ids.new(), "email-changed", user, client, now))
         if linked and not await tx.social.of_user(user.id):
             await tx.outbox.add(own_notice(self.ids.new(), "identities-unlinked", changed, client, now))
-        # Each tenant learns that its member has another address.
+        # Each tenant must learn of the new address.
         tenants = {held.tenant_id for held in state.memberships} or {SYSTEM_TENANT_ID}
         await tx.audit.add_to_each(tenants, event("email.changed", user.id, user.id, client, now))

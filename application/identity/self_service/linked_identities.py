@@ -1,4 +1,4 @@
-"""The caller's accounts at social providers: listing and unlinking them."""
+"""The caller's accounts at social providers: list and unlink."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ class LinkedIdentities:
     ids: Ids
 
     async def all(self, caller: Caller) -> list[LinkedProvider]:
-        """The caller's identities, the first linked first."""
+        """Return the caller's identities in the order of linking."""
         async with self.database.read_only(EveryTenant()) as read:
             return await read.social.of_user(caller.user_id)
 
     async def unlink(self, caller: Caller, provider: str, client: Client) -> None:
-        """Unlinks an identity. Raises NotFound, and Conflict when there is no other way to log in."""
+        """Unlink an identity. Raises NotFound, and Conflict without another way to log in."""
         await self._unlink(caller, provider, client)
-        # after the commit, or a profile of before would be remembered again
+        # Drop the cached profile after the commit: before it, a reader could cache the old one again.
         await self.cache.drop([profile_key(caller.user_id)])
 
     @retry_on_conflict

@@ -1,4 +1,4 @@
-"""Ways in which a person logs in: one must be left when another is taken away."""
+"""Login methods of a user: the service refuses to remove the last one."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -10,20 +10,20 @@ from domain.identity.users import User
 
 
 class LoginMethodTransaction(AccountTransaction, FactorTransaction, Protocol):
-    """Parts of the database that hold the ways to log in."""
+    """Transaction for changes of login methods."""
 
 
 async def ensure_login_method(tx: LoginMethodTransaction, user: User, providers: Collection[str]) -> None:
-    """Raises Conflict where neither a password nor an identity of ``providers`` nor a passkey logs the user in.
+    """Raise Conflict if the user has no password, passkey or identity of ``providers`` to log in with.
 
-    The user's row must be locked, so that of two ways that are taken away at once one stays.
+    The caller MUST lock the user's row, so that concurrent removals leave one login method.
     """
     if user.password_hash is not None:
         return
-    # A provider that the operator has turned off lets nobody in.
+    # A disabled provider does not allow login.
     if any(identity.provider in providers for identity in await tx.social.of_user(user.id)):
         return
-    # An old security key that does not verify its user is a second factor only.
+    # An old security key without user verification is only a second factor.
     factors = await tx.factors.of(user.id)
     if not any(factor.credential is not None and factor.credential.uv_initialized for factor in factors):
         raise Conflict("This is your only way to log in: set a password or add a passkey first.")

@@ -1,4 +1,4 @@
-"""Sessions of the caller: listing them and ending one."""
+"""Sessions of the caller: list them and end one."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class SessionList(Struct, rename="camel", kw_only=True):
 
 
 def shown_sessions(sessions: Iterable[Session], caller: Caller) -> SessionList:
-    """The sessions as responses tell them; ``isCurrent`` marks the caller's own."""
+    """Return the sessions for a response; ``isCurrent`` marks the caller's own."""
     return SessionList(
         items=[
             SessionItem(
@@ -51,9 +51,9 @@ def shown_sessions(sessions: Iterable[Session], caller: Caller) -> SessionList:
 
 @dataclass(frozen=True)
 class MySessions:
-    """Sessions of the caller: listed, and ended one by one or all together.
+    """Sessions of the caller: listed, and ended singly or all together.
 
-    ``recent`` is the greatest age of a proof with which other sessions than the caller's own are ended.
+    ``recent`` is the maximum age of a proof for ending other sessions than the caller's own.
     """
 
     database: Database[SessionTransaction]
@@ -63,7 +63,7 @@ class MySessions:
     recent: timedelta
 
     async def all(self, caller: Caller) -> SessionList:
-        """The caller's sessions, the last used first."""
+        """Return the caller's sessions, last used first."""
         now = self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             living = await read.sessions.living(caller.user_id, now, self.lifetimes)
@@ -71,13 +71,13 @@ class MySessions:
 
     @retry_on_conflict
     async def end(self, caller: Caller, session_id: UUID, client: Client) -> None:
-        """Ends a session of the caller; its access tokens are revoked at once.
+        """End a session of the caller and revoke its access tokens at once.
 
-        Raises ReauthenticationRequired when another session than the caller's own is ended without a recent proof, and
-        NotFound, alike for another user's session and an unknown one.
+        Raises ReauthenticationRequired for a session other than the caller's without a recent proof. Raises NotFound
+        for an unknown session and for another user's session.
         """
         now = self.clock.now()
-        # Security: whoever holds a token that is not theirs must not shut its owner out (ASVS 7.5.2).
+        # Security: a thief with a stolen token must not lock out the owner (ASVS 7.5.2).
         if session_id != caller.session_id:
             caller.ensure_recent(now, self.recent)
         await self._ensure_own(caller, session_id)
@@ -85,7 +85,7 @@ class MySessions:
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             published.update(await tx.token_versions.bump(subjects))
             await tx.token_versions.end(subjects, now)
-            # The session may have ended since it was looked up.
+            # The session may have ended since the lookup.
             if not await tx.sessions.end(session_id, now):
                 raise NotFound
             line = event("session.ended", caller.user_id, session_id, client, now)

@@ -1,4 +1,4 @@
-"""The caller's own name, telephone and picture, which need nobody's permission."""
+"""The caller's name, telephone and picture. Changes need no permission."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,7 @@ from domain.scope import Caller, Client, EveryTenant
 
 
 class OwnAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value. The address is changed by a link in a mail, and roles by
-    administrators."""
+    """Body of a change; omitted fields stay. A mailed link changes the address; administrators change roles."""
 
     full_name: FullName | UnsetType = UNSET
     phone_number: PhoneNumber | None | UnsetType = UNSET
@@ -33,7 +32,7 @@ class OwnProfile:
 
     @retry_on_conflict
     async def change(self, caller: Caller, form: OwnAccountForm, client: Client) -> None:
-        """Raises ValidationError with every invalid field, and TokenInvalid when the account is gone."""
+        """Change the profile. Raises ValidationError with every invalid field; TokenInvalid for a deleted account."""
         wanted = UserForm(
             full_name=form.full_name,
             phone_number=form.phone_number,
@@ -49,5 +48,5 @@ class OwnProfile:
                 return
             await tx.users.save(changed, state.user)
             await record_own(tx, "user.changed", caller.user_id, caller.tenant_id, client, now)
-        # after the commit, or a profile of before would be remembered again
+        # Drop the cached profile after the commit: before it, a reader could cache the old one again.
         await self.cache.drop([profile_key(caller.user_id)])

@@ -1,4 +1,4 @@
-"""An export of everything that is stored about the caller."""
+"""Export of all stored data about the caller."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The caller's profile: from the token's claims alone, or complete from the database, through the cache."""
+"""The caller's profile: only from the token's claims, or complete, from the database through the cache."""
 
 import asyncio
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class BasicProfile(Struct, rename="camel", kw_only=True):
 class Profile(Struct, rename="camel", kw_only=True):
     """The complete profile.
 
-    ``email_proved``: the address counts as the account's own, as for invitations to it; one that an administrator
-    entered is confirmed and not proved.
+    ``email_proved``: the address counts as the account's own, for example for invitations. An address entered by an
+    administrator is confirmed but not proved.
     """
 
     id: UUID
@@ -50,7 +50,7 @@ class Profile(Struct, rename="camel", kw_only=True):
 
 
 class ProfileBasis(Struct):
-    """Versions that a profile was built from; with any of them changed, the cached profile is stale."""
+    """Versions from which a profile was built; a change of any makes the cached profile stale."""
 
     tenant_id: UUID | None
     issued: dict[str, int]
@@ -63,7 +63,7 @@ class CachedProfile(Struct):
 
 
 class ProfileTransaction(AccountTransaction, ServiceAccountTransaction, Protocol):
-    """Parts of the database that profiles of people and of service accounts are made of."""
+    """Transaction for profiles of users and service accounts."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Profiles:
     clock: Clock
 
     def basic(self, caller: Caller) -> BasicProfile:
-        """The profile in the token's claims, without database or cache."""
+        """Return the profile in the token's claims, without database or cache."""
         return BasicProfile(
             id=caller.user_id,
             name=caller.name,
@@ -83,10 +83,11 @@ class Profiles:
         )
 
     async def complete(self, caller: Caller) -> Profile:
-        """The complete profile. Raises TokenInvalid when the account is gone."""
+        """Return the complete profile. Raises TokenInvalid for a deleted account."""
         if caller.kind == "service":
             return await self._of_service(caller)
-        # The tenants' value is read before the database: a change in between makes the cached profile stale, not wrong.
+        # Read the tenants' value before the database: a concurrent change then makes the cached profile stale, not
+        # wrong.
         key = profile_key(caller.user_id)
         found, tenants = await asyncio.gather(self.cache.get(key), self.cache.get(TENANTS_KEY))
         versions = {subject: count for subject, count in caller.issued.items() if not subject.startswith("session:")}
@@ -103,7 +104,7 @@ class Profiles:
         return profile
 
     async def _of_service(self, caller: Caller) -> Profile:
-        """Profile of a service account, which has no address and one tenant; asked for too seldom to be cached."""
+        """Profile of a service account. It has no address and one tenant; requests for it are too rare to cache it."""
         now, tenant_id = self.clock.now(), caller.tenant.id
         async with self.database.read_only(EveryTenant()) as read:
             found = await read.service_accounts.get(tenant_id, caller.user_id, now)
@@ -128,7 +129,7 @@ class Profiles:
 
 
 def _decoded(found: bytes | None) -> CachedProfile | None:
-    """The cached profile; None as well for one that another version of the service stored in another form."""
+    """The cached profile, or None if another version of the service stored it in another form."""
     try:
         return msgspec.json.decode(found, type=CachedProfile) if found else None
     except msgspec.ValidationError:

@@ -1,4 +1,4 @@
-"""Use cases of service accounts: their administration, their keys, and how they show who they are.
+"""Use cases of service accounts: administration, keys and authentication.
 
-What a service account does with its rights stands where it stands for users.
+Service accounts use the same code as users for everything else.
 """

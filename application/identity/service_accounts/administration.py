@@ -52,7 +52,7 @@ class ServiceAccountAdministration:
 
     @retry_on_conflict
     async def create(self, caller: Caller, form: ServiceAccountForm, client: Client) -> ServiceAccountItem:
-        """Makes an account with these roles, and nobody gives away what they do not hold."""
+        """Create an account with the given roles. The caller must hold all permissions of these roles."""
         ensure_valid_account(form)
         account = ServiceAccount(
             id=self.ids.new(),
@@ -77,18 +77,21 @@ class ServiceAccountAdministration:
     async def update(
         self, caller: Caller, account_id: UUID, form: ServiceAccountChange, client: Client
     ) -> ServiceAccountItem:
-        """Changes the account. Raises Forbidden unless the caller holds what is given, taken, stopped or started."""
+        """Change the account. Raises Forbidden unless the caller holds the permissions that the change adds, removes,
+        stops or restarts.
+        """
         ensure_valid_account(form)
         async with (
             self.revocations.publishing(_subjects(account_id)) as published,
             self.database.transaction(EveryTenant()) as tx,
         ):
-            # Locked, so that what is checked of the account still holds when it is changed.
+            # Lock the account first, so that the following checks remain valid until the commit.
             await tx.api_keys.lock(caller.tenant.id, account_id, self.clock.now())
             found = await self._account(tx, caller, account_id)
             changed = await self._changed(tx, caller, found.account, form)
             await tx.service_accounts.save(changed)
-            # Tokens and remembered keys carry name and roles, which makes them stale; disabling revokes them.
+            # Tokens and cached keys contain name and roles, so a change makes them stale; disabling the account revokes
+            # them.
             is_stopped = found.account.is_active and not changed.is_active
             subjects = _subjects(account_id) if is_stopped else [grants_subject(account_id)]
             published.update(await tx.token_versions.bump(subjects))
@@ -115,7 +118,7 @@ class ServiceAccountAdministration:
 
     @retry_on_conflict
     async def delete(self, caller: Caller, account_id: UUID, client: Client) -> None:
-        """Deletes the account; its keys and tokens are dead at once, and its name is free."""
+        """Delete the account; revoke its keys and tokens at once, and free its name."""
         now, subjects = self.clock.now(), _subjects(account_id)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.api_keys.lock(caller.tenant.id, account_id, now)
@@ -123,12 +126,12 @@ class ServiceAccountAdministration:
             ensure_may_give(caller, found.account.roles)
             await tx.service_accounts.remove(caller.tenant.id, account_id, now)
             published.update(await tx.token_versions.bump(subjects))
-            # Ids are never used again: housekeeping may remove the versions once the last token has expired.
+            # Ids are never reused: housekeeping may remove the versions after the last token expires.
             await tx.token_versions.end(subjects, now)
             await record(tx, "service-account.deleted", caller, account_id, client, self.clock.now())
 
     async def _account(self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID) -> ListedServiceAccount:
-        # Security: another tenant's account does not exist for the caller.
+        # Security: report another tenant's account as not found.
         found = await tx.service_accounts.get(caller.tenant.id, account_id, self.clock.now())
         if found is None:
             raise NotFound

@@ -1,4 +1,4 @@
-"""Tokens for service accounts by client credentials (RFC 6749, section 4.4): the key is the client's secret."""
+"""Tokens for service accounts by client credentials (RFC 6749, section 4.4), with the key as client secret."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ Code = Literal["invalid_request", "invalid_client", "unsupported_grant_type", "i
 
 
 class TokenRefused(Exception):
-    """Refusal of a request for a token, in the words of RFC 6749."""
+    """Refusal of a token request, as in RFC 6749."""
 
     def __init__(self, code: Code, description: str) -> None:
         self.code: Code = code
@@ -36,7 +36,7 @@ class TokenRefused(Exception):
 
 
 class TokenRequest(Struct, frozen=True, kw_only=True):
-    """A request as it was read from body and header; ``scope`` None asks for all that the key may."""
+    """A token request, parsed from body and header; ``scope`` None requests all of the key's permissions."""
 
     grant_type: str
     client_id: str
@@ -45,7 +45,7 @@ class TokenRequest(Struct, frozen=True, kw_only=True):
 
 
 class TokenAnswer(Struct, frozen=True, kw_only=True):
-    """Answer in RFC 6749's names; ``expires_in`` is in seconds, ``scope`` are permissions with blanks between."""
+    """Response with RFC 6749's names; ``expires_in`` is in seconds, ``scope`` has permissions separated by blanks."""
 
     access_token: str
     token_type: Literal["Bearer"] = "Bearer"  # noqa: S105  # the kind of a token
@@ -54,7 +54,7 @@ class TokenAnswer(Struct, frozen=True, kw_only=True):
 
 
 class TokenPolicy(Struct, frozen=True, kw_only=True):
-    """Settings of the tokens of service accounts; limits count where ``counts_limits``, refuse where ``enforced``."""
+    """Token settings of service accounts; ``counts_limits`` counts limits, ``enforced`` also refuses requests."""
 
     issuer: str
     audience: str
@@ -75,7 +75,7 @@ class ClientCredentials:
     policy: TokenPolicy
 
     async def token(self, form: TokenRequest, client: Client) -> TokenAnswer:
-        """A token for the account. Raises TokenRefused, and RateLimited."""
+        """Return a token for the account. Raises TokenRefused, and RateLimited."""
         if form.grant_type != GRANT_TYPE:
             raise TokenRefused("unsupported_grant_type", f"The only grant type here is {GRANT_TYPE}.")
         now = self.clock.now()
@@ -92,7 +92,7 @@ class ClientCredentials:
             leeway=self.policy.leeway,
         )
         claims = service_claims(known.state, permissions, now, issue)
-        # The key lives, but a token of it would be dead before it arrives.
+        # The key is valid, but its token would already be expired.
         if claims.exp <= claims.iat:
             raise TokenRefused("invalid_client", "The key ends in a moment.")
         await self._note(known, client, now)
@@ -103,13 +103,13 @@ class ClientCredentials:
         )
 
     async def _authenticated(self, form: TokenRequest, client: Client, now: datetime) -> KnownKey:
-        """The key, read anew: a remembered one may have changed, and no token version is compared here."""
+        """Read the key from the database: a cached key may be outdated, and this request has no later version check."""
         if not looks_like_key(form.client_secret):
             raise TokenRefused("invalid_client", WRONG_CLIENT)
         try:
             known = await self.keys.known(form.client_secret, client, now)
             if str(known.state.account.id) != form.client_id.lower():
-                # Security: a stranger's account id with a known key is no reason to say more.
+                # Security: give the same response if the key is valid but belongs to another account.
                 raise TokenRefused("invalid_client", WRONG_CLIENT)
             return await self.keys.renewed(form.client_secret, client, now)
         except Unauthorized:
@@ -118,7 +118,8 @@ class ClientCredentials:
             raise TokenRefused("invalid_client", refusal.message) from None
 
     async def _ensure_rate(self, account_id: UUID) -> None:
-        # Counted once the secret was right: a stranger who knows the account's id cannot use its share up.
+        # Security: count after the check of the secret, so that a client with only the account's id cannot exhaust its
+        # limit.
         if not self.policy.counts_limits:
             return
         (verdict,) = (await self.admissions.admit([Hit(TOKENS, f"service:{account_id}")], None)).verdicts
@@ -136,13 +137,13 @@ WRONG_CLIENT = "There is no such client, or its secret is wrong."
 
 
 def _granted(held: tuple[str, ...], scope: str | None) -> tuple[str, ...]:
-    """The permissions that the token gets. Raises TokenRefused for a scope that is wider than the key."""
+    """Permissions of the token. Raises TokenRefused for a wider scope than the key's."""
     if scope is None:
         return held
-    # Bound the text before work that grows with it: no token could carry a longer scope.
+    # Limit the text before expensive work: no token could contain a longer scope.
     if len(scope) > GRANTS_BYTES:
         raise TokenRefused("invalid_scope", TOO_LARGE)
-    # RFC 6749, section 3.3: exactly one blank between two of them, so an empty name is an error.
+    # RFC 6749, section 3.3: exactly one blank separates names, so an empty name is an error.
     asked = scope.split(" ")
     if not all(map(is_permission, asked)):
         raise TokenRefused("invalid_scope", "The scope is a list of permissions with one blank between them.")

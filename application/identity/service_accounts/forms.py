@@ -23,7 +23,7 @@ DAY_MINUTES = 1_440
 LONGEST_OVERLAP = 7 * DAY_MINUTES
 
 LAST_MOMENT = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
-"""The latest time that a key can end at: PostgreSQL knows later ones, and Python does not."""
+"""Latest end of a key: PostgreSQL supports later times, Python does not."""
 
 SORTABLE_ACCOUNTS = {"createdAt": "created_at", "name": "name", "isActive": "is_active"}
 
@@ -35,7 +35,7 @@ class ServiceAccountForm(Struct, rename="camel", forbid_unknown_fields=True, kw_
 
 
 class ServiceAccountChange(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a change; missing fields keep their value."""
+    """Body of a change; omitted fields stay."""
 
     name: AccountName | UnsetType = UNSET
     description: Description | UnsetType = UNSET
@@ -44,8 +44,9 @@ class ServiceAccountChange(Struct, rename="camel", forbid_unknown_fields=True, k
 
 
 class ServiceAccountItem(Struct, rename="camel", kw_only=True):
-    """An account: ``keys`` counts its living keys, ``next_key_ends_at`` is the end of the first, ``last_used_at``
-    the last use of any."""
+    """An account: ``keys`` counts live keys, ``next_key_ends_at`` is the first end of a live key, ``last_used_at`` the
+    last use of any key.
+    """
 
     id: UUID
     name: str
@@ -69,7 +70,10 @@ class ServiceAccountPage(Struct, rename="camel", kw_only=True):
 
 
 class KeyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """Body of a new key. Without ``permissions`` it may what its account may, without ``networks`` from anywhere."""
+    """Body of a new key.
+
+    Without ``permissions`` the key has all of its account's, without ``networks`` it works from any network.
+    """
 
     name: AccountName
     permissions: list[str] | None = None
@@ -78,7 +82,7 @@ class KeyForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
 
 
 class RotationForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """Body of a rotation: the minutes for which the old key lives on."""
+    """Body of a rotation: the minutes that the old key remains valid."""
 
     overlap_minutes: Annotated[int, Meta(ge=0, le=LONGEST_OVERLAP)] = DAY_MINUTES
 
@@ -87,7 +91,7 @@ USUAL_ROTATION = RotationForm()
 
 
 class ApiKeyItem(Struct, rename="camel", kw_only=True):
-    """A key without its secret; ``start`` are its first characters, by which people recognise it."""
+    """A key without its secret; ``start`` has its first characters for recognition."""
 
     id: UUID
     name: str
@@ -102,13 +106,13 @@ class ApiKeyItem(Struct, rename="camel", kw_only=True):
 
 
 class NewKey(ApiKeyItem, rename="camel", kw_only=True):
-    """A new key with its text, which is shown this once."""
+    """A new key with its text, shown only once."""
 
     key: str
 
 
 def ensure_valid_account(form: ServiceAccountForm | ServiceAccountChange) -> None:
-    """Raises ValidationError with every invalid field."""
+    """Raise ValidationError with every invalid field."""
     errors = [] if form.name is UNSET else name_errors(form.name)
     if form.description is not UNSET:
         errors += text_errors("description", form.description, 0, DESCRIPTION_LENGTH)
@@ -117,7 +121,7 @@ def ensure_valid_account(form: ServiceAccountForm | ServiceAccountChange) -> Non
 
 
 def ensure_valid_key(form: KeyForm, now: datetime, longest: timedelta | None) -> None:
-    """Raises ValidationError with every invalid field; ``longest`` is the greatest lifetime, None without one."""
+    """Raise ValidationError with every invalid field; ``longest`` is the greatest lifetime, None without one."""
     errors = [*name_errors(form.name), *_permission_errors(form.permissions), *_network_errors(form.networks)]
     if form.expires_at is not None and not now < form.expires_at <= LAST_MOMENT:
         errors.append(FieldError("expiresAt", "takes a time to come, before the year 10000 in UTC"))
@@ -156,7 +160,7 @@ def _network_errors(networks: list[str] | None) -> list[FieldError]:
 
 def _is_network(text: str) -> bool:
     try:
-        # A zone (fe80::1%eth0) means something on one machine alone, and PostgreSQL has no type for it.
+        # A zone (fe80::1%eth0) is local to a machine, and PostgreSQL has no type for it.
         return "%" not in text and ip_network(text) is not None
     except ValueError:
         return False
@@ -180,7 +184,7 @@ def account_item(found: ListedServiceAccount, caller: Caller) -> ServiceAccountI
 
 
 def key_item(key: ApiKey) -> ApiKeyItem:
-    """The key as it is shown; a rotated key expires at the end of its overlap."""
+    """Return the key as shown; a rotated key expires at the end of its overlap."""
     return ApiKeyItem(
         id=key.id,
         name=key.name,

@@ -1,4 +1,4 @@
-"""Authentication by API key: no look-up for noise, one statement for a key's first use, none afterwards."""
+"""Authentication by API key: malformed keys need no lookup, a key's first use needs one statement, later uses none."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -29,17 +29,17 @@ from domain.scope import Caller, Client, EveryTenant, event
 
 KEYS_REMEMBERED = 10_000
 REMEMBERED_FOR = timedelta(minutes=10)
-"""Time for which the caller behind a key is remembered; all that may change meanwhile is under a token version."""
+"""Time for which a process caches the caller of a key. Token versions reveal changes during this time."""
 
 ABSENT_FOR = timedelta(seconds=10)
-"""Time for which it is remembered that there is no such key, or that it has ended."""
+"""Time to cache that a key is unknown or ended."""
 
 REFUSAL_NOTED_EVERY = timedelta(minutes=1)
-"""Time between two lines of the audit trail about refusals of the same key: the trail is kept for ever."""
+"""Minimum time between two audit entries about refusals of one key, because the trail is permanent."""
 
 
 class KnownKey(Struct, frozen=True, kw_only=True):
-    """What is remembered of a key. ``until`` is an epoch second: until then the key needs no look-up."""
+    """Cached data of a key, valid without a lookup until the epoch second ``until``."""
 
     state: KeyState
     caller: Caller
@@ -49,9 +49,10 @@ class KnownKey(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, eq=False)
 class KeyAuthentication:
-    """Authentication by API keys, which remembers callers by the digests of their keys.
+    """Authentication by API keys; it caches callers by the digests of their keys.
 
-    ``counts_limits`` False looks every key up, as benchmarks do; with ``enforced`` False limits never refuse.
+    With ``counts_limits`` False it looks up every key, as benchmarks require; with ``enforced`` False limits never
+    refuse.
     """
 
     database: Database[ServiceAccountTransaction]
@@ -67,16 +68,16 @@ class KeyAuthentication:
     _reading: dict[bytes, asyncio.Future[KnownKey]] = field(default_factory=dict, repr=False)
 
     async def caller(self, text: str, client: Client, now: datetime) -> Caller:
-        """The account behind a key.
+        """Return the account of a key.
 
-        Raises TokenInvalid, alike for unknown and ended keys, TokenExpired, Forbidden from a network that the key
-        does not name, and RateLimited where too many unknown keys came from the client's network.
+        Raises TokenInvalid with the same message for unknown and ended keys, TokenExpired, Forbidden from a network
+        that the key does not allow, and RateLimited for too many unknown keys from the client's network.
         """
         return (await self.known(text, client, now)).caller
 
     async def known(self, text: str, client: Client, now: datetime) -> KnownKey:
-        """The key with all that decides what it may do; raises as ``caller`` does."""
-        # The checksum of a known key is right: it is computed for others alone.
+        """Return the key with its rights; raise as ``caller`` does."""
+        # Skip the checksum of a cached key, because it is known to be correct.
         if len(text) > LONGEST_KEY:
             raise TokenInvalid
         digest = key_digest(text)
@@ -92,38 +93,38 @@ class KeyAuthentication:
         return known
 
     async def renewed(self, text: str, client: Client, now: datetime) -> KnownKey:
-        """The account as it is now, for a key whose remembered caller is out of date; raises as ``caller`` does."""
+        """Return the current account for a key with an outdated cached caller; raises as ``caller`` does."""
         digest = key_digest(text)
         self._known.drop(digest)
-        # A key that was known a moment ago is no guess, and is not counted as one.
+        # This process knew the key recently, so the request is not a guess: do not count it.
         return await self._read(digest, client, now)
 
     async def renewed_caller(self, text: str, client: Client, now: datetime) -> Caller:
         return (await self.renewed(text, client, now)).caller
 
     async def _read_together(self, digest: bytes, client: Client, now: datetime) -> KnownKey:
-        """Requests that come with the same key at once share one look-up."""
+        """Concurrent requests with the same key share one look-up."""
         if (refusal := self._absent.get(digest)) is not None:
             self._absent.drop_ended(now.timestamp())
             if digest in self._absent:
                 raise type(refusal)(refusal.message)
-        # Another request with this key may be asking already: a restart must not ask once for every request.
+        # Join a running lookup of this key, so that a restart does not ask once per request.
         reading = self._reading.get(digest)
         if reading is None:
             reading = self._reading[digest] = asyncio.ensure_future(self._counted_read(digest, client, now))
             reading.add_done_callback(lambda _: self._reading.pop(digest, None))
-        # A client that leaves must not cancel what the others wait for.
+        # A disconnecting client must not cancel the shared lookup.
         return await asyncio.shield(reading)
 
     async def _counted_read(self, digest: bytes, client: Client, now: datetime) -> KnownKey:
         hits = [Hit(UNKNOWN_KEYS, f"address:{client.network}")] if self.counts_limits else []
         for verdict in (await self.admissions.admit(hits, None)).verdicts if hits else ():
-            # Guessing is bounded before the database is asked.
+            # Security: limit guesses before asking the database.
             if not verdict.allowed and self.enforced:
                 raise RateLimited(verdict.retry_after)
         known = await self._read(digest, client, now)
         if hits:
-            # A good key takes its hit back: many accounts behind one address must not starve.
+            # Refund the hit of a valid key, so that accounts behind one address do not exhaust the limit.
             await self.admissions.recount(hits, ())
         return known
 
@@ -136,7 +137,7 @@ class KeyAuthentication:
         try:
             state.ensure_lives(now)
         except Unauthorized as refusal:
-            # What can never live again is remembered; an account or a tenant may be opened the next moment.
+            # Cache only final states: an account or tenant may be reopened at any time.
             if state.key.ends_at is not None and state.key.ends_at <= now:
                 self._remember_absent(digest, refusal, now)
             await self._note_refusal(state, client, now)

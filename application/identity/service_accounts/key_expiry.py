@@ -1,4 +1,4 @@
-"""Notice of keys that expire soon: a mail to the owners of their tenant, once for each key."""
+"""Notice of expiring keys: one mail per key to the owners of the tenant."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,7 +11,7 @@ from domain.identity.service_accounts import WARNED_BEFORE, ApiKey
 from domain.scope import EveryTenant
 
 AT_ONCE = 50
-"""Most keys of one transaction."""
+"""Maximum keys per transaction."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class KeyExpiry:
 
     @retry_on_conflict
     async def announce(self) -> int:
-        """Adds the mails about some of the keys that expire within WARNED_BEFORE; returns of how many keys."""
+        """Add mails about some of the keys that expire within WARNED_BEFORE; return the number of keys."""
         now = self.clock.now()
         async with self.database.transaction(EveryTenant()) as tx:
             keys = await tx.api_keys.take_expiring(now, now + WARNED_BEFORE, AT_ONCE)
@@ -32,13 +32,13 @@ class KeyExpiry:
 
     async def _tell(self, tx: ServiceAccountTransaction, key: ApiKey, now: datetime) -> None:
         assert key.expires_at is not None
-        # Its owners are told, or in a tenant without one its Admins; without either the key expires all the same.
+        # Notify the owners, or the Admins of a tenant without owners. Without both, the key still expires.
         told = await tx.memberships.lock_owners(key.tenant_id)
         for user_id in told or await tx.memberships.lock_admins(key.tenant_id):
             state = await tx.users.state(user_id)
             if state is None:
                 continue
-            # The mail names the key by its first characters: nobody chose them, unlike a name.
+            # Security: name the key by its first characters, because a user chose its name.
             mail = Mail(
                 id=self.ids.new(),
                 kind="key-expires",

@@ -40,7 +40,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, may_grant,
 
 
 class KeyPolicy(Struct, frozen=True, kw_only=True):
-    """Settings of keys; ``longest`` is the greatest lifetime of a key, None without one."""
+    """Settings of keys; ``longest`` is the maximum lifetime of a key, None for no maximum."""
 
     prefix: str
     longest: timedelta | None
@@ -55,7 +55,7 @@ class KeyAdministration:
     policy: KeyPolicy
 
     async def all(self, caller: Caller, account_id: UUID) -> list[ApiKeyItem]:
-        """The living keys, the oldest first."""
+        """Return live keys, oldest first."""
         now = self.clock.now()
         async with self.database.read_only(EveryTenant()) as read:
             await self._account(read, caller, account_id, now)
@@ -64,7 +64,7 @@ class KeyAdministration:
 
     @retry_on_conflict
     async def create(self, caller: Caller, account_id: UUID, form: KeyForm, client: Client) -> NewKey:
-        """Makes a key. Raises Forbidden unless the caller holds what the account does, and the account what the key."""
+        """Create a key. Raises Forbidden for rights beyond the account's, or an account's beyond the caller's."""
         now = self.clock.now()
         ensure_valid_key(form, now, self.policy.longest)
         longest = now + self.policy.longest if self.policy.longest else None
@@ -97,16 +97,16 @@ class KeyAdministration:
     async def rotate(
         self, caller: Caller, account_id: UUID, key_id: UUID, form: RotationForm, client: Client
     ) -> NewKey:
-        """Makes a successor with the same rights and the same lifetime; the old key lives on for the overlap."""
+        """Create a successor with the same rights and lifetime; the old key remains valid for the overlap."""
         now, overlap, text = self.clock.now(), timedelta(minutes=form.overlap_minutes), self._text()
-        # Without an overlap the old key is revoked. With one, what was issued under it is stale: it learns the end.
+        # Without an overlap, revoke the old key. With an overlap, make its tokens stale, so that they get the new end.
         subject = grants_subject(account_id) if overlap else session_subject(key_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
             living = await tx.api_keys.lock(caller.tenant.id, account_id, now)
             old = await self._key(tx, caller, account_id, key_id, now)
             if old.ended_at is not None:
                 raise Conflict("The key was rotated already: rotate its successor.")
-            # One key above the quota may live for the time of an overlap.
+            # During an overlap, an account may have one key above its quota.
             if overlap and living > KEYS_PER_ACCOUNT:
                 raise QuotaExceeded("Another rotated key lives still: end it, or rotate without an overlap.")
             key = self._successor(caller, old, text, now)
@@ -120,7 +120,7 @@ class KeyAdministration:
 
     @retry_on_conflict
     async def end(self, caller: Caller, account_id: UUID, key_id: UUID, client: Client) -> None:
-        """Ends the key: it and its tokens are dead on the next request everywhere."""
+        """End the key: every process refuses the key and its tokens from the next request on."""
         now, subject = self.clock.now(), session_subject(key_id)
         async with self.revocations.publishing([subject]) as published, self.database.transaction(EveryTenant()) as tx:
             await tx.api_keys.lock(caller.tenant.id, account_id, now)
@@ -143,19 +143,19 @@ class KeyAdministration:
             networks=old.networks,
             created_at=now,
             created_by=caller.user_id,
-            # A key of the last year that there is has no successor that lives longer.
+            # Dates end at LAST_MOMENT, so limit the successor's lifetime.
             expires_at=None if shortest is None else now + min(shortest, LAST_MOMENT - now),
         )
 
     def _text(self) -> str:
-        # 62 to the power of 32 is more than 190 bits, each character drawn without bias.
+        # 62 to the power of 32 is more than 190 bits, drawn without bias.
         secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
         return compose_key(self.policy.prefix, secret)
 
     async def _account(
         self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID, now: datetime
     ) -> ServiceAccount:
-        # Security: another tenant's account does not exist for the caller.
+        # Security: report another tenant's account as not found.
         found = await tx.service_accounts.get(caller.tenant.id, account_id, now)
         if found is None:
             raise NotFound
@@ -164,7 +164,6 @@ class KeyAdministration:
     async def _key(
         self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID, key_id: UUID, now: datetime
     ) -> ApiKey:
-        """A living key of the account, which the caller may change."""
         account = await self._account(tx, caller, account_id, now)
         ensure_may_give(caller, account.roles)
         living = await tx.api_keys.of_account(caller.tenant.id, account_id, now)

@@ -1,4 +1,4 @@
-"""Last uses of API keys: noted in memory by requests, and stored now and then by a background task."""
+"""Last uses of API keys: recorded in memory by requests, and stored periodically in the background."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,7 +9,7 @@ from application.ports.identity.service_accounts import KeyUse, ServiceAccountTr
 from domain.scope import EveryTenant
 
 STORED_EVERY = 60.0
-"""Seconds between two writes, and so the precision of ``lastUsedAt``."""
+"""Seconds between two writes, the precision of ``lastUsedAt``."""
 
 
 @dataclass(frozen=True)
@@ -18,12 +18,12 @@ class LastUses:
     _uses: dict[UUID, KeyUse] = field(default_factory=dict, repr=False)
 
     def note(self, key_id: UUID, at: datetime, address: str) -> None:
-        """Notes a use in memory, which costs the request no round trip."""
-        # Later uses replace earlier ones: one write tells of a key's last use, however many there were.
+        """Record a use in memory, without a round trip."""
+        # Record only a key's last use.
         self._uses[key_id] = KeyUse(key_id, at, address)
 
     async def store(self) -> int:
-        """Stores what was noted, in one statement; returns for how many keys."""
+        """Store the recorded uses in one statement; return the number of keys."""
         uses = list(self._uses.values())
         if not uses:
             return 0
@@ -32,7 +32,7 @@ class LastUses:
             async with self.database.autocommit(EveryTenant()) as tx:
                 await tx.api_keys.note_uses(uses)
         except BaseException:
-            # Kept for the next turn, unless the key was used again meanwhile.
+            # Retain for the next turn, unless the key was used again concurrently.
             for use in uses:
                 self._uses.setdefault(use.key_id, use)
             raise

@@ -1,1 +1,1 @@
-"""Use cases of logins at social providers, by a token or by redirect."""
+"""Use cases of logins at social providers, by token or by redirect."""

@@ -1,4 +1,4 @@
-"""Accounts of social identities: found, claimed by the owner of the address, or created."""
+"""Accounts of social identities: found, claimed by the address owner, or created."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event, user_subj
 
 
 class SocialTransaction(AccountTransaction, TenantTransaction, Protocol):
-    """Parts of the database that social logins use."""
+    """Transaction for social logins."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ class SocialAccounts:
     ids: Ids
 
     async def account_state_of(self, identity: SocialIdentity, client: Client) -> AccountState | None:
-        """The account of an identity, created when the address is new.
+        """Return the account of an identity; create one for a new address.
 
-        None when the address belongs to somebody else, or the provider gives none.
+        None if the address belongs to another user, or the provider gives no address.
         """
         try:
             return await self._find_or_create(identity, client)
         except Conflict:
-            # A parallel login created the account or the link: the second attempt finds it.
+            # A parallel login created the account or link: the second attempt finds it.
             return await self._find_or_create(identity, client)
 
     async def _find_or_create(self, identity: SocialIdentity, client: Client) -> AccountState | None:
@@ -57,15 +57,16 @@ class SocialAccounts:
         if state is None:
             is_open = self.registration.policy.is_open
             return await self._create(identity, key, client) if key and is_open else None
-        # Security: the provider folds addresses in its own way, so its word is good for the very same text alone.
+        # Security: providers fold addresses differently, so trust only identical text.
         owns_address = identity.email_verified and is_same_address(identity.email or "", state.user.email)
-        # Security: an unproved account may have been prepared by somebody else; the proven owner takes it over first.
+        # Security: another user may have prepared an account with an unproved address. The proven owner must claim the
+        # account first.
         if linked is not None and (state.user.email_proved or not owns_address):
             return linked
         if not owns_address:
             return None
         if not state.user.is_active:
-            # The completion of the login answers that the account is disabled.
+            # Return the disabled account: the last step of the login reports that it is disabled.
             return state
         return await self._claim(state.user, identity, client)
 
@@ -104,7 +105,7 @@ class SocialAccounts:
     async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> AccountState | None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
-            # The provider vouches for the owner of the address: the account is theirs alone from now on.
+            # Security: the provider proves the address owner, so the account becomes only theirs.
             published.update(await self._clear_credentials(tx, user, client, now))
             await self._link(tx, identity, user.id, now)
             mail = own_notice(self.ids.new(), "identity-linked", user, client, now, about=identity.provider)
@@ -116,7 +117,7 @@ class SocialAccounts:
     async def _clear_credentials(
         self, tx: SocialTransaction, seen: User, client: Client, now: datetime
     ) -> Mapping[str, int]:
-        # Locked first, so that nothing is added to the account meanwhile.
+        # Lock the account first, so that no credential is added concurrently.
         await tx.memberships.lock(seen.id)
         state = await tx.users.state(seen.id)
         if state is None or state.user.email_key != seen.email_key:
@@ -124,7 +125,7 @@ class SocialAccounts:
         user = state.user
         if user.email_proved:
             return {}
-        # Security: password, passkeys and sessions from before the proof may be somebody else's (pre-hijacking).
+        # Security: password, passkeys and sessions older than the proof may be another user's (pre-hijacking).
         await tx.users.save(
             replace(
                 user,

@@ -1,4 +1,4 @@
-"""Login at a social provider by redirect, from the link on the sign-in page to the answer of the provider."""
+"""Login at a social provider by redirect, from the sign-in page's link to the provider's answer."""
 
 import hmac
 import secrets
@@ -23,11 +23,11 @@ from domain.identity.redirects import challenge_of
 from domain.scope import Client
 
 LIVES = timedelta(minutes=10)
-"""Time for which a provider may take."""
+"""Time limit for the login at a provider."""
 
 
 class BegunLogin(Struct, frozen=True, kw_only=True):
-    """The content of the ticket that the browser keeps until it comes back; ``target`` is None for no application."""
+    """Content of a browser's ticket during the login; ``target`` is None for a login without an application."""
 
     provider: str
     state: str
@@ -45,9 +45,9 @@ class Departure(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class SocialRedirect:
-    """Logins at social providers by redirect, from the sign-in page until the browser comes back.
+    """Logins at social providers by redirect, from the sign-in page to the browser's return.
 
-    ``base_url`` is the service's public address, which providers have registered.
+    ``base_url`` is the service's public address, as registered at the providers.
     """
 
     database: Database[NonceTransaction]
@@ -60,7 +60,7 @@ class SocialRedirect:
     base_url: str
 
     async def begin(self, provider: str, target: Target | None) -> Departure:
-        """Raises ValidationError on ``provider``, and for a target as ``Targets`` does."""
+        """Begin a login at a provider. Raises ValidationError on ``provider``, and for a target as ``Targets`` does."""
         if provider not in self.providers.redirecting:
             raise ValidationError.on("provider", "is none that logins can begin at here")
         if target is not None:
@@ -74,14 +74,14 @@ class SocialRedirect:
         return Departure(self.providers.authorization_url(provider, asked), ticket)
 
     async def returned(self, provider: str, ticket: str | None, state: str) -> BegunLogin:
-        """The login that the browser began before it left for the provider.
+        """Return the login that the browser began before the redirect to the provider.
 
-        Raises ValidationError on ``state``, with one message for every fault, and for a target that was taken out of
-        the registration meanwhile, as ``Targets`` does.
+        Raises ValidationError on ``state``, with the same message for every fault, and the errors of ``Targets`` if the
+        target is not registered any more.
         """
         opened = self.tickets.open("social", ticket or "", BegunLogin, self.clock.now())
-        # Security: the cookie says which browser began and where; another browser, another provider's answer (mix-up)
-        # and a second use are refused alike, before anything is asked of a provider.
+        # Security: the cookie names browser and provider. Refuse another browser, another provider's answer (mix-up)
+        # and a second use alike, before asking a provider.
         if (
             opened is None
             or not _is_answer(opened.content, provider, state)
@@ -93,7 +93,7 @@ class SocialRedirect:
         return opened.content
 
     async def login(self, begun: BegunLogin, code: str, client: Client) -> LoginResult:
-        """The login, through the gate that every login passes. Raises what a social login raises."""
+        """Complete the login, through the gate of every login. Raises the errors of a social login."""
         brought = ProviderCode(
             code=code, redirect_uri=self._address(begun.provider), nonce=begun.nonce, verifier=begun.verifier
         )
@@ -106,7 +106,8 @@ class SocialRedirect:
         return await self.sign_in.complete_login(Login(state=state, methods=("social",), app_id=app_id), client)
 
     def _address(self, provider: str) -> str:
-        # One address for each provider: the answer of one is never taken for that of another.
+        # Security: use one callback address per provider, so that the service cannot confuse responses of two
+        # providers.
         return f"{self.base_url}/api/auth/social/{provider}/callback"
 
 

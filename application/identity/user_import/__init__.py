@@ -1,1 +1,1 @@
-"""Import of users by the operator: the rows of a file, and the accounts that they make."""
+"""Import of users by the operator: rows of a file, and their accounts."""

@@ -16,7 +16,8 @@ Form = Literal["csv", "jsonl"]
 class ImportedUser(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True, frozen=True):
     """A user in the file.
 
-    ``tenant`` is a tenant's identifier and ``roles`` are names there; ``password_hash`` is the other system's.
+    ``tenant`` is a tenant's identifier and ``roles`` are names of roles in that tenant; ``password_hash`` comes from
+    the other system.
     """
 
     email: str
@@ -33,7 +34,7 @@ class ImportedUser(Struct, rename="camel", forbid_unknown_fields=True, kw_only=T
 class Row(Struct, frozen=True):
     """A row of the file; ``number`` is the line as an editor shows it: the header of a CSV file is row 1.
 
-    ``user`` of a row with errors has what could be read, and empty values where ``errors`` name the field.
+    With errors, ``user`` has the readable values, and empty values for the fields in ``errors``.
     """
 
     number: int
@@ -49,7 +50,7 @@ _TRUE, _FALSE = ("true", "yes", "1", "t"), ("false", "no", "0", "f")
 
 
 def read_rows(lines: Iterable[str], form: Form) -> Iterator[Row]:
-    """Reads the file row by row; an invalid row has errors. Raises BadRequest for a file that is broken as a whole."""
+    """Read the file row by row; an invalid row has errors. Raises BadRequest for a file unreadable as a whole."""
     try:
         yield from _csv_rows(lines) if form == "csv" else _json_rows(lines)
     except UnicodeDecodeError:
@@ -103,7 +104,7 @@ def _json_rows(lines: Iterable[str]) -> Iterator[Row]:
         if not isinstance(given, dict):
             yield Row(number, None, (FieldError("", "is not a JSON object"),))
             continue
-        # Some systems export a hash with its parameters as an object: it is stored as text.
+        # Some systems export a hash with its parameters as an object: store it as text.
         if isinstance(given.get("passwordHash"), dict):
             given["passwordHash"] = json.dumps(given["passwordHash"])
         yield _row(number, given)

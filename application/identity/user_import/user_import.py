@@ -1,4 +1,4 @@
-"""Import of users from another system, with the hashes of their passwords."""
+"""Import of users and their password hashes from another system."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Outcome(Enum):
 
 
 class Result(Struct, frozen=True):
-    """Result of a row; ``errors`` are the reasons of a refusal."""
+    """Result of a row; ``errors`` are the reasons for a refusal."""
 
     number: int
     outcome: Outcome
@@ -39,14 +39,14 @@ class Result(Struct, frozen=True):
 
 
 class TenantRoles(Struct, frozen=True):
-    """A tenant to join, and the roles to hold there."""
+    """A tenant that the user joins, and the user's roles in the tenant."""
 
     tenant_id: UUID
     roles: tuple[Role, ...]
 
 
 class Plan(Struct, frozen=True):
-    """Planned change of a row; ``user`` is new, or the account with the same address, which is not changed."""
+    """Planned change for a row; ``user`` is a new account, or the unchanged account with the same address."""
 
     number: int
     user: User
@@ -73,9 +73,9 @@ class UserImport:
     ids: Ids
 
     async def store(self, rows: Sequence[Row]) -> list[Result]:
-        """Stores the rows; the same rows again change nothing.
+        """Store the rows; the same rows again change nothing.
 
-        An existing account only gains a membership that it lacks; no row makes a super-admin.
+        An existing account only gains a missing membership; no row creates a super-admin.
         """
         results: list[Result] = []
         for group in _groups_of_distinct_users(rows):
@@ -83,7 +83,7 @@ class UserImport:
         return results
 
     async def _store(self, rows: Sequence[Row]) -> list[Result]:
-        # Not read_only: reading roles locks them.
+        # Not read_only, because the read of roles locks them.
         async with self.database.autocommit(EveryTenant()) as tx:
             planned = [await self._plan_or_refusal(tx, row) for row in rows]
         plans = [plan for plan in planned if isinstance(plan, Plan)]
@@ -91,10 +91,10 @@ class UserImport:
         try:
             await self._apply(plans)
         except NotFound:
-            # A tenant was deleted meanwhile: planned anew, its rows are refused.
+            # A tenant was deleted concurrently: plan again, and refuse the rows of this tenant.
             return [result for row in rows for result in await self._store([row])]
         except Conflict as conflict:
-            # An account was made meanwhile: one transaction per row finds the row that conflicts.
+            # An account was created concurrently: store each row separately to find the conflicting one.
             if len(rows) == 1:
                 return [Result(rows[0].number, Outcome.REFUSED, conflict.fields)]
             return [result for row in rows for result in await self._store([row])]
@@ -178,7 +178,7 @@ class UserImport:
         return TenantRoles(tenant.id, tuple(found[name] for name in names if name in found)), errors
 
     def _new_user(self, imported: ImportedUser, key: str, stored: str | None) -> User:
-        # The operator answers for the file: an address that it calls confirmed was proved in the other system.
+        # The operator guarantees that the other system proved the confirmed addresses in the file.
         now = self.clock.now()
         return User(
             id=self.ids.new(),
@@ -208,7 +208,7 @@ def _text_errors(imported: ImportedUser, key: str | None) -> list[FieldError]:
 
 
 def _missing_membership(state: AccountState, tenant_roles: TenantRoles | None) -> TenantRoles | None:
-    # A membership that exists keeps its roles, whatever the file says.
+    # An existing membership retains its roles.
     is_member = tenant_roles is not None and any(
         membership.tenant_id == tenant_roles.tenant_id for membership in state.memberships
     )
@@ -220,7 +220,7 @@ def _groups_of_distinct_users(rows: Sequence[Row]) -> Iterator[list[Row]]:
     seen: set[str | None] = set()
     for row in rows:
         key = email_key(row.user.email) if row.user else None
-        # The second row of an address must see what the first one made, so it goes into the next transaction.
+        # The plan for the second row of an address needs the result of the first row, so use the next transaction.
         if key is not None and key in seen:
             yield group
             group, seen = [], set()

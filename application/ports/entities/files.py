@@ -1,4 +1,4 @@
-"""Rows in bulk: exports and imports in the database, and the file formats."""
+"""Bulk rows: exports and imports in the database, and file formats."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,9 +18,9 @@ from domain.entities.sheets import NO_RELATED_COLUMNS, BuiltForm, Column, FileHe
 from domain.errors import FieldError
 
 RowRule = Callable[[UUID, Values | None], Awaitable[Sequence[FieldError]]]
-"""Rule of an entity on other rows (``check_stored``): errors of the row with this id, which has just been written.
+"""Rule of an entity about other rows (``check_stored``). It returns the errors of the new or changed row with this id.
 
-Behind the id stand the values that the row had before, None for a new row.
+The second argument has the row's previous values, None for a new row.
 """
 
 
@@ -28,7 +28,7 @@ class Loading(Struct, frozen=True):
     """Parameters of an import; ``key`` is the field by which an upsert finds stored rows, None for mode ``create``.
 
     ``kept`` are names of fields that the caller may not write: an upsert compares their values with the stored ones.
-    ``rule`` is given where the entity has a rule on other rows.
+    ``rule`` is set if the entity has a rule on other rows.
     """
 
     act: Act
@@ -38,9 +38,10 @@ class Loading(Struct, frozen=True):
 
 
 class Loaded(Struct, frozen=True):
-    """Result of an import; ``failed`` counts the rows that the database refused, ``errors`` are the first of them.
+    """Result of an import; ``failed`` counts the rows that the database refused, ``errors`` are the errors of the first
+    ones.
 
-    In the order of the file, at most ``MOST_ERRORS``.
+    Errors have the order of the file; their number is at most ``MOST_ERRORS``.
     """
 
     imported: int
@@ -53,31 +54,30 @@ class Transfers(Protocol):
     """Exports and imports, within the transaction's scope like Records."""
 
     def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
-        """The rows of the query as of one moment, in constant memory.
+        """Yield the query's rows in one snapshot, in constant memory.
 
-        Closing the generator early cancels the query. It ends without an error only after the last row.
+        Closing the generator early cancels the query. Without an error it ends only after the last row.
         """
         ...
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
-        """Number of rows of the query, at most ``most``."""
+        """Count the query's rows, at most ``most``."""
         ...
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
-        """Stores rows in the format of ``ReadSheet.rows``, in their order and in one set-based write.
+        """Store rows in the format of ``ReadSheet.rows``, in order and in one set-based write.
 
-        Errors: a reference to no living row of this tenant; in an upsert, a broken rule, a row that is not stored yet
-        and misses a required field, one whose version is older than that of the stored row (``stale``), or one that
-        would change a field of ``loading.kept``, but for the key. A row whose unique value is taken, by a stored row or
-        an earlier one, is skipped. With ``loading.rule`` rows are written one by one, and what breaks it is an error
-        and is not stored: a row finds those before it, and none behind it. Raises BadRequest when the scope is every
-        tenant.
+        A row is an error if it references a row that is not a live row of this tenant. In an upsert, a row is also an
+        error if it breaks a rule, is new without a required field, has an older version than the stored row
+        (``stale``), or changes a field of ``loading.kept`` other than the key. A row with a unique value of a stored or
+        earlier row is skipped. With ``loading.rule``, rows are written one by one: each sees only earlier rows, and a
+        row that breaks the rule is an error. Raises BadRequest if the scope is every tenant.
         """
         ...
 
 
 class TransferTransaction(WriteTransaction, Protocol):
-    """Parts of the database for rows in bulk."""
+    """Transaction for exports and imports."""
 
     @property
     def transfers(self) -> Transfers: ...
@@ -86,7 +86,7 @@ class TransferTransaction(WriteTransaction, Protocol):
 
 
 class ImportRequest(Struct, frozen=True):
-    """Options of an import, the fields that the caller may send, and columns of other rows that are passed over."""
+    """Options of an import, the fields that the caller may send, and ignored columns of other rows."""
 
     options: ImportOptions
     may: FieldAccess = EVERY_FIELD
@@ -94,14 +94,14 @@ class ImportRequest(Struct, frozen=True):
 
 
 class ReadSheet(Protocol):
-    """A file with a valid header; ``failed`` and ``errors`` (the first ones) are complete after the last row.
+    """A file with a valid header; ``failed`` and ``errors`` (the first errors) are complete after the last row.
 
-    For a dry run a header may be invalid: the file then has no rows, and one error with the row of the header.
+    A dry run permits an invalid header: the file then has no rows, and one error in the row of the header.
     """
 
     @property
     def header(self) -> FileHeader | None:
-        """The header for a dry run, else None."""
+        """The header of a dry run; None for a real import."""
         ...
 
     @property
@@ -110,23 +110,23 @@ class ReadSheet(Protocol):
     def errors(self) -> Sequence[RowError]: ...
 
     def rows(self) -> AsyncIterator[bytes]:
-        """The valid rows as CSV without header: row number, new id, declared fields in their order.
+        """Return the valid rows as CSV without header: row number, new id, declared fields in order.
 
-        Nulls are empty, text is quoted, a list is JSON. For an upsert three cells stand before the fields: which fields
-        were given (a ``1`` or ``0`` each, ``2`` where the value is only compared), the RowError of the row as a new
-        one, as JSON, if it has any, and the version that the row had when it was exported, if the file says so. Raises
-        BadRequest for a file that breaks its format, PayloadTooLarge for too many rows.
+        Nulls are empty, text is quoted, a list is JSON. For an upsert, three cells precede the fields: a character for
+        each field (``1`` if given, ``0`` if not, ``2`` if only compared), the RowError as JSON if the row cannot be
+        added as a new row, and the row's version at export, if any. Raises BadRequest for an invalid format,
+        PayloadTooLarge for too many rows.
         """
         ...
 
 
 class Sheets(Protocol):
-    """The file formats; work is done outside the event loop and in bounded memory."""
+    """File formats, processed outside the event loop in bounded memory."""
 
     def read(
         self, model: EntityModel, upload: BinaryIO, reading: ImportRequest
     ) -> AbstractAsyncContextManager[ReadSheet]:
-        """Opens an uploaded file, which must be a real file of the system.
+        """Open an uploaded file with a file descriptor.
 
         Raises BadRequest for an unknown format, ValidationError for errors in its header.
         """
@@ -135,8 +135,8 @@ class Sheets(Protocol):
     def write(
         self, columns: Sequence[Column], rows: AsyncIterator[bytes], form: BuiltForm
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """An xlsx or Parquet file of rows in the form ``cells``, complete when the block is entered.
+        """Yield a complete xlsx or Parquet file of rows in the form ``cells``.
 
-        Raises BadRequest for text that no cell of an xlsx can hold, and for more rows than its sheet has.
+        Raises BadRequest for text that no xlsx cell can hold, and for more rows than a sheet has.
         """
         ...

@@ -13,7 +13,7 @@ Action = Literal["created", "changed", "deleted", "restored", "purged"]
 
 
 class FieldChange(Struct, frozen=True, rename={"was": "from"}):
-    """A changed field; the values are JSON as in responses."""
+    """A changed field, with JSON values as in responses."""
 
     field: str
     was: Raw
@@ -21,7 +21,7 @@ class FieldChange(Struct, frozen=True, rename={"was": "from"}):
 
 
 class Entry(Struct, frozen=True):
-    """A change of a row; ``version`` is the row's version after it, and there is one entry per version."""
+    """A change of a row; ``version`` is the row's version after it. Each version has one entry."""
 
     version: int
     action: Action
@@ -32,12 +32,12 @@ class Entry(Struct, frozen=True):
 
 class History(Protocol):
     async def page(self, model: EntityModel, row_id: UUID, offset: int, size: int) -> tuple[list[Entry], int]:
-        """The page, the newest entry first, and the number of entries; only rows within the scope."""
+        """Return the page, newest entry first, and the number of entries; only rows within the scope."""
         ...
 
 
 class HistoryTransaction(Protocol):
-    """Parts of the database that a history is read from."""
+    """Database parts for reading a history."""
 
     @property
     def records(self) -> Records: ...

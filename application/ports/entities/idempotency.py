@@ -11,7 +11,7 @@ from application.ports.entities.records import Records
 
 
 class Claim(Struct, frozen=True, kw_only=True):
-    """A user's idempotency key; ``fingerprint`` identifies the content of the request."""
+    """A user's idempotency key; ``fingerprint`` identifies the request's content."""
 
     tenant_id: UUID
     user_id: UUID
@@ -27,22 +27,23 @@ class StoredResponse(Struct, frozen=True):
 
 
 class IdempotencyStore(Protocol):
-    """Store of responses by idempotency keys; both methods are called in one transaction in the claim's tenant."""
+    """Responses by idempotency keys. The caller MUST call both methods in one transaction in the claim's tenant."""
 
     async def claim(self, claim: Claim, now: datetime) -> StoredResponse | None:
-        """The response stored under this key within KEPT_FOR; None reserves the key for the caller.
+        """Return the response stored under this key within KEPT_FOR; None if the key is new and now reserved for the
+        caller.
 
-        A second transaction that claims the key waits for the end of the first.
+        A second transaction with the key waits until the first one ends.
         """
         ...
 
     async def keep(self, claim: Claim, answer: bytes, now: datetime) -> None:
-        """Stores the response under the claimed key."""
+        """Store the response under the claimed key."""
         ...
 
 
 class WriteTransaction(Protocol):
-    """Parts of the database that writes of rows need."""
+    """Transaction for writes of rows."""
 
     @property
     def records(self) -> Records: ...
@@ -50,5 +51,5 @@ class WriteTransaction(Protocol):
     def answers(self) -> IdempotencyStore: ...
 
     def savepoint(self) -> AbstractAsyncContextManager[None]:
-        """Part of a transaction: an error that leaves the block undoes what it wrote, and the transaction goes on."""
+        """Open a savepoint: an error in the block undoes its writes, and the transaction continues."""
         ...

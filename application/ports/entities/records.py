@@ -11,7 +11,7 @@ from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
 
 Values = Mapping[str, object]
-"""Declared fields by Python name, with values as the entity's struct holds them."""
+"""Declared fields by Python name, with values as in the entity's struct."""
 
 
 class Stored(Struct, frozen=True):
@@ -23,13 +23,13 @@ class Stored(Struct, frozen=True):
 
 
 class Restored(Stored, frozen=True):
-    """A restored row, and by entity the ids of all rows that came back with it, those of other tenants among them."""
+    """A restored row, and by entity the ids of all rows restored with it, including other tenants' rows."""
 
     along: tuple[tuple[str, tuple[UUID, ...]], ...] = ()
 
 
 class Current(Struct, frozen=True):
-    """A row that is not deleted, as rules see it: its version and all declared fields."""
+    """A live row for rules: its version and all declared fields."""
 
     version: int
     values: Values
@@ -43,7 +43,7 @@ class NewRow(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """Changed values of a row; ``version`` is the version that the caller saw, None for any."""
+    """Changed values of a row; ``version`` is the one that the caller saw, None for any."""
 
     id: UUID
     values: Values
@@ -51,7 +51,7 @@ class Change(Struct, frozen=True):
 
 
 Versions = int | frozenset[int] | None
-"""Version that the caller saw, versions of which any will do, None for any at all."""
+"""The version that the caller saw, a set of acceptable versions, or None for any."""
 
 
 def is_wanted(wanted: Versions, stored: int) -> bool:
@@ -61,8 +61,8 @@ def is_wanted(wanted: Versions, stored: int) -> bool:
 class RowPage(Struct, frozen=True):
     """A page of rows.
 
-    ``items`` is a JSON array of ``length`` rows; ``total`` is None when it was not asked for. ``last`` holds the sort
-    values of the last row for the next page's cursor, None on the last page.
+    ``items`` is a JSON array of ``length`` rows; ``total`` is None if the caller did not request it. ``last`` has the
+    sort values of the last row for the next page's cursor, None on the last page.
     """
 
     items: Raw
@@ -74,17 +74,17 @@ class RowPage(Struct, frozen=True):
 
 
 class Act(Struct, frozen=True):
-    """The user who writes and the time, for the audit columns."""
+    """The writing user and the time, for the audit columns."""
 
     by: UUID | None
     at: datetime
 
 
 class Records(Protocol):
-    """Rows of entities within the transaction's scope, for every method: rows of other tenants are absent.
+    """Rows of entities within the transaction's scope: no method sees rows of other tenants.
 
     JSON is camelCase, decimals are numbers with their scale, times are UTC with ``Z``. Under EveryTenant each row has a
-    ``tenantId``, and writing rows that tenants own raises BadRequest.
+    ``tenantId``, and a write to a tenant-owned entity raises BadRequest.
     """
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None: ...
@@ -100,56 +100,53 @@ class Records(Protocol):
         shares: bool = False,
         is_bounded: bool = False,
     ) -> dict[UUID, Current]:
-        """The rows among ``ids`` that are not deleted; ``locked`` until the transaction ends, in one order.
+        """Return the live rows among ``ids``; with ``locked``, lock them in one order until the transaction ends.
 
-        With ``shares``, rows that all tenants share are locked against changes, and wait for nobody but transactions of
-        this tenant that hold them in the same way. If ``is_bounded``, raises ValidationError where several rows have
-        more than ``LARGEST_PAGE_BYTES`` together.
+        With ``shares``, locks shared rows only against changes, and waits only for this tenant's transactions with the
+        same lock. If ``is_bounded``, raises ValidationError if several rows exceed ``LARGEST_PAGE_BYTES`` together.
         """
         ...
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
-        """Adds all rows or none; the result is in the order given.
+        """Add all rows or none; return them in the given order.
 
-        Raises Conflict naming the field whose unique value is taken, ValidationError for a field that refers to no
-        living row of this tenant; with several rows, fields are named ``items[3].sku``.
+        Raises Conflict, with the field of a duplicate unique value, and ValidationError for a reference without a live
+        row of this tenant. For several rows, errors name fields as in ``items[3].sku``.
         """
         ...
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
-        """Changes all rows or none, only the given values; each version rises by one.
+        """Change only the given values of all rows or none; the version of each row rises by one.
 
-        Raises NotFound (of several naming ``items[2].id``), PreconditionFailed for another version (of several naming
-        ``items[2].version``), ValidationError where several rows have more than ``LARGEST_PAGE_BYTES`` together as they
-        would be, and what ``add`` raises. Rows may pass unique values on to each other: they are compared
-        as they will be.
+        Raises NotFound (for several rows on ``items[2].id``), PreconditionFailed if a row has another version (for
+        several rows on ``items[2].version``), ValidationError if several changed rows exceed ``LARGEST_PAGE_BYTES``
+        together, and the errors of ``add``. Rows may exchange unique values: only their final values are compared.
         """
         ...
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
-        """Marks rows deleted, or deletes them where the entity has no soft delete; returns the ids that were found.
+        """Soft-delete rows, or delete them if the entity has no soft delete; return the ids of the found rows.
 
-        References to them follow ``on_delete``: restrict raises StillReferredTo, cascade deletes the referring row,
-        clear sets null. Raises PreconditionFailed when ``version`` is given and another one is stored.
+        References follow ``on_delete``: restrict raises StillReferredTo, cascade deletes the referencing row, clear
+        sets the reference to null. Raises PreconditionFailed if the stored version is not ``version``.
         """
         ...
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
-        """Restores a deleted row and the rows that its deletion cascaded to; cleared references stay null.
+        """Restore a deleted row and the rows that its deletion cascaded to; cleared references stay null.
 
-        Raises NotFound, PreconditionFailed when the deleted row has another version than ``version``, and Conflict when
-        the row is not deleted, when a unique value has been taken meanwhile, or when a row it refers to is still
-        deleted.
+        Raises NotFound, PreconditionFailed if the deleted row has another version than ``version``, and Conflict if the
+        row is not deleted, if another row has its unique value by now, or if a referenced row is still deleted.
         """
         ...
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
-        """Deletes rows for good with the rows that refer to them; rows marked deleted are found too."""
+        """Delete rows permanently, with the rows that reference them, even if soft-deleted."""
         ...
 
 
 class RecordTransaction(Protocol):
-    """Parts of the database that hold rows of entities."""
+    """Transaction for rows of entities."""
 
     @property
     def records(self) -> Records: ...

@@ -1,1 +1,1 @@
-"""Ports of identity: its parts of the database, passwords, tokens, tickets, passkeys, domains and social providers."""
+"""Ports of identity: its database interfaces, passwords, tokens, tickets, passkeys, domains and social providers."""

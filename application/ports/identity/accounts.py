@@ -1,4 +1,4 @@
-"""Proofs that an account is somebody's: its password, links sent to its address, identities at social providers."""
+"""Proofs of account ownership: passwords, mailed links, and identities at social providers."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -11,7 +11,7 @@ from application.ports.identity.users import IdentityTransaction
 
 
 class SocialIdentity(Struct, frozen=True, kw_only=True):
-    """Identity behind a provider's token; ``subject`` is the provider's permanent id of the user.
+    """Identity of a provider's token; ``subject`` is the provider's permanent id of the user.
 
     ``email_verified``: the provider vouches that the address belongs to the user.
     """
@@ -24,7 +24,7 @@ class SocialIdentity(Struct, frozen=True, kw_only=True):
 
 
 class Authorization(Struct, frozen=True, kw_only=True):
-    """Parameters of a browser's way to a provider; ``challenge`` is the S256 challenge of our own verifier."""
+    """Parameters of a browser's redirect to a provider; ``challenge`` is the service's PKCE challenge (S256)."""
 
     redirect_uri: str
     state: str
@@ -33,7 +33,7 @@ class Authorization(Struct, frozen=True, kw_only=True):
 
 
 class ProviderCode(Struct, frozen=True, kw_only=True):
-    """A provider's code that a browser brings back, with the parameters with which the browser was sent there."""
+    """A provider's code from a browser, with the parameters of the browser's redirect."""
 
     code: str
     redirect_uri: str
@@ -42,7 +42,7 @@ class ProviderCode(Struct, frozen=True, kw_only=True):
 
 
 class SocialProviders(Protocol):
-    """Providers that are configured."""
+    """Configured providers."""
 
     @property
     def names(self) -> Collection[str]:
@@ -50,23 +50,23 @@ class SocialProviders(Protocol):
         ...
 
     async def identify(self, provider: str, access_token: str) -> SocialIdentity | None:
-        """The identity; None for a token that the provider refuses or that was issued to another application.
+        """Return the identity; None for a token refused by the provider or issued to another application.
 
-        Raises ServiceUnavailable when the provider gives no valid answer within 3 s.
+        Raises ServiceUnavailable without a valid answer from the provider within 3 s.
         """
         ...
 
     @property
     def redirecting(self) -> Collection[str]:
-        """Names of those to which a browser can be sent: they have a client secret."""
+        """Names of providers with a client secret, to which a browser can be redirected."""
         ...
 
     def authorization_url(self, provider: str, asked: Authorization) -> str:
-        """Address at the provider for a browser; the provider sends it back to ``redirect_uri`` with a code."""
+        """Return the provider's address for a browser; the provider redirects to ``redirect_uri`` with a code."""
         ...
 
     async def redeem(self, provider: str, code: ProviderCode) -> SocialIdentity | None:
-        """The identity; None for a code that the provider refuses, and for an id token of another ``nonce``.
+        """Return the identity, or None if the provider refuses the code or the id token has another ``nonce``.
 
         Raises ServiceUnavailable as ``identify`` does.
         """
@@ -82,23 +82,23 @@ class LinkedProvider(Struct, frozen=True, rename="camel"):
 
 class SocialIdentities(Protocol):
     async def of_user(self, user_id: UUID) -> list[LinkedProvider]:
-        """The user's identities, the first linked first."""
+        """Return the user's identities in the order of linking."""
         ...
 
     async def user_of(self, provider: str, subject: str) -> UUID | None:
-        """The user that the identity is linked to."""
+        """Return the user linked to the identity."""
         ...
 
     async def link(self, provider: str, subject: str, user_id: UUID, at: datetime) -> bool:
-        """Links the identity to the user; False when it is linked already."""
+        """Link the identity to the user; return False if it is already linked."""
         ...
 
     async def unlink(self, user_id: UUID, provider: str) -> bool:
-        """Removes the user's links to a provider; False when there are none."""
+        """Remove the user's links to a provider; return False if no link exists."""
         ...
 
     async def unlink_all(self, user_id: UUID) -> None:
-        """Removes every link of the user."""
+        """Remove every link of the user."""
         ...
 
 
@@ -106,9 +106,9 @@ Purpose = Literal["confirm", "reset"]
 
 
 class OneTimeToken(Struct, frozen=True, kw_only=True):
-    """The secret of a link, stored as its hash; ``number`` grows in the order of the requests for links.
+    """Token of a mailed link, stored as the hash of its secret; ``number`` grows in the order of the requests.
 
-    ``issued_at`` is when its mail was sent, the last time if it was sent again.
+    ``issued_at`` is the time of the latest mail.
     """
 
     user_id: UUID
@@ -121,53 +121,56 @@ class OneTimeToken(Struct, frozen=True, kw_only=True):
 
 
 class OneTimeTokens(Protocol):
-    """Tokens of a user; those of one purpose are issued LINKS_APART at least, and live beside each other."""
+    """Tokens of a user; several can be valid at the same time.
+
+    The service issues tokens of one purpose at least LINKS_APART apart.
+    """
 
     async def issue(self, token: OneTimeToken) -> bool:
-        """Stores the token, or renews it if it is stored already.
+        """Issue or renew the token.
 
-        False when it or a newer one of the purpose was used, and when another one went to the same address less than
-        LINKS_APART ago: of concurrent calls one gets True.
+        Return False if the user has used this token or a newer one of the purpose, or if the address received another
+        one less than LINKS_APART ago. Only one of several concurrent calls returns True.
         """
         ...
 
     async def living(self, purpose: Purpose, token_hash: str, now: datetime) -> OneTimeToken | None:
-        """The token with this hash, None when it is used or expired."""
+        """Return the token with this hash, or None if it is used or expired."""
         ...
 
     async def consume(self, purpose: Purpose, token_hash: str, now: datetime) -> bool:
-        """Marks the token used; of parallel calls for a valid token one gets True."""
+        """Mark the token as used; only one of several parallel calls for a valid token returns True."""
         ...
 
     async def forget(self, user_id: UUID, purposes: Sequence[Purpose], at: datetime) -> None:
-        """Marks the user's tokens of these purposes used."""
+        """Mark all tokens of the user for these purposes as used."""
         ...
 
 
 class Credentials(Protocol):
-    """Changes of single columns of an account, whatever else of it changes at the same time."""
+    """Changes of single columns of an account, without effect on concurrent changes of other columns."""
 
     async def set_password(self, user_id: UUID, password_hash: str, at: datetime) -> None:
-        """Stores a password that the user chose; it need not be changed any more."""
+        """Store a password that the user chose, and clear the requirement to change it."""
         ...
 
     async def confirm_email(self, user_id: UUID, email_key: str, at: datetime) -> bool:
-        """Marks the address confirmed and proved; False when the account has another address by now.
+        """Mark the address as confirmed and proved; return False if the account has another address by now.
 
-        ``email_proved_at`` is the time of the first proof.
-        Social identities that were linked before the proof are unlinked: they may be somebody else's.
+        ``email_proved_at`` is the time of the first proof. The first proof unlinks all earlier social identities,
+        because they may be another user's.
         """
         ...
 
     async def end_passkey_logins(self, user_id: UUID, before: datetime | None) -> int:
-        """Lets passkeys that were registered before then, or all, be second factors at most; the number of them."""
+        """Restrict passkeys registered before ``before``, or all, to second factors; return their number."""
         ...
 
 
 class EmailChange(Struct, frozen=True, kw_only=True):
-    """An address that somebody wants for their account, until its link is opened; ``hash`` is that of its secret.
+    """Requested new address of an account, until the user opens the link; ``hash`` is the hash of the link's secret.
 
-    ``mailed_at`` are the times of the mails with such links within the last day. ``email`` is empty once it was ended.
+    ``mailed_at`` are the times of the link mails within the last day. ``email`` is empty after the end of the request.
     """
 
     user_id: UUID
@@ -180,31 +183,31 @@ class EmailChange(Struct, frozen=True, kw_only=True):
 
 
 class EmailChanges(Protocol):
-    """Changes of addresses that wait for their proof; an account has one at most.
+    """Address changes that are not yet proved; an account has at most one.
 
-    ``Users.save`` ends it with a new address, and ``Users.remove`` with the account.
+    ``Users.save`` with a new address ends the change, as does ``Users.remove``.
     """
 
     async def of_user(self, user_id: UUID) -> EmailChange | None: ...
 
     async def by_hash(self, hashed: str, now: datetime) -> EmailChange | None:
-        """The change whose link has a secret with this hash; None when it has expired."""
+        """Return the change by the hash of its link's secret, or None if the change has expired."""
         ...
 
     async def save(self, change: EmailChange) -> None:
-        """Stores the change in place of the user's former one, whose link is dead from now on."""
+        """Store the change in place of the user's former one, and invalidate the former link."""
         ...
 
     async def end(self, user_id: UUID) -> bool:
-        """Ends the user's change and its link; of parallel calls one gets True.
+        """End the user's change and its link; only one of several parallel calls returns True.
 
-        ``of_user`` goes on telling the times of its mails, without the address that was wanted.
+        After this ``of_user`` still returns the times of the change's mails, but not the requested address.
         """
         ...
 
 
 class AccountTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that use cases of account holders need."""
+    """Transaction for users' own accounts."""
 
     @property
     def email_changes(self) -> EmailChanges: ...

@@ -1,4 +1,4 @@
-"""Client applications, as logins read them; their rows belong to the entity ``applications``."""
+"""Client applications for logins; the entity ``applications`` contains their rows."""
 
 from typing import Protocol
 from uuid import UUID
@@ -18,12 +18,12 @@ class ClientApplication(Struct, frozen=True, kw_only=True):
 
 class Applications(Protocol):
     async def by_id(self, app_id: str) -> ClientApplication | None:
-        """The application with exactly this id, closed ones too; None for an unknown or a deleted one."""
+        """Return the application with exactly this id, even if closed; None if unknown or deleted."""
         ...
 
 
 class ApplicationTransaction(Protocol):
-    """The part of the database that holds applications."""
+    """Database part with applications."""
 
     @property
     def applications(self) -> Applications: ...

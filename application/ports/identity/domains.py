@@ -1,4 +1,4 @@
-"""Domains of tenants and requests to join, in the database; and the records of the DNS."""
+"""Domains of tenants and join requests in the database, and DNS records."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,27 +13,27 @@ from domain.identity.users import Role
 
 
 class DnsUnavailable(Exception):
-    """No server gave an answer, so that nothing is known about the name."""
+    """No DNS server answered, so the state of the name is unknown."""
 
 
 class DnsRecords(Protocol):
     async def texts(self, name: str) -> Sequence[str]:
-        """Texts of the TXT records at this very name; empty where there are none. Raises DnsUnavailable.
+        """Return the texts of TXT records at exactly this name. Raises DnsUnavailable.
 
-        The parts of a record are joined. What an alias (CNAME) of the name leads to does not count.
+        Joins the strings of each record. Ignores records behind an alias (CNAME).
         """
         ...
 
 
 class ListedDomain(Struct, frozen=True):
-    """A domain with the names of its roles that still exist, by name."""
+    """A domain with the names of its roles, sorted by name and without deleted roles."""
 
     domain: TenantDomain
     roles: tuple[str, ...]
 
 
 class ListedJoinRequest(Struct, frozen=True):
-    """A request with address and name of the account."""
+    """A join request with the account's address and name."""
 
     request: JoinRequest
     email: str
@@ -41,7 +41,7 @@ class ListedJoinRequest(Struct, frozen=True):
 
 
 class DomainUsage(Struct, frozen=True):
-    """Whether another tenant has verified the domain, and the number of domains that the tenant has."""
+    """Whether another tenant has verified the domain, and the tenant's number of domains."""
 
     is_taken: bool
     count: int
@@ -49,65 +49,65 @@ class DomainUsage(Struct, frozen=True):
 
 class TenantDomains(Protocol):
     async def all(self, tenant_id: UUID) -> list[ListedDomain]:
-        """The tenant's domains, by name."""
+        """Return the tenant's domains, by name."""
         ...
 
     async def lock(self, tenant_id: UUID, domain: str) -> TenantDomain | None:
-        """The domain, locked until the transaction ends."""
+        """Return the domain, locked until the transaction ends."""
         ...
 
     async def usage(self, tenant_id: UUID, domain: str) -> DomainUsage:
-        """State before a domain is saved; whoever asks for the same tenant waits until the transaction ends."""
+        """Return the usage before a domain is saved; other calls for the tenant wait until the transaction ends."""
         ...
 
     async def save(self, domain: TenantDomain) -> None:
-        """Stores the domain, new or changed. Raises Conflict on ``domain`` when it is verified for another tenant."""
+        """Store a new or changed domain. Raises Conflict on ``domain`` if it is verified for another tenant."""
         ...
 
     async def remove(self, tenant_id: UUID, domain: str) -> bool:
-        """Removes the domain; False when there is none."""
+        """Remove the domain; return False if there is none."""
         ...
 
     async def joinable(self) -> list[str]:
-        """Every domain by which people come into an open tenant: verified, and with a mode other than off."""
+        """Return all verified domains of open tenants with a joining mode other than off."""
         ...
 
     async def verified(self, domain: str) -> TenantDomain | None:
-        """The verified domain of an open tenant."""
+        """Return the verified domain of an open tenant."""
         ...
 
     async def take_due(self, before: datetime, at: datetime, most: int) -> list[TenantDomain]:
-        """Takes verified domains that were last checked before; each goes to one caller and counts as checked ``at``.
+        """Claim verified domains last checked before ``before``. Each goes to one caller and counts as checked ``at``.
 
-        Locked rows are left to the next round.
+        Skips locked rows.
         """
         ...
 
 
 class JoinRequests(Protocol):
     async def add(self, request: JoinRequest) -> bool:
-        """Stores the request; False when the user has made one already, whatever became of it."""
+        """Store the request; return False if the user has made one before, with any result."""
         ...
 
     async def page(self, tenant_id: UUID, page: int, page_size: int) -> tuple[list[ListedJoinRequest], int]:
-        """Pending requests, the oldest first, and their total."""
+        """Return pending requests, oldest first, and their total."""
         ...
 
     async def lock(self, tenant_id: UUID, user_id: UUID) -> JoinRequest | None:
-        """The user's request, locked until the transaction ends."""
+        """Return the user's request, locked until the transaction ends."""
         ...
 
     async def end(self, tenant_id: UUID, user_id: UUID, status: JoinStatus, at: datetime, by: UUID | None) -> bool:
-        """Ends a pending request; of parallel calls one gets True."""
+        """End a pending request; only one of several parallel calls returns True."""
         ...
 
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID], name: str) -> list[Role]:
-        """Roles that approvals give: of these ids, or of the name; the tenant's first. Nothing is locked."""
+        """Return the roles for approvals, by ids or name, the tenant's before the system's. Locks no rows."""
         ...
 
 
 class DomainTransaction(InvitationTransaction, Protocol):
-    """Parts of the database that joining by domain needs."""
+    """Database parts for joining by domain."""
 
     @property
     def domains(self) -> TenantDomains: ...

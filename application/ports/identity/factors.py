@@ -15,8 +15,8 @@ from domain.identity.users import FactorKind
 class Credential(Struct, frozen=True, kw_only=True):
     """Public half of a passkey (WebAuthn, section 4).
 
-    ``uv_initialized``: its user was verified when it was registered. ``backup_eligible`` never changes, ``backed_up``
-    says whether it is synchronised now.
+    ``uv_initialized``: the authenticator verified the user at registration. ``backup_eligible`` never changes,
+    ``backed_up`` says whether the passkey is synchronised now.
     """
 
     id: bytes
@@ -32,7 +32,7 @@ class Credential(Struct, frozen=True, kw_only=True):
 class Factor(Struct, frozen=True, kw_only=True):
     """A factor: ``sealed`` and ``last_step`` belong to an app (``totp``), ``credential`` to a passkey.
 
-    ``sealed`` is the secret, encrypted with a key that is not in the database; ``last_step`` the last time step used.
+    ``sealed`` is the secret, encrypted with a key outside the database; ``last_step`` the last used time step.
     """
 
     id: UUID
@@ -48,34 +48,34 @@ class Factor(Struct, frozen=True, kw_only=True):
 
 class Factors(Protocol):
     async def of(self, user_id: UUID) -> list[Factor]:
-        """The user's factors, the oldest first."""
+        """Return the user's factors, oldest first."""
         ...
 
     async def by_credential(self, credential_id: bytes) -> Factor | None:
-        """The passkey with this id, whose ever it is."""
+        """Return the passkey with this id, of any user."""
         ...
 
     async def add(self, factor: Factor) -> None:
-        """Stores a new factor. Raises Conflict on ``response`` when the credential's id is taken, whose ever it is."""
+        """Store a new factor. Raises Conflict on ``response`` if any user has the credential's id."""
         ...
 
     async def rename(self, user_id: UUID, factor_id: UUID, name: str) -> bool:
-        """Renames a factor of the user; False when they have none with this id."""
+        """Rename a factor of the user; return False if the factor does not exist."""
         ...
 
     async def remove(self, user_id: UUID, factor_id: UUID | None) -> int:
-        """Removes and counts a factor of the user, or, for None, all of them."""
+        """Remove a factor of the user, or all factors for None; return the number of removed factors."""
         ...
 
     async def use_step(self, factor_id: UUID, step: int, sealed: str, at: datetime) -> bool:
-        """Marks a time step used and stores the secret as it is sealed now.
+        """Mark a time step as used and store the sealed secret.
 
-        Of parallel calls one gets True, and none for a step that is not later than the last one.
+        Only one of several parallel calls returns True; a step not later than the last gives False.
         """
         ...
 
     async def use_credential(self, factor_id: UUID, seen: int, credential: Credential, at: datetime) -> bool:
-        """Stores counter and backup state of a passkey that was used; False when its counter is not ``seen`` now."""
+        """Store a used passkey's counter and backup state; return False if its counter is not ``seen`` any more."""
         ...
 
 
@@ -83,28 +83,28 @@ class RecoveryCodes(Protocol):
     """Recovery codes by their digests."""
 
     async def replace(self, user_id: UUID, digests: Sequence[bytes]) -> None:
-        """Removes the user's codes and stores these; with none, they have none."""
+        """Replace all of the user's codes by the given ones."""
         ...
 
     async def use(self, user_id: UUID, digest: bytes, at: datetime) -> bool:
-        """Marks a code used; of parallel calls one gets True."""
+        """Mark a code as used; only one of several parallel calls returns True."""
         ...
 
     async def left(self, user_id: UUID) -> int:
-        """Number of the user's codes that were not used."""
+        """Return the number of the user's unused codes."""
         ...
 
 
 class PasskeyHandles(Protocol):
-    """Random names of users that passkeys keep in place of the user's id."""
+    """Random user handles that passkeys contain in place of the user's id."""
 
     async def of(self, user_id: UUID, fresh: bytes) -> bytes:
-        """The user's handle, which is ``fresh`` where they have none yet."""
+        """Return the user's handle; if the user has none, store and return ``fresh``."""
         ...
 
 
 class FactorTransaction(SessionTransaction, NonceTransaction, Protocol):
-    """Parts of the database that second factors need."""
+    """Transaction for second factors."""
 
     @property
     def factors(self) -> Factors: ...
@@ -115,10 +115,10 @@ class FactorTransaction(SessionTransaction, NonceTransaction, Protocol):
 
 
 class FactorSecrets(Protocol):
-    """Encrypts the secrets of authenticator apps with a key that is not in the database."""
+    """Encryption of authenticator app secrets with a key outside the database."""
 
     def seal(self, user_id: UUID, secret: bytes) -> str: ...
 
     def open(self, user_id: UUID, sealed: str) -> bytes | None:
-        """The secret; None for a text that was not sealed here, or for another user."""
+        """Return the secret, or None if this service did not seal the text, or sealed it for another user."""
         ...

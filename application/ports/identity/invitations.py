@@ -1,4 +1,4 @@
-"""Invitations in the database, as the tenant that sends them and as the people who receive them see them."""
+"""Invitations in the database, for their tenant and their recipients."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -15,7 +15,7 @@ from domain.scope import AuditEvent
 
 
 class NewInvitation(Struct, frozen=True, kw_only=True):
-    """An invitation with its mail, None where the address gets no further one today, and its line of the audit."""
+    """An invitation with its audit entry and its mail, None if the address gets no further mail today."""
 
     invitation: Invitation
     mail: Mail | None
@@ -23,17 +23,17 @@ class NewInvitation(Struct, frozen=True, kw_only=True):
 
 
 class ListedInvitation(Struct, frozen=True):
-    """An invitation with the names of its roles that still exist, by name."""
+    """An invitation with the names of its roles, sorted by name and without deleted roles."""
 
     invitation: Invitation
     roles: tuple[str, ...]
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """An invitation with what its reader is told.
+    """An invitation with the facts for its reader.
 
-    ``account_name`` is that of the account with the address, ``inviter_name`` is None once the inviter is gone, and
-    ``tenant_is_open`` False once the tenant is closed or deleted.
+    ``account_name`` is that of the address's account, ``inviter_name`` is None if the inviter no longer exists, and
+    ``tenant_is_open`` is False if the tenant is closed or deleted.
     """
 
     invitation: Invitation
@@ -50,7 +50,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 
 class InvitationListing(Struct, frozen=True, kw_only=True):
-    """A page of a tenant's invitations, the latest first; without ``statuses`` those of every status."""
+    """A page of a tenant's invitations, latest first; without ``statuses`` those of every status."""
 
     tenant_id: UUID
     statuses: frozenset[InvitationStatus] = frozenset()
@@ -59,10 +59,10 @@ class InvitationListing(Struct, frozen=True, kw_only=True):
 
 
 class InvitationUsage(Struct, frozen=True, kw_only=True):
-    """State before an invitation.
+    """Usage before an invitation.
 
-    ``made`` counts the tenant's invitations within a day, ``mails`` those to each address over all tenants;
-    ``pending`` are the addresses that wait for an answer to one of this tenant.
+    ``made`` counts the tenant's invitations within a day, ``mails`` counts the mails to each address from all tenants;
+    ``pending`` are the addresses with an unanswered invitation of this tenant.
     """
 
     made: int
@@ -72,59 +72,59 @@ class InvitationUsage(Struct, frozen=True, kw_only=True):
 
 class Invitations(Protocol):
     async def usage(self, tenant_id: UUID, email_keys: Sequence[str], now: datetime) -> InvitationUsage:
-        """State of the addresses; pending invitations to them that have expired are ended, and give way to new ones.
+        """Return the usage for the addresses, and end their expired pending invitations to allow new ones.
 
-        Who asks for the same tenant or one of the same addresses waits until the transaction ends: nothing that is
-        counted changes meanwhile.
+        Calls for the same tenant or one of the addresses wait until the transaction ends, so that the counts cannot
+        change.
         """
         ...
 
     async def add(self, sent: Sequence[NewInvitation]) -> int:
-        """Stores invitations, their mails and their audit lines by one statement, and counts the invitations.
+        """Store invitations, their mails and their audit entries in one statement; return their number.
 
-        One whose address has a pending invitation of the tenant is left out, with its mail and its line.
+        Omits addresses with a pending invitation of the tenant.
         """
         ...
 
     async def page(self, listing: InvitationListing, now: datetime) -> tuple[list[ListedInvitation], int]:
-        """The page and the total."""
+        """Return the page and the total."""
         ...
 
     async def lock(self, tenant_id: UUID, invitation_id: UUID) -> Invitation | None:
-        """The invitation, locked until the transaction ends."""
+        """Return the invitation, locked until the transaction ends."""
         ...
 
     async def renew(self, invitation: Invitation) -> None:
-        """Stores the inviter, the link's hash, the end and the times of the mails of a pending invitation."""
+        """Store the inviter, link hash, end and mail times of a pending invitation."""
         ...
 
     async def end(
         self, tenant_id: UUID, invitation_id: UUID, status: InvitationStatus, at: datetime, accepted_by: UUID | None
     ) -> bool:
-        """Ends a pending invitation; of parallel calls one gets True."""
+        """End a pending invitation; only one of several parallel calls returns True."""
         ...
 
 
 class ReceivedInvitations(Protocol):
     async def by_hash(self, hashed: str) -> Offer | None:
-        """The invitation whose link has a secret with this hash, whatever its status."""
+        """Return the invitation, in any status, by the hash of its link's secret."""
         ...
 
     async def of_address(self, email_key: str, now: datetime) -> list[Offer]:
-        """Living offers to the address, the latest first."""
+        """Return live invitations to the address, latest first."""
         ...
 
     async def accepted(self, user_id: UUID, invitation_id: UUID) -> Invitation | None:
-        """The invitation of this id that the account has accepted, while the account is a member of its tenant."""
+        """Return the invitation with this id, if the account accepted it and is still a member of the tenant."""
         ...
 
     async def roles(self, tenant_id: UUID, role_ids: Sequence[UUID]) -> list[Role]:
-        """Those of the roles that still exist in the tenant or the system, by name; locked as ``by_names`` does."""
+        """Return those roles that still exist in the tenant or the system, by name; locked as in ``by_names``."""
         ...
 
 
 class InvitationTransaction(MemberTransaction, Protocol):
-    """Parts of the database that invitations need."""
+    """Transaction for invitations."""
 
     @property
     def invitations(self) -> Invitations: ...

@@ -1,4 +1,4 @@
-"""Passwords that arrive encrypted, and password hashes that were imported."""
+"""Encrypted passwords, and imported password hashes."""
 
 from datetime import datetime
 from typing import Protocol
@@ -18,56 +18,56 @@ class OpenedPassword(Struct, frozen=True):
 
 
 class EncryptedPasswords(Protocol):
-    """Encrypted passwords in the compact form of a JWE (RFC 7516)."""
+    """Encrypted passwords in JWE compact serialization (RFC 7516)."""
 
     def is_encrypted(self, text: str) -> bool:
-        """Whether the text has the form of a JWE, of any algorithm and to any key."""
+        """Return whether the text has the form of a JWE, with any algorithm and any key."""
         ...
 
-    # Security: a decryption oracle must not tell faults apart.
+    # Security: a decryption oracle must not distinguish errors.
     def open(self, text: str, now: datetime) -> OpenedPassword | None:
-        """The decrypted password; None for every fault: wrong algorithm, unknown or retired key, broken content."""
+        """Return the decrypted password; None for every fault, such as an unknown key or broken content."""
         ...
 
 
 class UsedNonces(Protocol):
-    """Nonces that were used, kept until the message that carried them has expired."""
+    """Used nonces, stored until the message with the nonce expires."""
 
     async def consume(self, nonce: str, until: datetime, now: datetime) -> bool:
-        """Records the nonce in one atomic statement; False when it was used before and its ``until`` is not past."""
+        """Record the nonce atomically; return False if it was used before and its ``until`` is not past."""
         ...
 
 
 class NonceTransaction(Protocol):
-    """Parts of the database that hold used nonces."""
+    """Database part with used nonces."""
 
     @property
     def used_nonces(self) -> UsedNonces: ...
 
 
 FOREIGN = "foreign:"
-"""Prefix of a stored hash that was imported, until it is replaced at the next login."""
+"""Prefix of an imported hash in the database. The user's next login replaces the hash."""
 
 
 class ForeignHashes(Protocol):
-    """Formats of hashes that an import accepts."""
+    """Importable formats of hashes."""
 
     def accepted(self, text: str) -> str:
-        """The hash as it is stored, with the prefix FOREIGN.
+        """Return the hash in its stored form, with the prefix FOREIGN.
 
-        Raises ValueError, with a sentence, for an unknown format and for a hash that takes too long to verify.
+        Raises ValueError, with a sentence, for an unknown format or a hash too slow to verify.
         """
         ...
 
 
 class ImportedHashes(Protocol):
     async def any_left(self) -> bool:
-        """Whether any account still has its imported hash."""
+        """Return whether any account still has its imported hash."""
         ...
 
 
 class ImportedHashTransaction(Protocol):
-    """Parts of the database that know of imported hashes."""
+    """Database parts with imported hashes."""
 
     @property
     def imported(self) -> ImportedHashes: ...

@@ -1,4 +1,4 @@
-"""Everything that is stored about a person, for the person."""
+"""Export of all stored data about a person."""
 
 from datetime import datetime
 from typing import Protocol
@@ -10,7 +10,7 @@ from application.ports.identity.users import IdentityTransaction
 from domain.identity.users import User
 
 EVENTS = 10_000
-"""Most lines of the audit trail in an export, the latest."""
+"""Maximum audit entries in an export, the latest ones."""
 
 
 class PersonalRecord(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -18,7 +18,7 @@ class PersonalRecord(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class AccountRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """The account. Of the password it tells only whether there is one, and since when."""
+    """The account. For the password it says only whether and since when it exists."""
 
     id: UUID
     email: str
@@ -71,7 +71,7 @@ class FactorRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class RecoveryCodeRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A recovery code, of which only the time of its use is known."""
+    """A recovery code without its text, with only the time of its use."""
 
     used_at: datetime | None
 
@@ -89,7 +89,7 @@ class EmailChangeRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel
 
 
 class LinkRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A link that was mailed; ``email`` is the normal form of the address."""
+    """A mailed link; ``email`` is the address's normal form."""
 
     purpose: str
     email: str
@@ -99,7 +99,7 @@ class LinkRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class WaitingMail(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A mail that is not delivered yet; ``language`` is the browser's, empty where it is not known."""
+    """An undelivered mail; ``language`` is the browser's, empty if unknown."""
 
     kind: str
     recipient: str
@@ -110,7 +110,7 @@ class WaitingMail(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class AttemptRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """Logins to the address from a network; the empty network stands for all together."""
+    """Logins to the address from a network; the empty network means all together."""
 
     network: str
     failures: int
@@ -120,7 +120,7 @@ class AttemptRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class InvitationRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """An invitation to the person's address, or one that the person sent, then without the other's address."""
+    """An invitation to the person's address, or one from the person, then without the other's address."""
 
     id: UUID
     tenant_id: UUID
@@ -139,7 +139,7 @@ class JoinRequestRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel
 
 
 class DomainRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A domain whose roles the person set for a tenant."""
+    """A domain of a tenant, with roles that the person set."""
 
     tenant_id: UUID
     domain: str
@@ -147,13 +147,13 @@ class DomainRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class FormerMembershipRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A tenant that the person was a member of."""
+    """A former tenant of the person."""
 
     tenant_id: UUID
 
 
 class MadeRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A service account or a key that the person made for a tenant."""
+    """A service account or a key created by the person."""
 
     id: UUID
     tenant_id: UUID
@@ -162,7 +162,7 @@ class MadeRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class RepeatedRequest(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A request with an ``Idempotency-Key``, whose answer is kept for a day."""
+    """A request with an ``Idempotency-Key``; its answer is stored for a day."""
 
     tenant_id: UUID
     key: str
@@ -170,7 +170,7 @@ class RepeatedRequest(PersonalRecord, frozen=True, kw_only=True, rename="camel")
 
 
 class EventRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """A line of the audit trail; the client's address stands in lines of what the person did."""
+    """An entry of the audit trail. Entries of the person's own actions have the client's address."""
 
     tenant_id: UUID
     actor_id: UUID | None
@@ -182,10 +182,10 @@ class EventRecord(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 
 class PersonalData(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
-    """Everything that is stored about a person; lists have the oldest first, events the latest.
+    """All stored data about a person; lists have the oldest entry first, audit entries the latest.
 
-    ``has_more_events``: the trail holds more lines than the latest EVENTS. Rows of entities are not part of it: they
-    belong to the tenants, and say in ``createdBy`` and ``updatedBy`` who wrote them.
+    ``has_more_events``: the audit trail has more entries than the latest EVENTS. Rows of entities are excluded, because
+    they belong to the tenants. They have the ids of their writers in ``createdBy`` and ``updatedBy``.
     """
 
     account: AccountRecord
@@ -212,12 +212,12 @@ class PersonalData(PersonalRecord, frozen=True, kw_only=True, rename="camel"):
 
 class PersonalRecords(Protocol):
     async def of(self, user: User, events: int = EVENTS) -> PersonalData | None:
-        """Everything of the account in one snapshot, with its latest ``events``; None when it is gone."""
+        """Return all data of the account in one snapshot, with its latest ``events``; None for a deleted account."""
         ...
 
 
 class PersonalTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that an export of a person's data needs."""
+    """Transaction for an export of a person's data."""
 
     @property
     def personal(self) -> PersonalRecords: ...

@@ -1,4 +1,4 @@
-"""Service accounts and their API keys, as the database keeps them. Every method names the tenant, or the key itself."""
+"""Service accounts and their API keys in the database. Every method requires the tenant, or the key."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -12,8 +12,7 @@ from domain.identity.service_accounts import ApiKey, KeyState, ServiceAccount
 
 
 class ListedServiceAccount(Struct, frozen=True):
-    """An account with the number of its living keys, the last use of any key it ever had, and the end of the living key
-    that ends first."""
+    """An account with the number of its live keys, the last use of any key, and the first expiry of a live key."""
 
     account: ServiceAccount
     keys: int
@@ -22,7 +21,7 @@ class ListedServiceAccount(Struct, frozen=True):
 
 
 class KeyUse(Struct, frozen=True):
-    """The last use of a key that a process has seen."""
+    """Last use of a key seen by a process."""
 
     key_id: UUID
     at: datetime
@@ -31,66 +30,69 @@ class KeyUse(Struct, frozen=True):
 
 class ServiceAccounts(Protocol):
     async def page(self, listing: Listing, now: datetime) -> tuple[list[ListedServiceAccount], int]:
-        """The page and the total for ``listing.tenant_id``; the search looks at name and description, without case."""
+        """Return the page and the total for ``listing.tenant_id``; search covers name and description, without case."""
         ...
 
     async def get(self, tenant_id: UUID, account_id: UUID, now: datetime) -> ListedServiceAccount | None:
-        """The account; None for a deleted one and one of another tenant."""
+        """Return the account; None for a deleted one and one of another tenant."""
         ...
 
     async def lock(self, tenant_id: UUID) -> int:
-        """The number of the tenant's accounts; others who ask wait until the transaction ends."""
+        """Return the number of the tenant's accounts; concurrent calls wait until the transaction ends."""
         ...
 
     async def add(self, account: ServiceAccount) -> None:
-        """Stores a new account with its roles. Raises Conflict on ``name``, compared without case in the tenant.
+        """Store a new account with its roles.
 
-        Raises NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction ends.
+        Raises Conflict on ``name`` if another account of the tenant has it, ignoring case.
+
+        Raises NotFound if the tenant is deleted; otherwise locks the tenant against deletion until the transaction
+        ends.
         """
         ...
 
     async def save(self, account: ServiceAccount) -> None:
-        """Stores name, description, state and roles of an account. Raises Conflict and NotFound as ``add`` does."""
+        """Store name, description, state and roles of an account. Raises Conflict and NotFound as ``add`` does."""
         ...
 
     async def remove(self, tenant_id: UUID, account_id: UUID, at: datetime) -> None:
-        """Marks the account deleted, takes its roles and ends its keys; its name is free again."""
+        """Mark the account deleted, remove its roles, end its keys, and free its name for other accounts."""
         ...
 
 
 class ApiKeys(Protocol):
     async def lock(self, tenant_id: UUID, account_id: UUID, now: datetime) -> int:
-        """The number of the account's living keys; others who change the account or its keys wait for the end."""
+        """Return the number of the account's live keys; its concurrent changes wait until the transaction ends."""
         ...
 
     async def of_account(self, tenant_id: UUID, account_id: UUID, now: datetime) -> list[ApiKey]:
-        """The living keys, the oldest first."""
+        """Return the live keys, oldest first."""
         ...
 
     async def add(self, key: ApiKey, digest: bytes) -> None: ...
 
     async def end(self, key: ApiKey, at: datetime) -> bool:
-        """Ends the key at ``at``, which may lie ahead; False when it ends by then already."""
+        """End the key at ``at``, possibly in the future; return False if it already ends at that time or earlier."""
         ...
 
     async def state(self, digest: bytes) -> KeyState | None:
-        """The key with this digest, its account with roles, and the token versions of both, in one snapshot.
+        """Return the key with this digest, its account with roles, and the token versions of both, in one snapshot.
 
-        Ended keys are found too, until they are removed; a key of a deleted account is not.
+        Finds ended keys until they are removed, but no key of a deleted account.
         """
         ...
 
     async def note_uses(self, uses: Sequence[KeyUse]) -> None:
-        """Stores the last uses, in columns of their own; an older use never replaces a later one."""
+        """Store the last uses in separate columns; an older use never replaces a later one."""
         ...
 
     async def take_expiring(self, now: datetime, until: datetime, most: int) -> list[ApiKey]:
-        """Living keys that expire by ``until``, each handed to one caller, once."""
+        """Claim live keys that expire by ``until``; each key goes to one caller, and only once."""
         ...
 
 
 class ServiceAccountTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that service accounts need."""
+    """Transaction for service accounts."""
 
     @property
     def service_accounts(self) -> ServiceAccounts: ...

@@ -1,4 +1,4 @@
-"""Sessions in the database, the tokens that stand for them, and the tickets of logins that are not finished."""
+"""Sessions in the database, their tokens, and tickets of unfinished logins."""
 
 from datetime import datetime
 from typing import Generic, Literal, Protocol, TypeVar
@@ -18,75 +18,79 @@ class Sessions(Protocol):
     async def by_id(self, session_id: UUID) -> Session | None: ...
 
     async def with_account_state(self, session_id: UUID) -> tuple[Session, AccountState] | None:
-        """The session and the state of its user's account in one snapshot; None when either is gone."""
+        """Return the session and its user's account state in one snapshot; None if either is missing."""
         ...
 
     async def begin(
         self, login: Login, line: AuditEvent, *, forgiven: str | None = None, notice: Mail | None = None
     ) -> list[UUID] | None:
-        """Stores the login's session, the audit line and a renewed hash in one statement; resets failed attempts.
+        """Store the login's session, its audit entry and a renewed hash in one statement, and reset failed attempts.
 
-        ``forgiven`` is the network whose attempts are reset. ``notice`` is a mail for a login from a device that no
-        session has, and a network that is not known. Networks are known for passwords alone: without ``forgiven`` an
-        address that a session began from is known.
+        ``forgiven`` is the network with the attempts to reset. ``notice`` is a mail for a login from a device without a
+        session and from an unknown network. Only password logins make networks known; without ``forgiven``, an address
+        is known if a session began from it.
 
-        Of more than SESSIONS_AT_MOST sessions of the user, those end that were unused for longest: their ids are the
-        answer, and their tokens are the caller's to revoke.
+        If the user has more than SESSIONS_AT_MOST sessions, end those unused longest. Return their ids; the caller MUST
+        revoke their tokens.
 
-        None, with nothing stored, when the account changed since it was verified: it was deleted or disabled, got
-        another password, or, for a social login, was claimed by its owner. The hash is renewed only if it is still the
-        one that was seen.
+        Return None, and store nothing, if the account changed since its verification: it was deleted or disabled, got
+        another password, or, for a social login, was claimed by its owner. The hash is renewed only if it is unchanged.
         """
         ...
 
     async def rotate(self, session: Session, seen: int) -> bool:
-        """Stores the session's new counter, tenant, time and proof.
+        """Store the session's new counter, tenant, time and proof.
 
-        False, with nothing stored, when its counter is not ``seen`` or it has ended.
+        Return False, and store nothing, if the stored counter is not ``seen`` or the session has ended.
         """
         ...
 
     async def end(self, session_id: UUID, at: datetime) -> bool:
-        """Ends the session; False when it is unknown or has ended already."""
+        """End the session; return False if it is unknown or ended."""
         ...
 
     async def keep_out(self, user_id: UUID, tenant_id: UUID, at: datetime) -> None:
-        """Sets ``sessions_ended_at`` of the membership; does nothing for who is no member. The user must be locked."""
+        """Set ``sessions_ended_at`` of the membership, if any.
+
+        The user must be locked.
+        """
         ...
 
     async def living(self, user_id: UUID, now: datetime, lifetimes: Lifetimes) -> list[Session]:
-        """The user's sessions that neither ended nor expired, the last used first."""
+        """Return the user's sessions neither ended nor expired, last used first."""
         ...
 
 
 class SessionTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that signing in and out needs."""
+    """Transaction for login and logout."""
 
     @property
     def sessions(self) -> Sessions: ...
 
 
 class Tokens(Protocol):
-    """Signs and verifies access tokens with the keys of the keyring."""
+    """Access tokens, signed and verified with the keys of the keyring."""
 
     def sign(self, claims: Claims, now: datetime) -> str: ...
 
     def read(self, token: str, now: datetime) -> Claims:
-        """The claims. Raises TokenInvalid for any token that was not issued here, TokenExpired past ``exp``.
+        """Return the claims.
 
-        A verified token may be cached until it ends; its times are checked every time.
+        Raises TokenInvalid for a token that this service did not issue, TokenExpired after ``exp``.
+
+        An implementation may cache a verified token until it expires, but checks its times at every call.
         """
         ...
 
 
-# Deterministic, so that a repeated refresh within the grace gets the very same token again.
+# Deterministic, so that a repeated refresh within the grace period gets the same token.
 class RefreshTokens(Protocol):
-    """Encrypts refresh tokens with a key that is not in the database; deterministic: equal tokens give equal texts."""
+    """Encrypts refresh tokens with a key outside the database; deterministic: equal tokens give equal texts."""
 
     def seal(self, token: RefreshToken) -> str: ...
 
     def open(self, text: str) -> RefreshToken | None:
-        """The content, None for any text that was not sealed here."""
+        """Return the content, or None for a text that this service did not seal."""
         ...
 
 
@@ -96,9 +100,9 @@ TicketKind = Literal["mfa", "totp", "passkey", "sso", "code", "social"]
 
 
 class Ticket(Struct, Generic[T], frozen=True):
-    """A ticket that was opened.
+    """An opened ticket.
 
-    Whoever acts on it first consumes ``id`` as a nonce (``UsedNonces``), until ``until``, so that it serves once.
+    The first use consumes ``id`` as a nonce (``UsedNonces``), until ``until``, so the ticket works only once.
     """
 
     id: str
@@ -107,11 +111,11 @@ class Ticket(Struct, Generic[T], frozen=True):
 
 
 class Tickets(Protocol):
-    """Seals tickets with keys that are not in the database, a key for each kind."""
+    """Tickets, sealed with keys outside the database; each kind has a separate key."""
 
     def seal(self, kind: TicketKind, content: Struct, until: datetime) -> str: ...
 
-    # Security: a ticket must not tell why it is refused.
+    # Security: the caller must not learn the reason of a refusal, so return None for every fault.
     def open(self, kind: TicketKind, text: str, content: type[T], now: datetime) -> Ticket[T] | None:
-        """The ticket; None for any text that was not sealed here as this kind and content, and from ``until`` on."""
+        """Return the ticket; None after ``until``, and for a text not sealed here with this kind and content."""
         ...

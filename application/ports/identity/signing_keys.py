@@ -11,25 +11,25 @@ from domain.identity.signing_keys import Purpose, SigningKey
 
 
 class SigningKeys(Protocol):
-    """Stored keys: those that sign tokens and those that passwords are encrypted to."""
+    """Stored signing keys, and stored encryption keys for passwords."""
 
     async def all(self) -> list[SigningKey]:
-        """Every key, the oldest first."""
+        """Return every key, oldest first."""
         ...
 
     async def add_first(self, key: SigningKey) -> bool:
-        """Stores the key unless its purpose has one; False then. Processes that start together agree on one."""
+        """Store the key, or return False if its purpose has one. Concurrently starting processes agree on one."""
         ...
 
     async def add(self, key: SigningKey) -> None: ...
 
     async def reseal(self, key: SigningKey) -> None:
-        """Replaces the sealed half of the stored key with that of ``key``, and nothing else of it."""
+        """Replace only the sealed half of the stored key with that of ``key``."""
         ...
 
 
 class StoredSecret(Struct, frozen=True):
-    """Sealed secret of a user's authenticator app, by the id of the factor."""
+    """Sealed secret of a user's authenticator app, by factor id."""
 
     id: UUID
     user_id: UUID
@@ -37,19 +37,19 @@ class StoredSecret(Struct, frozen=True):
 
 
 class StoredSecrets(Protocol):
-    """Secrets of authenticator apps as they are stored, for a change of the key that seals them."""
+    """Stored secrets of authenticator apps, to reseal them with another key."""
 
     async def after(self, last: UUID | None, most: int) -> list[StoredSecret]:
-        """The next secrets in the order of their ids, behind ``last``, or the first ones."""
+        """Return the next secrets after ``last`` in the order of ids, or the first ones."""
         ...
 
     async def reseal(self, secret: StoredSecret, sealed: str) -> bool:
-        """Stores the secret as it is sealed now; False when it was sealed anew since it was read, or is gone."""
+        """Store the resealed secret; return False if it no longer exists or was resealed since the read."""
         ...
 
 
 class KeyTransaction(Protocol):
-    """Parts of the database that hold keys, and what the service's secret seals."""
+    """Transaction with access to keys, and to data sealed by the service's secret."""
 
     @property
     def keys(self) -> SigningKeys: ...
@@ -58,24 +58,24 @@ class KeyTransaction(Protocol):
 
 
 class Keyring(Protocol):
-    """Keys that this process works with."""
+    """Keys of this process."""
 
     def use(self, keys: Sequence[SigningKey]) -> None:
-        """Takes over all stored keys; time decides which of them sign and which only verify."""
+        """Use all stored keys; time decides whether a key signs or only verifies."""
         ...
 
     def make_key(self, purpose: Purpose, active_from: datetime) -> SigningKey:
-        """A new key with its private half sealed; it is not used before it is stored and given to ``use``."""
+        """Return a new key with a sealed private half. The caller MUST store it, then pass it to ``use``."""
         ...
 
     def resealed(self, key: SigningKey) -> SigningKey:
-        """The stored key with its private half sealed with the current secret. Raises an error for a wrong secret."""
+        """Return the stored key, its private half sealed with the current secret. Raises WrongSecretKey."""
         ...
 
     def published(self, now: datetime) -> bytes:
-        """The JWK Set with the public halves.
+        """Return the JWK Set with the public halves.
 
-        Signing keys as long as their tokens can be alive and the announced one; for passwords, the current key of each
+        It has the announced signing key and those with possibly live tokens; for passwords, the current key of each
         algorithm.
         """
         ...

@@ -10,42 +10,42 @@ from domain.identity.users import Tenant
 
 class Tenants(Protocol):
     async def by_id(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant, None for a deleted one."""
+        """Return the tenant, or None if it is deleted or unknown."""
         ...
 
     async def by_identifier(self, identifier: str) -> Tenant | None: ...
 
     async def lock(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant as ``by_id`` finds it, locked until the transaction ends."""
+        """Return the tenant as ``by_id`` does, locked until the transaction ends."""
         ...
 
     async def lock_to_remove(self, tenant_id: UUID) -> Tenant | None:
-        """The tenant as ``lock`` finds it, behind its members' accounts and its domains, as others lock them."""
+        """Return the tenant as ``lock`` does, after locking its members' accounts and its domains, in one order."""
         ...
 
     async def page(self, listing: Listing) -> tuple[list[Tenant], int]:
-        """The page and the total; the search looks at name, identifier and domain."""
+        """Return the page and the total; search covers name, identifier and domain."""
         ...
 
     async def add(self, tenant: Tenant) -> None:
-        """Stores a new tenant. Raises Conflict on ``identifier``."""
+        """Store a new tenant. Raises Conflict on ``identifier``."""
         ...
 
     async def save(self, tenant: Tenant) -> None:
-        """Stores the changed tenant. Raises Conflict on ``identifier``."""
+        """Store the changed tenant. Raises Conflict on ``identifier``."""
         ...
 
     async def remove(self, tenant_id: UUID, at: datetime) -> None:
-        """Marks the tenant deleted; its identifier is free again.
+        """Mark the tenant deleted, free its identifier and remove its domains.
 
-        Whoever has it as the default gets the oldest membership in another tenant that is not deleted, if there is one.
-        Memberships and service accounts of the tenant stay, and hold no roles any more. Its domains are removed.
+        A user with this tenant as the default gets their oldest membership in another live tenant as the default, if
+        any. Memberships and service accounts of the tenant remain, without roles.
         """
         ...
 
 
 class TenantTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that hold tenants, their members and their members' rights."""
+    """Database parts with tenants, their members and the members' rights."""
 
     @property
     def tenants(self) -> Tenants: ...

@@ -1,6 +1,6 @@
-"""Users, memberships, roles and permissions, as the database keeps them.
+"""Users, memberships, roles and permissions in the database.
 
-Identity reaches over tenants: use cases decide what a caller may see, and name the tenant.
+Identity spans tenants: use cases name the tenant, and decide what a caller may see.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,17 @@ from domain.identity.users import AccountState, Membership, Role, User
 from domain.limits import Lockout
 from domain.scope import Client, Permission
 
-# Said by every adapter alike: the twin of a service in memory answers as PostgreSQL does.
+# All adapters use this text, so that the memory adapter answers like PostgreSQL.
 ROLE_HELD = "Users, members of tenants or service accounts still hold this role: take it from them first."
 PERMISSION_TAKEN = "There is a permission of this name already."
 
 
 class Listing(Struct, frozen=True, kw_only=True):
-    """A page of users or tenants. ``tenant_id`` None lists all; ``role`` is a role's name; ``ids`` None asks for none.
+    """A page of users or tenants.
 
-    ``sort_by`` is a Python field name of what is listed; ties are broken by id.
+    ``tenant_id`` None lists all; ``role`` is a role's name; ``ids`` None does not filter by id.
+
+    ``sort_by`` is a Python field name of the listed objects; the id breaks ties.
     """
 
     page: int = 1
@@ -40,9 +42,9 @@ class Listing(Struct, frozen=True, kw_only=True):
 
 
 class ListedUser(Struct, frozen=True):
-    """A user in a list; ``roles`` are names held in the listed tenant, or system roles when all tenants are listed.
+    """A user in a list; ``roles`` are names of roles in the listed tenant, or of system roles in a list of all tenants.
 
-    ``is_owner`` is of the listed tenant.
+    ``is_owner`` says whether the user is an owner of the listed tenant.
     """
 
     user: User
@@ -51,7 +53,7 @@ class ListedUser(Struct, frozen=True):
 
 
 class HeldRole(Struct, frozen=True):
-    """A role that a user holds as a member of a tenant, both by name."""
+    """A role of a member, by the names of the role and its tenant."""
 
     user_id: UUID
     tenant: str
@@ -60,81 +62,81 @@ class HeldRole(Struct, frozen=True):
 
 class Users(Protocol):
     async def state(self, user_id: UUID) -> AccountState | None:
-        """The account in one snapshot with its roles, token versions, and memberships in tenants that exist."""
+        """Return the account with its roles, token versions, and memberships in live tenants, in one snapshot."""
         ...
 
     async def state_by_email(self, email_key: str) -> AccountState | None: ...
 
     async def add(self, user: User) -> None:
-        """Stores a new account. Raises Conflict on ``email`` when the address has an account."""
+        """Store a new account. Raises Conflict on ``email`` if the address has an account."""
         ...
 
     async def save(self, user: User, before: User) -> None:
-        """Stores what differs from ``before``. Raises Conflict on ``email`` when the address has another account.
+        """Store only the differences from ``before``. Raises Conflict on ``email`` if the address has another account.
 
-        Other columns keep what was stored meanwhile, such as a reset password. A new address ends one-time tokens, and
-        the links to social identities.
+        Concurrent changes to other columns, such as a reset password, remain. A new address ends one-time tokens and
+        links to social identities.
         """
         ...
 
     async def remove(self, user_id: UUID) -> None:
-        """Deletes the account with its memberships, roles and sessions."""
+        """Delete the account with its memberships, roles and sessions."""
         ...
 
     async def page(self, listing: Listing) -> tuple[list[ListedUser], int]:
-        """The page and the total; the search looks for every word in name and e-mail, without case."""
+        """Return the page and the total; search finds every word in name or e-mail, ignoring case."""
         ...
 
     async def roles_in_tenants(self, user_ids: Sequence[UUID]) -> list[HeldRole]:
-        """Roles of the users' memberships in tenants that are not deleted, by the tenant's identifier and the role."""
+        """Return the users' roles in non-deleted tenants, by the tenant's identifier and the role."""
         ...
 
     async def end_sessions(self, user_id: UUID, at: datetime) -> None:
-        """Ends every session of the user."""
+        """End every session of the user."""
         ...
 
 
 class Memberships(Protocol):
     async def lock(self, user_id: UUID) -> None:
-        """Locks the user's account, memberships and roles until the transaction ends; reads after it are current."""
+        """Lock the user's account, memberships and roles until the transaction ends; later reads are current."""
         ...
 
     async def save(
         self, user_id: UUID, tenant_id: UUID, role_ids: Sequence[UUID], is_default: bool | None, at: datetime
     ) -> bool:
-        """Makes the membership or replaces its roles; True when it was made.
+        """Create the membership or replace its roles; return True if created.
 
-        The first one in a tenant that is not deleted is the default; ``is_default`` True makes this one the default,
-        None leaves it. Raises NotFound when the tenant is deleted; otherwise nobody deletes it until the transaction
-        ends.
+        A user's first membership in a live tenant becomes the default. With ``is_default`` True this one becomes the
+        default, with None the default remains. Raises NotFound if the tenant is deleted; otherwise locks the tenant
+        against deletion until the transaction ends.
         """
         ...
 
     async def visit(self, tenant_id: UUID, at: datetime) -> Membership | None:
-        """A super-admin's membership since ``at``, without roles, in another tenant; None for an unknown tenant."""
+        """Return a membership without roles for a super-admin who visits another tenant; None for an unknown tenant."""
         ...
 
     async def set_system_roles(self, user_id: UUID, role_ids: Sequence[UUID]) -> None:
-        """Replaces the user's system roles, which are held outside memberships."""
+        """Replace the user's system roles, held outside memberships."""
         ...
 
     async def remove(self, user_id: UUID, tenant_id: UUID) -> bool:
-        """Ends the membership; False when there was none.
+        """End the membership; return False if it does not exist.
 
-        If it was the default, the oldest one left in a tenant that is not deleted becomes it.
+        If it was the default, the user's oldest remaining membership in a live tenant becomes the default.
         """
         ...
 
     async def lock_admins(self, tenant_id: UUID) -> list[UUID]:
-        """Active members who hold Admin, there or as a system role; others who ask wait until the transaction ends."""
+        """Return active members with Admin, in the tenant or as a system role, and lock out other calls."""
         ...
 
     async def set_owner(self, user_id: UUID, tenant_id: UUID, is_owner: bool) -> bool:
-        """Makes a member an owner, or one no more; False when nothing changes."""
+        """Make a member an owner, or remove ownership; return False if nothing changes."""
         ...
 
     async def lock_owners(self, tenant_id: UUID) -> list[UUID]:
-        """Active members who own the tenant; others who ask wait until the transaction ends."""
+        """Return active owners of the tenant; other calls wait until the transaction ends."""
         ...
 
 
@@ -147,117 +149,117 @@ class ListedRole(Struct, frozen=True):
 
 class Roles(Protocol):
     async def visible(self, tenant_id: UUID) -> list[ListedRole]:
-        """The tenant's and the system's roles by name, with their holders in this tenant.
+        """Return the roles of the tenant and of the system by name, with the number of their holders in this tenant.
 
-        In the tenant ``system``, holders of system roles outside memberships count too.
+        In the tenant ``system``, the number includes users with system roles outside memberships.
         """
         ...
 
     async def by_names(self, tenant_id: UUID | None, names: Sequence[str]) -> list[Role]:
-        """Roles of the tenant and of the system, the tenant's first; for None of the system alone.
+        """Return roles of the tenant and of the system, the tenant's first; for None only the system's.
 
-        They are locked until the transaction ends: nobody removes them meanwhile.
+        Locks them against removal until the transaction ends.
         """
         ...
 
     async def lock(self, role_id: UUID) -> Role | None:
-        """The role; until the transaction ends nobody changes or removes it, and nobody is given it."""
+        """Return the role, locked against change, removal and assignment until the transaction ends."""
         ...
 
     async def add(self, role: Role) -> None:
-        """Stores a new role. Raises Conflict on ``name``, compared without case in the tenant and the system."""
+        """Store a new role. Raises Conflict on ``name``, compared without case in the tenant and the system."""
         ...
 
     async def save(self, role: Role) -> None:
-        """Stores the changed role. Raises Conflict as ``add`` does, where the name changes by more than case."""
+        """Store the changed role. Raises Conflict as ``add`` does, unless only the case of the name changes."""
         ...
 
     async def remove(self, role_id: UUID) -> None:
-        """Deletes the role. Raises Conflict while a user, a member of any tenant or a service account holds it."""
+        """Delete the role. Raises Conflict while a user, a member of any tenant or a service account holds it."""
         ...
 
     async def held_beside(self, role_id: UUID) -> list[tuple[Role, ...]]:
-        """Sets of further roles in tokens that carry this role, each set once; the empty set is always among them."""
+        """Return the distinct sets of other roles in tokens with this role; always includes the empty set."""
         ...
 
     async def lock_super_admins(self) -> list[UUID]:
-        """The active holders of SuperAdmin, locked until the transaction ends."""
+        """Return the active holders of SuperAdmin, locked until the transaction ends."""
         ...
 
 
 class Attempts(Protocol):
-    """Failed logins, stored per address and network, whether or not the address has an account."""
+    """Failed logins per address and network, for addresses with and without an account."""
 
     async def reserve(self, email_key: str, network: str, lockout: Lockout, now: datetime) -> bool:
-        """Counts an attempt in one atomic statement, before the password is checked; False while locked.
+        """Count an attempt atomically, before the password check; return False while the address is locked.
 
-        ``lockout.attempts_over_all`` failures from all networks together lock every network that is not known
-        (``is_known``). After a pause of FAILURES_FORGOTTEN counting starts again.
+        ``lockout.attempts_over_all`` failures from all networks together lock the address for every unknown network
+        (``is_known``). The count restarts after a pause of FAILURES_FORGOTTEN.
         """
         ...
 
     async def release(self, email_key: str, network: str) -> None:
-        """Takes one reserved attempt back: nothing was checked."""
+        """Refund one reserved attempt, because the service did not check the password."""
         ...
 
     async def forgive(self, email_key: str, network: str, now: datetime) -> None:
-        """Resets the network's count after a successful login; the network is known from then on."""
+        """Reset the network's count after a successful login, and mark the network known."""
         ...
 
     async def is_known(self, email_key: str, network: str, now: datetime) -> bool:
-        """Whether the last successful login from the network is younger than NETWORK_FORGOTTEN."""
+        """Return whether the last successful login from the network is younger than NETWORK_FORGOTTEN."""
         ...
 
     async def unlock(self, email_key: str) -> None:
-        """Lifts the lock of the address for every network."""
+        """Lift the lock of the address for every network."""
         ...
 
     async def locked_until(self, email_key: str, now: datetime) -> datetime | None:
-        """The end of the last lock of the address, None without one."""
+        """Return the end of the last lock of the address, or None if it was never locked."""
         ...
 
 
 class Permissions(Protocol):
-    """Permissions that super-admins added."""
+    """Permissions added by super-admins."""
 
     async def all(self) -> list[Permission]:
-        """Every permission, by name."""
+        """Return every permission, by name."""
         ...
 
     async def add(self, permission: Permission) -> None:
-        """Stores a new permission. Raises Conflict on ``name``."""
+        """Store a new permission. Raises Conflict on ``name``."""
         ...
 
 
 class AddressMark(Struct, frozen=True):
-    """Mark on a mailbox whose owner was a member of the tenant; outlives the account."""
+    """Mark on the mailbox of a former member; it remains after the deletion of the account."""
 
     tenant_id: UUID
     digest: bytes
 
 
 class FormerMembers(Protocol):
-    """Marks of former members: on an account by the end of a membership, on a mailbox by ``mark``."""
+    """Marks of former members. The end of a membership marks the account; ``mark`` marks the mailbox."""
 
     async def mark(self, marks: Sequence[AddressMark], at: datetime) -> None:
-        """Stores the marks; those that are there count from ``at`` on."""
+        """Store the marks; existing ones count from ``at`` on."""
         ...
 
     async def tenants_of(self, user_id: UUID) -> list[UUID]:
-        """Tenants that the account was a member of, in order."""
+        """Return former tenants of the account, in order."""
         ...
 
     async def is_former(self, tenant_id: UUID, user_id: UUID, digests: Sequence[bytes]) -> bool:
-        """Whether the account's membership has ended at some time, by whomever, or its mailbox has a mark."""
+        """Return whether a membership of the account in the tenant ever ended, or its mailbox has a mark."""
         ...
 
     async def readmit(self, tenant_id: UUID, user_id: UUID, digests: Sequence[bytes]) -> None:
-        """Removes the tenant's marks on the account and the mailbox."""
+        """Remove the tenant's marks on the account and the mailbox."""
         ...
 
 
 class IdentityTransaction(Protocol):
-    """Parts of the database that hold users and their rights."""
+    """Database parts with users and their rights."""
 
     @property
     def users(self) -> Users: ...
@@ -278,20 +280,23 @@ class IdentityTransaction(Protocol):
 
 
 class MemberTransaction(IdentityTransaction, Protocol):
-    """Parts of the database that beginning and ending memberships needs."""
+    """Database parts for beginning and ending memberships."""
 
     @property
     def former_members(self) -> FormerMembers: ...
 
 
 def own_notice(mail_id: UUID, kind: MailKind, user: User, client: Client, at: datetime, *, about: str = "") -> Mail:
-    """Notice to a user about an act of their own account, in the language of the ``client`` that it came from."""
+    """Return a notice to a user about their own action on their account, in the language of ``client``."""
     return replace(notice(mail_id, kind, user, at, client=client, about=about), language=client.language)
 
 
 def notice(
     mail_id: UUID, kind: MailKind, user: User, at: datetime, *, client: Client | None = None, about: str = ""
 ) -> Mail:
-    """Notice to a user about what others did, or nobody: the ``client`` is theirs, and so is its language."""
+    """Return a notice to a user about an action of another user or of the system.
+
+    ``client`` and language are those of the acting user.
+    """
     address = "" if client is None else client.address
     return Mail(id=mail_id, kind=kind, recipient=user.email, name=user.full_name, address=address, at=at, about=about)

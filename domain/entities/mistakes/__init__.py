@@ -1,4 +1,4 @@
-"""Mistakes in declarations, found at start: of entities, fields, patterns and methods, each with its place.
+"""Errors in declarations, reported at startup with file and line: entities, fields, patterns and methods.
 
-Here stand checks alone; the reading of declarations is in ``registry``, and nothing here knows a store.
+This package only checks and needs no database; ``registry`` reads declarations.
 """

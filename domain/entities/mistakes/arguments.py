@@ -1,4 +1,4 @@
-"""Arguments of other types than ``@entity`` and its markers take: each is told, and left out of what is read on."""
+"""Arguments of wrong types for ``@entity`` and its markers: reported, and then ignored."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ L = TypeVar("L", Unique, DeclaredIndex)
 
 FLAG, TEXT, TEXT_OR_NONE = "True or False", "a text", "a text, or None"
 
-# What stands for an argument of a wrong type is right beside every other one, so that it makes no further mistake.
+# Values that replace wrong arguments. They fit all other arguments, so that a wrong one causes no further error.
 _VALUES: Mapping[str, tuple[str, object]] = {
     "tenant_owned": (FLAG, True),
     "soft_delete": (FLAG, True),
@@ -28,7 +28,10 @@ _NAMES: Mapping[str, object] = {"search": (), "check_reads": None, "columns": No
 
 
 def right_arguments(given: Declaration) -> tuple[Declaration, list[Mistake]]:
-    """The declaration without what is of a wrong type, and the mistakes. Its ``plural`` is told, and left as it is."""
+    """Return the declaration without values of a wrong type, and the errors.
+
+    A wrong ``plural`` is reported, but remains.
+    """
     mistakes: list[str] = []
     right: dict[str, Any] = {}
     if not isinstance(given.plural, str):
@@ -50,7 +53,7 @@ def right_arguments(given: Declaration) -> tuple[Declaration, list[Mistake]]:
 
 
 def type_mistake(value: object, takes: str) -> str | None:
-    """``takes a text, and got 5`` for a value that is not what the argument takes."""
+    """Return ``takes a text, and got 5`` for a value that the argument does not accept."""
     is_right = isinstance(value, bool if takes == FLAG else str) or (takes == TEXT_OR_NONE and value is None)
     return None if is_right else f"takes {takes}, and got {value!r}"
 
@@ -67,7 +70,6 @@ def _list_mistakes(name: str, given: Any, kind: type, words: str, *, may_be_none
 
 
 def _right_items(marker: str, given: Any, kind: type[L], mistakes: list[str]) -> tuple[L, ...]:
-    """The items of ``unique=[…]`` and ``indexes=[…]`` that can be read."""
     name = {"unique": "unique", "index": "indexes"}[marker]
     mistakes += _list_mistakes(name, given, kind, f"what {marker}(…) returns")
     right: list[L] = []
@@ -103,7 +105,7 @@ def _right_relations(given: Any, mistakes: list[str]) -> Mapping[str, Many]:
 
 
 def reference_mistakes(reference: Reference) -> Iterator[str]:
-    """Arguments of a ``ref(…)`` that are of wrong types, as parts of a sentence after the field's name."""
+    """Return the errors of ``ref(…)`` arguments with wrong types, as phrases that follow the field's name."""
     if not isinstance(reference.target, str):
         yield f'has ref({reference.target!r}): it takes the path of an entity first, as in ref("books")'
     for name, takes in (("relation", TEXT_OR_NONE), ("permanent", FLAG)):

@@ -1,4 +1,4 @@
-"""Mistakes of entities, alone and against each other; each is one line of the report."""
+"""Errors within and between entities, one line of the report each."""
 
 import re
 from collections import Counter
@@ -18,14 +18,15 @@ RESERVED_PATHS = frozenset(
     """auth entities system users roles permissions tenants service-accounts invitations webhooks changes usage files
     tenant-settings""".split()
 )
-"""First steps of paths under /api that the service has, or keeps for itself."""
+"""First path segments under /api that the service uses or reserves."""
 
 RESERVED_TABLES = frozenset({"alembic-version", *(name.replace("_", "-") for name in TABLES)})
-"""Tables of the service itself, with hyphens as in paths."""
+"""The service's own tables, with hyphens as in paths."""
 
-# What `is_name_of_part` in adapters/postgres/schema/parts.py knows by its name: a migration would pass the table over.
+# `is_name_of_part` in adapters/postgres/schema/parts.py recognizes these names as partitions, so a migration would skip
+# such a table.
 _PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|rest)")
-# A field with one of these names could not be filtered by.
+# Query parameters of the service: a field with one of these names could not be a filter.
 RESERVED_PARAMETERS = frozenset(
     """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted
     format bom permanent""".split()
@@ -36,11 +37,11 @@ _SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", *_BATCHES)
 
 
 Broken = Mapping[str, frozenset[str]]
-"""Fields that could not be read, by plural: what depends on them is not told as a mistake of its own."""
+"""Unreadable fields by the plural of their entity: a declaration that depends on one gets no separate error."""
 
 
 def duplicates(models: Sequence[EntityModel]) -> list[str]:
-    """Plurals and OpenAPI schema names that more than one entity would have."""
+    """Return duplicate plurals and OpenAPI schema names of entities."""
     plurals = Counter(model.plural for model in models)
     schemas = Counter(schema for model in models for schema in _schema_names(model))
     return [
@@ -67,7 +68,7 @@ def _indexes_of_one_name(models: Sequence[EntityModel]) -> Iterable[str]:
 
 
 def _index_names(model: EntityModel) -> Iterable[tuple[str, str]]:
-    """Names of the indexes of its table as PostgreSQL has them, one for the whole database, and what each is of."""
+    """Names of the entity's indexes, each with its declaration: PostgreSQL requires unique names in the database."""
     for unique in model.unique:
         case = ", ignore_case=True" if unique.ignore_case else ""
         yield "_".join(("uq", model.table, *unique.fields)), f"unique({', '.join(map(repr, unique.fields))}{case})"
@@ -90,7 +91,7 @@ def _schema_names(model: EntityModel) -> list[str]:
 
 
 def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], broken: Broken) -> Iterable[Mistake]:
-    """Mistakes of one entity; ``owned`` are field names that the service writes."""
+    """Return the errors of one entity; ``owned`` are fields that the service writes."""
     yield from _name_mistakes(model)
     yield from _field_mistakes(model, owned)
     for relation in model.relations.values():
@@ -167,7 +168,8 @@ def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
             f"{model.plural!r} is a name of a part of the service's table {part[1]!r}, of a month or the rest: choose"
             " another path"
         )
-    # Unqualified names are looked for in PostgreSQL's own schema first, quoted or not.
+    # PostgreSQL searches the schema pg_catalog first for unqualified names, even quoted ones, and names in it begin
+    # with ``pg_``.
     if model.plural.startswith("pg-"):
         yield Mistake(f"{model.plural!r} begins with 'pg-', as the system tables of PostgreSQL do: choose another path")
     if too_long := length_mistake(model.plural):
@@ -175,7 +177,7 @@ def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
 
 
 def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[Mistake]:
-    # A to-many relation that is included adds ``<name>HasMore`` to the row.
+    # An included to-many relation adds ``<name>HasMore`` to the row.
     more = [f"{name}HasMore" for name, relation in model.relations.items() if relation.is_many]
     seen = Counter(name.lower() for name in (*(field.wire for field in model.fields), *model.relations, *more))
     yield from (Mistake(f"the name {name!r} is used twice") for name, count in seen.items() if count > 1)
@@ -202,7 +204,7 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
         if relation.target not in broken:
             yield Mistake(f"relation {relation.name!r} leads to {relation.target!r}, which is not declared", member)
         return
-    # Security: a shared row would show rows of one tenant to all others.
+    # Security: a shared row that references a tenant's row would show it to all other tenants.
     if not model.tenant_owned and target.tenant_owned:
         yield Mistake(f"relation {relation.name!r} leads from rows shared by all tenants to rows of one tenant", member)
     if relation.is_many:
@@ -245,9 +247,9 @@ def _cascade_mistakes(model: EntityModel, relation: Relation, target: EntityMode
 
 
 def oddities(models: Sequence[EntityModel]) -> Iterable[str]:
-    """Remarks on declarations that work but may surprise.
+    """Return remarks on valid but possibly surprising declarations.
 
-    Example: a field ``minPrice`` beside ``price`` hides the filter for the lower bound of ``price``.
+    Example: a field ``minPrice`` next to ``price`` hides the filter for the lower bound of ``price``.
     """
     for model in models:
         wires = {field.wire.lower(): field.wire for field in model.fields}

@@ -1,4 +1,4 @@
-"""Mistakes of single fields: names, markers, bounds against the column, and defaults against their own field."""
+"""Errors of single fields: names, markers, bounds against the column, and invalid defaults."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,12 +40,12 @@ STORABLE = (
     "str, int, Annotated[int, big], Annotated[Decimal, money(12, 2)], float, bool, datetime, date, UUID, an Enum or "
     "Literal of text, list[str], list[UUID], and each of them with `| None`"
 )
-"""Types that can be stored, for messages."""
+"""Storable types, for messages."""
 
 LONGEST_NAME = 60
-"""Most bytes of a name: PostgreSQL keeps 63, and the names of keys and statements put up to three before it."""
+"""Maximum bytes of a name: PostgreSQL stores 63, and names of keys and statements add up to three as a prefix."""
 
-# A filter's name is divided at points, a list of names at commas, and a sort key at its colon and its sign.
+# Points, commas, colons and signs separate the parts of filters, lists and sort keys, so names cannot contain them.
 _SPELLABLE = re.compile(r"\w[\w-]*")
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 _DIGITS = 1_000
@@ -56,7 +56,7 @@ _OF_ENTITIES = (
     *((kind, "index", 'indexes=[index("code")]') for kind in (index, DeclaredIndex)),
     *((kind, "many", 'has_many={"books": many("books", by="author_id")}') for kind in (many, Many)),
 )
-"""Markers of whole entities, as functions and as what they return."""
+"""Markers of whole entities, as functions and as their result types."""
 
 
 def name_mistakes(field: FieldModel) -> Iterator[Mistake]:
@@ -82,7 +82,7 @@ def is_spellable(name: str) -> bool:
 
 
 def mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
-    """Markers that do not fit the field's type or cannot be stored, as parts of a sentence."""
+    """Return errors of markers that do not fit the field's type or storage, as phrases after the field's name."""
     references = [mark for mark in marks if isinstance(mark, Reference)]
     if kind not in BITS and any(isinstance(mark, Big) for mark in marks):
         yield "is marked big, which is for whole numbers: use it in Annotated[int, big]"
@@ -109,7 +109,9 @@ def _guard_mistakes(guard: Guard) -> Iterator[str]:
 
 
 def _misplaced(mark: object) -> Iterator[str]:
-    """Security: what is passed over in silence leaves a field without its guard, its reference or its unique values."""
+    """Return errors of misplaced markers. Security: ignored markers would leave the field without its guard, reference
+    or unique constraint.
+    """
     for kind, name, argument in _OF_ENTITIES:
         if mark is kind or isinstance(mark, kind if isinstance(kind, type) else ()):
             yield f"is marked {name}, which belongs into the decorator: @entity(…, {argument})"
@@ -153,7 +155,7 @@ def _money_bounds(money: Money, said: str) -> Iterator[str]:
 
 
 def bound_mistakes(kind: Kind, rules: Mapping[str, Any]) -> Iterator[str]:
-    """Bounds of a whole number that its column cannot hold, and pairs that no value fits."""
+    """Return bounds of a whole number too large for its column, and contradictory pairs."""
     limit = 2 ** BITS[kind]
     remedy = "use Annotated[int, big] for 64 bits" if kind is Kind.INTEGER else "use Annotated[Decimal, money(38, 0)]"
     for name in ("gt", "ge", "lt", "le"):
@@ -174,7 +176,7 @@ def empty_range(rules: Mapping[str, Any]) -> Iterator[str]:
 
 
 def default_mistake(field: FieldModel) -> str | None:
-    """Reason why the default is no value of the field, as a part of a sentence."""
+    """Return why the default is not a value of the field, as a phrase that follows the field's name, or None."""
     value = field.default
     if value is UNSET or (value is None and field.nullable):
         return None
@@ -198,7 +200,7 @@ def _refused_value(field: FieldModel, value: object) -> str | None:
 
 
 def is_storable(value: object) -> bool:
-    """Whether a text, each text of a list, or a number is one that PostgreSQL and JSON know."""
+    """Return whether PostgreSQL and JSON can represent a text, each text of a list, or a number."""
     if isinstance(value, str):
         return "\0" not in value and not any("\ud800" <= char <= "\udfff" for char in value)
     if isinstance(value, list):
@@ -217,7 +219,6 @@ def _is_of_kind(field: FieldModel, value: object) -> bool:
 
 
 def _types_of(kind: Kind) -> tuple[type, ...]:
-    """Types that a default may have."""
     python = KINDS[kind].python
     return (float, int) if python is float else (get_origin(python) or python,)
 

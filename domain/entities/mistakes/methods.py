@@ -1,4 +1,4 @@
-"""Mistakes in the rules of an entity: methods with a wrong signature, or nearly called ``check``."""
+"""Errors in an entity's rules: methods with a wrong signature, or with a name similar to ``check``."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -28,25 +28,25 @@ def method_mistakes(model: EntityModel) -> Iterator[Mistake]:
 def _signature(model: EntityModel, name: str, count: int, remedy: str) -> Iterator[Mistake]:
     method: Callable[..., Any] = getattr(model.struct, name)
     try:
-        # As the service calls it: with everything by position, ``self`` among it.
+        # The service passes all arguments by position, including ``self``.
         inspect.signature(method).bind(*[None] * count)
     except TypeError:
         yield Mistake(f"{name} cannot be called with {count - 1} arguments: write it as `{remedy}`", name)
     except ValueError:
-        return  # a callable without a signature, which may take anything
+        return  # a callable without a signature may accept anything
 
 
 def _misspelt(model: EntityModel) -> Iterator[Mistake]:
     names = [name for kind in model.struct.__mro__ for name, value in vars(kind).items() if inspect.isfunction(value)]
     for name in dict.fromkeys(names):
         for known in ("check", "check_stored"):
-            # A method beginning with an underscore is a helper, whatever it is called.
+            # A leading underscore marks a helper.
             if name != known and not name.startswith("_") and _is_near(name, known):
                 yield Mistake(f"has a method {name!r}, which nothing calls: is it {known!r}?", name)
 
 
 def _is_near(name: str, known: str) -> bool:
-    """Tells whether one letter more, less, changed or swapped makes the name, case and underscores aside."""
+    """Compare names, ignoring case, underscores, and one changed, swapped, missing or additional letter."""
     left, right = (text.replace("_", "").lower() for text in (name, known))
     if abs(len(left) - len(right)) > 1:
         return False

@@ -1,8 +1,8 @@
-"""Mistakes in patterns: alternatives that are anchored in part, and patterns that a short text keeps busy for hours.
+"""Errors in patterns: alternatives of which only some are anchored, and patterns that need hours for a short text.
 
-A pattern is quick where the text itself decides how it is read: the character behind a repetition is none that the
-repetition reads, and two alternatives begin with different characters. In a group that repeats this is required.
-Elsewhere each undecided repetition raises the power of the text's length with which the time grows.
+A pattern is fast if the next character always decides how to continue: a repetition cannot read the character that
+follows it, and two alternatives begin with different characters. A repeated group must meet this condition. Outside
+repeated groups, each ambiguous repetition raises the exponent of the text's length in the matching time by one.
 """
 
 import math
@@ -13,16 +13,16 @@ from itertools import combinations, takewhile
 
 from msgspec import Struct
 
-# Characters that are compared for one text: the twentieth of a second.
+# Maximum number of comparisons for one text: they need about a twentieth of a second.
 _MOST_WORK = 5_000_000
 _FEW = 300
-"""Most rounds of a repetition that adds to a time, and does not make it grow with the text."""
+"""Maximum rounds of a repetition with a constant cost; beyond, the time grows with the text."""
 _FEW_ROUNDS = 4
-"""Most rounds of a group that count as groups behind each other, and not as one that repeats."""
+"""Maximum rounds of a group counted as consecutive groups, not as a repetition."""
 _STARTS, _ENDS = ("^", r"\A"), ("$", r"\Z")
 _ANCHORS = (*_STARTS, *_ENDS, r"\b", r"\B")
 _LOOKS = ("(?=", "(?!", "(?<=", "(?<!")
-# The characters by which elements are compared, with those of the pattern: ASCII, a letter, a digit and a blank beyond.
+# Sample characters for comparison, in addition to the pattern's: ASCII, and a letter, a digit and a blank beyond.
 _SAMPLE = (*map(chr, range(128)), "é", "٣", "\u00a0")
 _TOKEN = re.compile(
     r"""\\(?:x..|u.{4}|U.{8}|N\{[^}]*\}|[0-9]+|.)
@@ -34,13 +34,13 @@ _TOKEN = re.compile(
 )
 _REPEATS = re.compile(r"(?:([*+?])|\{([0-9]*)(,?)([0-9]*)\})[?+]?")
 _ANYTHING = re.compile(r"\\[1-9].*|\(\?P=.*")
-"""What a group has read before."""
+"""Tokens of backreferences, which may read any text."""
 _SILENT = re.compile(r"\(\?(?:#|[aiLmsux-]+\)).*", re.DOTALL)
-"""Comments, and flags."""
+"""Tokens of comments and flags, which read no text."""
 
 
 class Piece(Struct, frozen=True):
-    """A part of a pattern, which repeats: an element that reads one of ``chars``, or a group of alternatives.
+    """A piece of a pattern with its repetition: an element that reads one of ``chars``, or a group of alternatives.
 
     An anchor is a group that reads nothing.
     """
@@ -56,7 +56,7 @@ Way = Sequence[Piece]
 
 
 def pattern_mistakes(pattern: str, longest: int | None) -> Iterator[str]:
-    """What is wrong with a pattern for texts of up to a length, each a part of a sentence after the field's name."""
+    """Return errors of a pattern for texts up to a length, as phrases that follow the field's name."""
     ways = _read(pattern).ways
     if any(len(_anchors(ways, place, at)) > 1 for place, at in ((0, _STARTS), (-1, _ENDS))):
         yield (
@@ -80,13 +80,13 @@ def pattern_mistakes(pattern: str, longest: int | None) -> Iterator[str]:
 
 
 def degree(pattern: str) -> float:
-    """Power of a text's length with which the time of a failing search may grow; infinite where it doubles."""
+    """Return the exponent of the text's length in the time of a failing search; infinity for exponential time."""
     reader = _read(pattern)
     starts = _STARTS[1:] if re.compile(pattern).flags & re.MULTILINE else _STARTS
-    # a search begins at each place of the text, as if a repetition of anything stood in front
+    # A search starts at each position, like a leading repetition of anything.
     begins = [] if _anchors(reader.ways, 0, starts) == {True} else [True]
     try:
-        # what the pattern looks ahead or behind for is searched by itself
+        # Lookaheads and lookbehinds are searched separately.
         runs = [[*begins, *_undecided(reader.ways)], *([*_undecided(ways)] for ways in reader.looks)]
     except _Doubles:
         return math.inf
@@ -94,11 +94,11 @@ def degree(pattern: str) -> float:
 
 
 class _Doubles(Exception):
-    """A repeated group reads one text in several ways, so that the time doubles with each round."""
+    """A repeated group is ambiguous: each round doubles the time."""
 
 
 def _longest_run(undecided: Iterable[bool | None]) -> int:
-    """Length of the longest row of repetitions of which each but the last leaves undecided where it ends."""
+    """Length of the longest sequence of ambiguous repetitions."""
     longest = length = 1
     for is_undecided in undecided:
         longest = max(longest, length)
@@ -108,9 +108,8 @@ def _longest_run(undecided: Iterable[bool | None]) -> int:
 
 
 def _undecided(ways: Iterable[Way], after: frozenset[str] = frozenset(), rounds: float = 1) -> Iterator[bool | None]:
-    """Whether each repetition without end reads a character that may follow it. Raises _Doubles.
-
-    None for one that is decided and may read nothing: those around it are neighbours then.
+    """Yield whether each long repetition is ambiguous: it can read a character that may follow it. Yield None for an
+    unambiguous one that may be empty. Raises _Doubles.
     """
     for way in ways:
         for part, following in _with_following(way, after):
@@ -126,7 +125,7 @@ def _undecided(ways: Iterable[Way], after: frozenset[str] = frozenset(), rounds:
 
 
 def _is_ambiguous(way: Way, after: frozenset[str]) -> bool:
-    """Whether some text leaves it undecided how a part of a repeated group is read."""
+    """Return whether any piece of a repeated group can read a text in several ways."""
     return any(_is_open(part, following) for part, following in _with_following(way, after))
 
 
@@ -136,7 +135,7 @@ def _is_open(part: Piece, following: frozenset[str]) -> bool:
     empty = sum(map(_may_be_empty, part.ways))
     if (empty or part.least != part.most) and not _firsts([part]).isdisjoint(following):
         return True
-    # a group that reads nothing does so by one way, and not by its repetition too
+    # Only one way may match the empty text: a repetition of an empty group would be another way.
     if empty > (part.least == part.most == 1):
         return True
     again = following | _firsts([part]) if part.most > 1 else following
@@ -146,7 +145,7 @@ def _is_open(part: Piece, following: frozenset[str]) -> bool:
 
 def _differ(first: Way, second: Way) -> bool:
     """Whether no text can begin both alternatives."""
-    # texts of a list of words differ at some letter, not at their first one alone
+    # Compare character by character, because words in a list may share the first letter and differ later.
     single = [[*takewhile(lambda part: part.chars and part.least == part.most == 1, way)] for way in (first, second)]
     if any(here.chars.isdisjoint(there.chars) for here, there in zip(*single, strict=False)):
         return True
@@ -154,14 +153,13 @@ def _differ(first: Way, second: Way) -> bool:
 
 
 def _with_following(way: Way, after: frozenset[str]) -> Iterator[tuple[Piece, frozenset[str]]]:
-    """The parts, each with the characters that may follow it."""
     for place, part in enumerate(way):
         rest = way[place + 1 :]
         yield part, _firsts(rest) | (after if _may_be_empty(rest) else frozenset())
 
 
 def _firsts(way: Way) -> frozenset[str]:
-    """Characters with which what the parts read may begin."""
+    """Characters with which a text of these pieces can begin."""
     found = frozenset[str]()
     for part in way:
         found = found.union(part.chars, *map(_firsts, part.ways))
@@ -180,7 +178,7 @@ def _read(pattern: str) -> "_Reader":
 
 
 class _Reader:
-    """Reader of a pattern: ``ways`` are its alternatives, ``looks`` those of what it looks ahead or behind for."""
+    """Parser of a pattern: ``ways`` are its alternatives, ``looks`` are those of its lookaheads and lookbehinds."""
 
     def __init__(self, pattern: str) -> None:
         self._flags = re.compile(pattern).flags | (re.IGNORECASE if re.search(r"\(\?[a-z]*i", pattern) else 0)
@@ -192,10 +190,9 @@ class _Reader:
         self.ways = self._alternatives()
 
     def _alternatives(self) -> tuple[tuple[Piece, ...], ...]:
-        """The alternatives up to the end of their group."""
         ways: list[list[Piece]] = [[]]
         for token in self._tokens:
-            # a quantifier changes the piece before it
+            # a quantifier changes the preceding piece
             if token == ")":  # noqa: S105  # of a pattern
                 break
             if token == "|":  # noqa: S105  # of a pattern
@@ -230,7 +227,7 @@ def _repeated(part: Piece, bounds: re.Match[str]) -> Piece:
 
 
 def _longest(power: int) -> int:
-    """Length of the longest text for which a pattern of this power is quick."""
+    """Longest text for which a pattern of this power is fast."""
     return int((_MOST_WORK * math.factorial(power)) ** (1 / power))
 
 
@@ -238,7 +235,7 @@ def whole_text(pattern: str) -> str:
     r"""The pattern with ``\Z`` for each ``$``, which in Python also matches before a final line feed."""
     if re.compile(pattern).flags & re.MULTILINE:
         return pattern  # ``(?m)`` asks for the ends of lines
-    # escaped characters and sets are taken whole, so that a ``$`` in them stays what it is
+    # Skip escaped characters and sets, so that a ``$`` in them stays.
     return re.sub(
         r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\$",
         lambda found: r"\Z" if found[0] == "$" else found[0],
@@ -248,7 +245,7 @@ def whole_text(pattern: str) -> str:
 
 
 def _anchors(ways: Iterable[Way], place: int, at: Sequence[str]) -> set[bool]:
-    """Whether the alternatives of a pattern begin (or end) with an anchor: both values for a mixture."""
+    """Whether the alternatives begin (or end) with an anchor; both values if mixed."""
     found = set[bool]()
     for way in ways:
         part = way[place] if way else Piece("")

@@ -1,4 +1,4 @@
-"""Places of mistakes: the file and line of an entity, or of one of its fields and methods."""
+"""Places of errors: file and line of an entity, field or method."""
 
 import ast
 import inspect
@@ -12,20 +12,20 @@ from msgspec import Struct
 
 
 class Mistake(NamedTuple):
-    """A sentence to follow the entity's name; ``member`` is the field or method that is wrong."""
+    """A sentence to follow the entity's name; ``member`` is the wrong field or method."""
 
     text: str
     member: str | None = None
 
 
 def report_line(kind: type[Struct], mistake: Mistake) -> str:
-    """The line of the report: ``Book: field 'pages' has … (shop/books.py:12)``."""
+    """Return a line of the report: ``Book: field 'pages' has … (shop/books.py:12)``."""
     return f"{kind.__name__}: {mistake.text}{place_of(kind, mistake.member)}"
 
 
 def place_of(kind: type[Struct], member: str | None = None) -> str:
-    """Place in brackets, or nothing for a struct without source, such as one that ``defstruct`` made."""
-    # A field may be inherited: the first class that writes it down is the one to mend.
+    """Return the place in brackets; empty for a struct without source, as from ``defstruct``."""
+    # A field may be inherited, so report the first class that declares it.
     for owner in kind.__mro__ if member is not None else (kind,):
         if (found := _line(owner, member)) is not None:
             return f" ({found})"
@@ -40,7 +40,7 @@ def _line(kind: type, member: str | None) -> str | None:
     body = _classes_in(file).get(kind.__qualname__) if file is not None else None
     if file is None or body is None:
         return None
-    # The source of a class begins with its decorators, where the arguments of ``@entity`` stand.
+    # A class starts at its decorators, with the arguments of ``@entity``.
     first = min([body.lineno, *(decorator.lineno for decorator in body.decorator_list)])
     numbers: dict[str | None, int] = dict(_members(body)) if member is not None else {None: first}
     return f"{_short(file)}:{numbers[member]}" if member in numbers else None
@@ -48,7 +48,6 @@ def _line(kind: type, member: str | None) -> str | None:
 
 @cache
 def _classes_in(file: str) -> dict[str, ast.ClassDef]:
-    """Classes by their qualified names, ``make.<locals>.Book``; of those with one name, the first."""
     try:
         module = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
@@ -63,7 +62,7 @@ def _classes(scope: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.ClassD
             yield from _classes(node, f"{prefix}{node.name}.")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield from _classes(node, f"{prefix}{node.name}.<locals>.")
-        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):  # no expression holds a class
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):  # expressions cannot contain a class
             yield from _classes(node, prefix)
 
 

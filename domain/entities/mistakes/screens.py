@@ -1,4 +1,4 @@
-"""Mistakes in what a declaration says for screens: titles, labels, help, widgets, and the fields they name."""
+"""Errors in a declaration's texts for screens: titles, labels, help, widgets, and their fields."""
 
 from collections.abc import Iterator, Sequence
 from typing import get_args
@@ -15,7 +15,7 @@ _WIDGETS = ", ".join(map(repr, get_args(WidgetName)))
 
 
 def screen_mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
-    """Mistakes of a field's label, help and widget, as parts of a sentence."""
+    """Return errors in a field's label, help and widget, as phrases that follow the field's name."""
     for mark in marks:
         if isinstance(mark, Label) and (wrong := _text_mistake(mark.text, LONGEST_TITLE)):
             yield f"has label({mark.text!r}), which {wrong}"
@@ -29,7 +29,7 @@ def screen_mark_mistakes(kind: Kind, marks: Sequence[object]) -> Iterator[str]:
 
 
 def screen_mistakes(model: EntityModel) -> Iterator[Mistake]:
-    """Mistakes of an entity's title, display and columns."""
+    """Return errors in an entity's title, display and columns."""
     declaration = model.declaration
     if declaration.title is not None and (wrong := _text_mistake(declaration.title, LONGEST_TITLE)):
         yield Mistake(f"title is {declaration.title!r}, which {wrong}")

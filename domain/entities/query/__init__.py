@@ -1,4 +1,4 @@
-"""The query grammar of lists, reads and exports: from query parameters to a ``Query`` value.
+"""Query grammar of lists, reads and exports: from query parameters to a ``Query`` value.
 
-Pure functions; SQL is made from a ``Query`` in ``adapters/postgres/entities``.
+Pure functions; ``adapters/postgres/entities`` converts a ``Query`` to SQL.
 """

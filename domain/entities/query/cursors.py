@@ -1,4 +1,4 @@
-"""Cursors: opaque text that names the last row of a page and asks for the page after it."""
+"""Cursors: opaque text with the last row of a page, to request the next page."""
 
 import binascii
 from base64 import b64decode, urlsafe_b64encode
@@ -18,8 +18,8 @@ from domain.entities.query.values import NotAValue, read_text
 from domain.errors import BadRequest
 
 
-# The order travels in the cursor: values of another order would give a page from nowhere without an error.
-# ``cut`` numbers the values that are only the beginning of a text.
+# The cursor contains the order: values of another order would give a wrong page without an error. ``cut`` numbers the
+# truncated texts.
 class _CursorContent(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
     order: str
     values: list[str | None]
@@ -27,13 +27,13 @@ class _CursorContent(Struct, array_like=True, forbid_unknown_fields=True, omit_d
 
 
 LONGEST_TEXT = 200
-"""Characters of a text in a cursor: with five such texts it still fits a request line."""
+"""Maximum characters of a text in a cursor: five such texts fit a request line."""
 
 
 def write_cursor(sort: Sequence[SortKey], last: Sequence[object]) -> str:
-    """The cursor for the page after the row with the sort values ``last``: URL-safe base64 of JSON, without padding.
+    """Return the cursor for the page after the row with the sort values ``last``: unpadded URL-safe base64 of JSON.
 
-    A text of more than ``LONGEST_TEXT`` characters is cut to them; the store reads the rest from the row, by its id.
+    Truncates texts to ``LONGEST_TEXT`` characters; the store finds the complete texts by the row's id.
     """
     values = [None if value is None else _text(value) for value in last]
     cut = [number for number, value in enumerate(values) if value is not None and len(value) > LONGEST_TEXT]
@@ -42,12 +42,12 @@ def write_cursor(sort: Sequence[SortKey], last: Sequence[object]) -> str:
 
 
 def read_cursor(registry: Registry, model: EntityModel, sort: Sequence[SortKey], text: str) -> tuple[object, ...]:
-    """Sort values of the row that the cursor names, in the Python types of their fields.
+    """Return the sort values in the cursor, in the Python types of their fields.
 
-    Raises BadRequest for a text that is no cursor, and for a cursor of another order.
+    Raises BadRequest for an invalid cursor, and for a cursor from a list with another order.
     """
     try:
-        # Clients may change a cursor: each value is read as strictly as a query parameter.
+        # Security: clients may change a cursor, so check each value like a query parameter.
         content = msgspec.json.decode(
             b64decode(text + "=" * (-len(text) % 4), b"-_", validate=True), type=_CursorContent
         )
@@ -69,7 +69,7 @@ def _order(sort: Sequence[SortKey]) -> str:
 def _value(field: FieldModel, text: str | None) -> object:
     value = None if text is None else read_stored(field, text)
     if isinstance(value, Decimal) and field.money is not None and _digits_after_point(value) > field.money.scale:
-        # no row has such a value, so that no cursor was written with it
+        # No row has a value with more digits, so the service did not write this cursor.
         raise NotAValue(f"takes at most {field.money.scale} digits after the point")
     return value
 

@@ -1,6 +1,6 @@
-"""How fields of each kind are queried: operators, bounds such as ``minPrice``, and values in parameters.
+"""Queries by field kind: operators, bounds such as ``minPrice``, and values in parameters.
 
-The one table for validation, SQL, the memory adapter and OpenAPI.
+Validation, SQL, the in-memory adapter and OpenAPI all use this table.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ _NULL = (Operator.IS_NULL,)
 
 BY_NAME: Mapping[str, Operator] = {operator.value.lower(): operator for operator in Operator}
 PARTS = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
-"""Operators that look for a part of a text, always without regard to case."""
+"""Operators that compare a part of a text, always ignoring case."""
 
 
 class Bound(Struct, frozen=True):
@@ -44,11 +44,11 @@ class Bound(Struct, frozen=True):
     operator: Operator
 
     def name(self, wire: str) -> str:
-        """The parameter for the property ``wire``: ``minPrice`` for ``price``."""
+        """Return the parameter for the property ``wire``: ``minPrice`` for ``price``."""
         return f"{self.prefix}{wire[:1].upper()}{wire[1:]}" if self.prefix else f"{wire}{self.suffix}"
 
     def property_in(self, word: str) -> str | None:
-        """The property in a lower-case parameter name (``price`` for ``minprice``), None for another form of name."""
+        """Return the property in a lower-case parameter name (``price`` for ``minprice``), None for other names."""
         prefix, suffix = self.prefix, self.suffix.lower()
         if not (word.startswith(prefix) and word.endswith(suffix)):
             return None
@@ -61,10 +61,10 @@ BOUNDS = _PERIOD
 
 
 class QueryKind(Struct, frozen=True):
-    """How fields of a kind are queried.
+    """Queries on fields of a kind.
 
-    ``filter`` is the name of the schema of a filter. ``read`` makes a value of the text of a parameter, and raises
-    NotAValue; a choice stays text. ``example`` is such a text.
+    ``filter`` is the schema name of a filter. ``read`` converts the text of a parameter to a value, and raises
+    NotAValue; a choice remains text. ``example`` is an example of such a text.
     """
 
     filter: str
@@ -93,7 +93,7 @@ QUERY_KINDS: Mapping[Kind, QueryKind] = {
 
 
 def read_value(field: FieldModel, text: str) -> object:
-    """The value in the field's Python type; a choice stays text. Raises NotAValue.
+    """Convert a text to the field's Python type; an enum member remains text. Raises NotAValue.
 
     Examples: ``12.50`` for a decimal is ``Decimal("12.50")``; ``2026-11-20T12:00:00+01:00`` is 11:00 in UTC.
     """
@@ -101,17 +101,17 @@ def read_value(field: FieldModel, text: str) -> object:
 
 
 def read_stored(field: FieldModel, text: str) -> object:
-    """A value that a row may hold: also text that was a member of the field's enum once. Raises NotAValue."""
+    """Convert the text of a value that a row may contain, including former enum members. Raises NotAValue."""
     return read_text(text) if field.kind is Kind.CHOICE else read_value(field, text)
 
 
 def is_sortable(field: FieldModel) -> bool:
-    """Whether rows can be sorted by the field; lists cannot be compared."""
+    """Return whether rows can be sorted by the field: all kinds except lists."""
     return Operator.EQ in QUERY_KINDS[field.kind].operators
 
 
 def ignores_case(model: EntityModel, field: FieldModel) -> bool:
-    """Whether the field is compared without case: text with a unique constraint that ignores it."""
+    """Return whether the field is compared without case: text with a unique constraint that ignores case."""
     if field.kind is not Kind.TEXT:
         return False
     return any(unique.ignore_case and unique.fields == (field.name,) for unique in model.unique)

@@ -1,4 +1,4 @@
-"""Parameters of an entity's list, read and export with their JSON schemas, for the OpenAPI document."""
+"""Parameters of an entity's list, read and export with JSON schemas, for the OpenAPI document."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ Schema = Mapping[str, object]
 
 
 class QueryParameter(Struct, frozen=True):
-    """A query parameter as the OpenAPI document describes it."""
+    """A query parameter in the OpenAPI document."""
 
     name: str
     schema: Schema
@@ -38,7 +38,7 @@ _MEANINGS: Mapping[Operator, str] = {
 }
 _DIRECTION: Schema = {"type": "string", "enum": ["Ascending", "Descending", "asc", "desc"]}
 _SETTINGS: Mapping[str, tuple[Schema, str]] = {
-    # no default: generated clients send it, and a cursor beside a page is refused
+    # Declare no default: generated clients would send it, and the service refuses page together with cursor.
     "page": ({"type": "integer", "minimum": 1}, "The page, counted from 1, which it is without it."),
     "pageSize": (
         {"type": "integer", "minimum": 1, "maximum": MAX_PAGE_SIZE, "default": DEFAULT_PAGE_SIZE},
@@ -64,33 +64,33 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
 
 
 def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Parameters of a list: paging, order and view, and a filter for each of the entity's own properties.
+    """Return the parameters of a list: paging, order, view, and a filter for each property of the entity itself.
 
-    The operators, and properties of related rows, are far too many to list: ``filter_schemas`` tells the operators of
-    each kind of property.
+    The combinations with operators and properties of related rows are too many to list; ``filter_schemas`` describes
+    the operators.
     """
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*PAGING, *ORDERING, *VIEWING)), *_filters(vocabulary)]
 
 
 def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Parameters of a read by id."""
+    """Return the parameters of a read by id."""
     return list(settings_of(Vocabulary(registry, model, hidden), VIEWING))
 
 
 def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Parameters of the history of a row."""
+    """Return the parameters of a row's history."""
     return list(settings_of(Vocabulary(registry, model, hidden), HISTORY))
 
 
 def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
-    """Parameters of an export, except for its format."""
+    """Return the parameters of an export, except for its format."""
     vocabulary = Vocabulary(registry, model, hidden)
     return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary)]
 
 
 def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
-    """Parameters called ``names`` that the entity accepts: without search fields there is no ``search``."""
+    """Yield the accepted parameters in ``names``; without search fields, omit ``search``."""
     model = vocabulary.model
     search = ", ".join(model.by_name[name].wire for name in searched(model, vocabulary.hidden))
     relations = ", ".join(vocabulary.relation_names(model))
@@ -111,12 +111,12 @@ def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
 
 
 def operator_meanings() -> Mapping[str, str]:
-    """What each operator asks of a property: ``gte`` is "is this or larger"."""
+    """Return the description of each operator: for ``gte``, "is this or larger"."""
     return {operator.value: meaning for operator, meaning in _MEANINGS.items()}
 
 
 def filter_schemas() -> Mapping[str, Schema]:
-    """Schemas of filters by name: each tells the operators and bounds of one kind of property."""
+    """Return schemas of filters by name: operators and bounds for each kind of property."""
     return {each.filter: {"type": "string", "description": _description(each)} for each in QUERY_KINDS.values()}
 
 

@@ -1,4 +1,4 @@
-"""Queries and their parts as values; ``read_query`` makes them from query parameters."""
+"""Queries and their components as values; ``read_query`` creates them from query parameters."""
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
@@ -31,11 +31,11 @@ class Operator(Enum):
 
 
 MOST_COUNTED = 100_000
-"""Rows up to which a total that need not be exact is counted; of more, this number is told as an estimate."""
+"""Maximum number of rows that an inexact total counts. Larger totals are reported as this estimate."""
 
 
 class Count(Enum):
-    """Precision of the total: exact, counted up to ``MOST_COUNTED``, or none at all."""
+    """Precision of the total: exact, counted up to ``MOST_COUNTED``, or omitted."""
 
     EXACT = "exact"
     ESTIMATED = "estimated"
@@ -45,7 +45,7 @@ class Count(Enum):
 class Path(Struct, frozen=True):
     """A field, possibly of a related row: ``category.name`` is ``Path(("category",), "name")``.
 
-    ``steps`` are names of relations, ``field`` is a Python name.
+    ``steps`` are relation names, ``field`` is a Python name.
     """
 
     steps: tuple[str, ...]
@@ -53,10 +53,10 @@ class Path(Struct, frozen=True):
 
 
 class Condition(Struct, frozen=True):
-    """A filter: the field at ``path`` compared with ``value``.
+    """A filter that compares the field at ``path`` with ``value``.
 
-    ``value`` has the field's Python type; a tuple of such values for IN, a bool for IS_NULL; a choice is its text.
-    Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
+    ``value`` has the field's Python type; for IN it is a tuple of such values, for IS_NULL a bool; a choice is its
+    text. Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
     """
 
     path: Path
@@ -72,10 +72,10 @@ class SortKey(Struct, frozen=True):
 
 
 class View(Struct, frozen=True, kw_only=True):
-    """Parts of a row that a response contains.
+    """The fields and relations of a row in a response.
 
-    ``include`` are paths of relations; with ``("products", "reviews")`` it also contains ``("products",)``. ``fields``
-    are Python names, None for all. ``hidden`` fields are neither shown, in included rows as well, nor searched.
+    ``include`` are relation paths; with ``("products", "reviews")`` it also contains ``("products",)``. ``fields`` are
+    Python names, None for all. A query neither searches nor shows ``hidden`` fields, not even in included rows.
     """
 
     include: tuple[tuple[str, ...], ...] = ()
@@ -88,26 +88,25 @@ WHOLE = View()
 
 
 LARGEST_CHARACTER = "\U0010ffff"
-"""Sorts behind all other characters."""
+"""Sorts after all other characters."""
 
 
 class Beginning(Struct, frozen=True):
-    """The first characters of a text that is too long for a cursor.
+    """First characters of a text that is too long for a cursor.
 
-    The store continues behind the whole text of the row that the cursor names. If that row is gone or its text has
-    changed, the store continues before all texts that begin so: a row may be repeated and none is lost.
+    The store continues after the complete text of the cursor's row. If that row was deleted or its text has changed,
+    the store continues before all texts with these first characters: it may repeat a row, but omits none.
     """
 
     text: str
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """Content of a list or an export: its filters, order and page. A row must fulfil every condition.
+    """Content of a list or an export: filters, order and page. A row must fulfil every condition.
 
-    ``sort`` ends with the id, in the direction of the key before it, so that rows with equal keys keep one order. Nulls
-    sort as the largest value, as does the field of a missing related row; text sorts by code point. ``cursor`` holds
-    the sort values of the last row of the page before, in the order of ``sort``, a long text as its ``Beginning``.
-    ``page`` counts from 1.
+    ``sort`` ends with the id, in the direction of the preceding key, for a stable order. Nulls and fields of missing
+    related rows sort as the largest value; text sorts by code point. ``cursor`` holds the sort values of the previous
+    page's last row, a long text as its ``Beginning``. ``page`` counts from 1.
     """
 
     view: View = WHOLE
@@ -121,7 +120,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     @property
     def place_of_id(self) -> int:
-        """Number of the sort key that is the id."""
+        """Index of the id in the sort keys."""
         return next(number for number, key in enumerate(self.sort) if key.path == Path((), "id"))
 
     @property
@@ -130,11 +129,11 @@ class Query(Struct, frozen=True, kw_only=True):
 
 
 Parameters = Iterable[tuple[str, str]]
-"""The decoded query string: (name, value) pairs in their order, a name as often as it was given."""
+"""The decoded query string: (name, value) pairs in order, with repeated names."""
 
 
 class HasPath(Protocol):
-    """A value with a path; conditions of the store have one too."""
+    """A value with a path, such as a condition in the store."""
 
     @property
     def path(self) -> Path: ...
@@ -144,9 +143,9 @@ C = TypeVar("C", bound=HasPath)
 
 
 def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[str, list[C]]]:
-    """Splits conditions into those on the row itself and those on each related row, at this depth of relations.
+    """Split conditions into those on the row itself and those on each related row, at this depth of relations.
 
-    All conditions by way of one relation must hold for the same related row.
+    All conditions on one relation must hold for the same related row.
     """
     here: list[C] = []
     beyond: dict[str, list[C]] = {}
@@ -159,70 +158,70 @@ def split_by_step(conditions: Iterable[C], depth: int) -> tuple[list[C], dict[st
 
 
 MOST_INCLUDED = 32
-"""MiB of JSON that the lists of an answer may have: lists of lists of rows are as large as a tenant's data."""
+"""Maximum MiB of JSON for the lists of an answer: nested lists can be as large as a tenant's data."""
 MOST_INCLUDED_BYTES = MOST_INCLUDED * 1024 * 1024
 
 
 def too_much_included() -> ValidationError:
-    """Error of a query whose included lists have more than ``MOST_INCLUDED``."""
+    """Return the error for included lists that exceed ``MOST_INCLUDED``."""
     remedy = "take fewer rows to a page or fewer relations, or read the related rows by themselves"
     return ValidationError.on("include", f"brings lists of more than {MOST_INCLUDED} MiB: {remedy}")
 
 
 def relations_of(conditions: Iterable[Condition]) -> set[tuple[str, ...]]:
-    """Ways of relations that the conditions lead through: each becomes a subquery, which conditions by it share."""
+    """Return the relation paths of the conditions. The store creates one subquery per path for all its conditions."""
     steps = {condition.path.steps for condition in conditions}
     return {way[: depth + 1] for way in steps for depth in range(len(way))}
 
 
 def in_one_order(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
-    """The conditions, ordered so that queries which differ in the order of their filters share one statement."""
+    """Sort the conditions, so that queries with filters in another order share a statement."""
     return tuple(sorted(conditions, key=lambda asked: (asked.path.steps, asked.path.field, asked.operator.value)))
 
 
 LARGEST_PAGE = 32
-"""MiB of texts and lists that the rows of a page may have together, unless it has a single row."""
+"""Maximum MiB of texts and lists in a page of several rows."""
 LARGEST_PAGE_BYTES = LARGEST_PAGE * 1024 * 1024
 
 
 def too_large_page() -> ValidationError:
-    """Error of a query whose page has more than ``LARGEST_PAGE``."""
+    """Return the error for a page that exceeds ``LARGEST_PAGE``."""
     return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: take fewer rows to a page")
 
 
 def too_large_batch() -> ValidationError:
-    """Error of a batch that changes rows of more than ``LARGEST_PAGE`` together, which its answer would show."""
+    """Return the error for a batch if the changed rows in its response exceed ``LARGEST_PAGE``."""
     return ValidationError.on("items", f"are rows of more than {LARGEST_PAGE} MiB together: change fewer at a time")
 
 
 def included(view: View, steps: tuple[str, ...]) -> list[str]:
-    """Relations to show in the rows at the end of ``steps``."""
+    """Return the relations to include in the rows at the end of ``steps``."""
     return [path[-1] for path in view.include if path[:-1] == steps]
 
 
 def response_fields(model: EntityModel, view: View, steps: tuple[str, ...] = ()) -> list[str]:
-    """Python names of the fields to show in the rows at the end of ``steps``; ``View.fields`` narrows the first row."""
+    """Return the Python names of fields of rows at the end of ``steps``; ``View.fields`` limits the main row."""
     wanted = view.fields if not steps else None
     names = (field.name for field in model.fields if wanted is None or field.name in wanted or field.name == "id")
     return [name for name in names if (model.plural, name) not in view.hidden]
 
 
 def searched(model: EntityModel, hidden: Hidden) -> list[str]:
-    """Search fields of the entity that are not hidden."""
+    """Return the entity's visible search fields."""
     return [name for name in model.declaration.search if (model.plural, name) not in hidden]
 
 
 @lru_cache(256)
 def default_sort(model: EntityModel, hidden: Hidden) -> tuple[SortKey, ...]:
-    """The declared order; the order of creation where the field it sorts by is hidden from the caller."""
+    """Return the declared order, or creation order if its field is hidden from the caller."""
     name = model.declaration.sort.removeprefix("-")
     descending = model.declaration.sort.startswith("-")
     return whole_order([] if (model.plural, name) in hidden else [SortKey(Path((), name), descending)], descending)
 
 
 def whole_order(keys: Sequence[SortKey], descending: bool = False) -> tuple[SortKey, ...]:
-    """The sort keys with the id as the last one, in the direction of the key before it, else ``descending``."""
-    # Without a unique last key, rows with equal values could appear on two pages, or on none.
+    """Return the sort keys and the id, in the direction of the last key, or ``descending`` without keys."""
+    # Without a unique last key, rows with equal values could appear on two pages or none.
     by_id = Path((), "id")
     if any(key.path == by_id for key in keys):
         return tuple(keys)
@@ -230,20 +229,20 @@ def whole_order(keys: Sequence[SortKey], descending: bool = False) -> tuple[Sort
 
 
 def at_end(registry: Registry, model: EntityModel, steps: Iterable[str]) -> EntityModel:
-    """The entity at the end of the relations ``steps``."""
+    """Return the entity that the relations ``steps`` lead to."""
     for step in steps:
         model = registry.target(model.relations[step])
     return model
 
 
 def field_of(registry: Registry, model: EntityModel, path: Path) -> FieldModel:
-    """The field at the end of ``path``."""
+    """Return the field at the end of ``path``."""
     return at_end(registry, model, path.steps).by_name[path.field]
 
 
 def entities_read(model: EntityModel, registry: Registry, query_or_view: Query | View) -> set[str]:
-    """Plurals of the related entities that the query shows, filters or sorts by."""
-    # Security: filters and orders tell about rows that are not shown, so the caller needs the read permission for each.
+    """Return plurals of the related entities that the query shows, filters or sorts by."""
+    # Security: filters and orders reveal hidden rows, so each needs the read permission.
     if isinstance(query_or_view, View):
         paths_of_steps = set(query_or_view.include)
     else:

@@ -1,4 +1,4 @@
-"""Reads the parameters of a list, an export or a read into values; raises only the documented errors."""
+"""Parses the parameters of a list, an export or a read; raises only the documented errors."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -33,7 +33,7 @@ from domain.errors import FieldError, ValidationError, unknown_name
 
 DEFAULT_PAGE_SIZE = 20
 MAX_PAGE_SIZE = 100
-# Bounds on the cost of one query.
+# Limit the number of conditions, because each makes the query more expensive.
 MAX_CONDITIONS = 30
 MAX_SORT_KEYS = 5
 MAX_WORDS = 30
@@ -54,11 +54,10 @@ T = TypeVar("T")
 
 
 def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """The query of a list.
+    """Read the query of a list.
 
-    Raises ValidationError with every mistake at once, BadRequest for a cursor that cannot be read.
-    Example: ``[("minPrice", "10"), ("sort", "name:desc")]`` gives one condition (price GTE 10) and the sort keys name
-    descending, id descending.
+    Raises ValidationError with all errors, BadRequest for an invalid cursor. Example: ``[("minPrice", "10"), ("sort",
+    "name:desc")]`` gives one condition (price GTE 10) and the sort keys name descending, id descending.
     """
     reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*PAGING, *VIEWING, *ORDERING))
     view, where, search, sort = reader.view(), reader.where(), reader.search(), reader.sort()
@@ -77,8 +76,8 @@ def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameter
 
 
 def read_export(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """The query of an export: all rows, included relations being to-one. Raises ValidationError."""
-    # ``format`` and ``bom`` are accepted here and read by the endpoint.
+    """Read the query of an export: all rows, with to-one relations only. Raises ValidationError."""
+    # The endpoint reads ``format`` and ``bom``.
     reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
     view, where, search, sort = reader.view(to_one=True), reader.where(), reader.search(), reader.sort()
     reader.ensure_right()
@@ -86,7 +85,7 @@ def read_export(model: EntityModel, registry: Registry, hidden: Hidden, paramete
 
 
 def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> View:
-    """The view of a read by id. Raises ValidationError."""
+    """Read the view of a read by id. Raises ValidationError."""
     reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, VIEWING)
     view = reader.view()
     reader.ensure_no_filters()
@@ -95,7 +94,7 @@ def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters
 
 
 def read_history(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
-    """The page of a row's history; ``includeDeleted`` also finds a deleted row. Raises ValidationError."""
+    """Read the page of a row's history; ``includeDeleted`` also finds a deleted row. Raises ValidationError."""
     reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, HISTORY)
     view, page, page_size = reader.view(), reader.page(), reader.page_size()
     reader.ensure_no_filters()
@@ -103,13 +102,13 @@ def read_history(model: EntityModel, registry: Registry, hidden: Hidden, paramet
     return Query(view=view, sort=(), page=page, page_size=page_size)
 
 
-# Keeps the caller's spelling of the name for error messages.
+# Stores the caller's spelling for error messages.
 class _Parameter(Struct, frozen=True):
     name: str
     text: str
 
 
-# Reads each part of a query and collects the errors, so that one response names all of them.
+# Collects the errors of all parameters for one response.
 class _ParameterReader:
     def __init__(self, vocabulary: Vocabulary, parameters: Parameters, known: tuple[str, ...]) -> None:
         self.vocabulary = vocabulary
@@ -123,7 +122,7 @@ class _ParameterReader:
         self.filters = [parameter for name, parameter in self.given.items() if name not in reserved]
 
     def _take(self, parameter: _Parameter) -> None:
-        # Security: reading stops at once, so that a query of thousands of parameters costs nothing.
+        # Security: stop reading at once, so that thousands of parameters cost nothing.
         if len(self.given) == _MAX_PARAMETERS:
             raise ValidationError.on(
                 parameter.name, f"is one too many: a query takes at most {_MAX_PARAMETERS} parameters"
@@ -164,7 +163,7 @@ class _ParameterReader:
         return self._read("search", self._search_words, ())
 
     def sort(self) -> tuple[SortKey, ...]:
-        # ``sort`` names properties with directions; ``sortBy`` names one, and it or its direction may be missing.
+        # ``sort`` names properties with directions. ``sortBy`` names one; it or its direction may be missing.
         descending = self._direction()
         if "sort" in self.given:
             for other in ("sortBy", "sortDirection", "sortOrder"):
@@ -198,7 +197,7 @@ class _ParameterReader:
         try:
             return read(given.text)
         except (NotAValue, NotAWord) as mistake:
-            # The default is never used then: the recorded error keeps the query from being made.
+            # The recorded error prevents the query, so the default is never used.
             self._wrong(given.name, str(mistake))
             return default
 
@@ -220,7 +219,7 @@ class _ParameterReader:
             paths |= {steps[: depth + 1] for depth in range(len(steps))}
         if len(paths) > MAX_INCLUDES:
             raise NotAValue(f"takes at most {MAX_INCLUDES} relations")
-        # Sorted and with every relation on the way, so that equal sets of includes share one prepared statement.
+        # Sorted and with all intermediate relations, so that equal sets of includes share a prepared statement.
         return tuple(sorted(paths))
 
     def _fields(self, text: str) -> tuple[str, ...]:
@@ -231,7 +230,7 @@ class _ParameterReader:
         try:
             return find(name)
         except NotAWord as mistake:
-            # Within a list of names the message must say which of them is meant.
+            # In a list, the message must name the wrong item.
             raise NotAWord(f"{name!r} {mistake}") from None
 
     def _search_words(self, text: str) -> tuple[str, ...]:
@@ -287,7 +286,7 @@ class _ParameterReader:
             return message
         if name.lower() in _RESERVED:
             return "is not taken here"
-        # An unknown name may be a misspelt setting, such as ``pagesze``: the hint considers settings too.
+        # An unknown name may be a misspelt setting, such as ``pagesze``, so the suggestion considers settings too.
         return unknown_name(name, [*self.known, *self.vocabulary.filter_words(self.model)])
 
 
@@ -306,7 +305,7 @@ def _names(text: str) -> list[str]:
 def _whole(text: str, largest: int | None) -> int:
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         raise NotAValue("takes a whole number from 1")
-    # Very long digits are cut to a number past every limit: int() on them takes quadratic time.
+    # Replace very long digits by a number above every limit: int() needs quadratic time.
     if len(text.lstrip("0")) > 16:
         text = "9" * 17
     if largest is not None and int(text) > largest:

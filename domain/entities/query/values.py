@@ -1,4 +1,4 @@
-"""Reads a field's value from the text of a query parameter: strictly, and within the range that PostgreSQL can hold."""
+"""Parses field values in query parameters: strictly, and within PostgreSQL's range."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from domain.forms import uuid_of
 
 
 class NotAValue(Exception):
-    """The text is not a value of the field; the message continues the parameter's name ("price takes a number")."""
+    """Error for an invalid field value. The message continues the parameter's name (``"price takes a number"``)."""
 
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,100}(\.[0-9]{1,100})?([eE][+-]?[0-9]{1,3})?")
@@ -34,9 +34,9 @@ def read_boolean(text: str) -> bool:
 
 
 def read_flags(parameters: Iterable[tuple[str, str]], known: Sequence[str]) -> frozenset[str]:
-    """Parameters out of ``known`` that are true, under their names as they are spelt there.
+    """Return the true parameters out of ``known``, as spelt there.
 
-    Raises ValidationError naming every other one.
+    Raises ValidationError naming all others.
     """
     spelt = {name.lower(): name for name in known}
     seen: dict[str, bool] = {}
@@ -65,7 +65,7 @@ def read_moment(text: str) -> tuple[datetime, bool]:
     if _DAY.fullmatch(text):
         text += "T00:00Z"
     try:
-        # An unencoded ``+`` arrives as a blank, which can mean nothing else in this place.
+        # Clients may send ``+`` without encoding, so it arrives as a blank. A blank has no other meaning here.
         return moments.read_moment(_DECODED_PLUS.sub("+", text))
     except moments.NotAMoment as error:
         raise NotAValue(str(error)) from None
@@ -93,7 +93,7 @@ def first_day_from(moment: datetime, is_cut: bool = False) -> date:
 
 
 def read_text(text: str) -> str:
-    """The text, if PostgreSQL can store it. Raises NotAValue for NUL and lone surrogates."""
+    """Return the text, if PostgreSQL can store it. Raises NotAValue for NUL and lone surrogates."""
     if "\0" in text or not _is_unicode(text):
         raise NotAValue("contains a character that no text can hold")
     return text
@@ -108,7 +108,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def split_list(text: str, most: int) -> list[str]:
-    """Values separated by commas, at most ``most``. Raises NotAValue.
+    """Return comma-separated values, at most ``most``. Raises NotAValue.
 
     A value with a comma is quoted as in CSV: ``red,"a,b"`` is ``["red", "a,b"]``.
     """
@@ -127,7 +127,7 @@ def split_list(text: str, most: int) -> list[str]:
 
 def _take_first(text: str) -> tuple[str, str, bool]:
     if not text.startswith('"'):
-        # Returned are the first value, the text after its comma, and whether there was a comma.
+        # The first value, the text after its comma, and whether there was a comma.
         value, comma, rest = text.partition(",")
         return value, rest, bool(comma)
     end = 1
@@ -149,7 +149,7 @@ def read_integer(field: FieldModel, text: str) -> int:
 
 
 def read_decimal(_: FieldModel, text: str) -> Decimal:
-    # A huge exponent would take PostgreSQL, and Python, very long to compare.
+    # PostgreSQL and Python compare numbers with huge exponents very slowly.
     if not _NUMBER.fullmatch(text) or abs(Decimal(text).adjusted()) > _LARGEST_EXPONENT:
         raise NotAValue("takes a number")
     return Decimal(text)

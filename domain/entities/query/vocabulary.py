@@ -1,4 +1,4 @@
-"""Names that query parameters may use for an entity: its properties, its relations, and their short forms."""
+"""Parses names in an entity's query parameters: properties, relations, and their short forms."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ SHORT_NAMES = {"created": "createdat", "updated": "updatedat"}
 
 
 class NotAWord(Exception):
-    """The name means nothing here; the message continues it ("colour is not known; did you mean 'color'?")."""
+    """Error for an unknown name. The message explains it: "colour is not known; did you mean 'color'?"."""
 
 
 class Property(Struct, frozen=True):
-    """A field at the end of relations; ``is_many`` when one of them leads to several rows."""
+    """A field at the end of a path of relations; ``is_many`` if a relation of the path leads to several rows."""
 
     path: Path
     model: EntityModel
@@ -27,7 +27,7 @@ class Property(Struct, frozen=True):
 
 
 class Filtered(Struct, frozen=True):
-    """Meaning of a filter's name: a property with an operator, a bound, or neither: equal to one of the values."""
+    """Parsed name of a filter: a property with an operator or a bound. Without both, it compares for equality."""
 
     of: Property
     operator: Operator | None = None
@@ -36,14 +36,14 @@ class Filtered(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Names that a caller may use; case is ignored, and hidden fields do not exist."""
+    """Names for a caller's queries; case is ignored, and hidden fields do not exist."""
 
     registry: Registry
     model: EntityModel
     hidden: Hidden
 
     def filtered(self, name: str) -> Filtered:
-        """Reads ``[<relation>.]<property>[.<operator>]``, or a bound instead of the property. Raises NotAWord.
+        """Read ``[<relation>.]<property>[.<operator>]``, or a bound instead of the property. Raises NotAWord.
 
         Examples: ``category.name.contains``, ``minPrice``, ``createdAfter``.
         """
@@ -60,7 +60,7 @@ class Vocabulary:
         return Filtered(found_property, operator=_operator(field, rest[0]))
 
     def property(self, name: str) -> Property:
-        """Reads ``[<relation>.]<property>``. Raises NotAWord."""
+        """Parse ``[<relation>.]<property>``. Raises NotAWord."""
         position, word, rest = self._walk(name)
         field = self._field(position.model, word)
         if field is None or rest:
@@ -68,14 +68,14 @@ class Vocabulary:
         return Property(Path(position.steps, field.name), position.model, field, position.is_many)
 
     def own_field(self, name: str) -> FieldModel:
-        """The entity's own property of this name. Raises NotAWord."""
+        """Return the entity's own property of this name. Raises NotAWord."""
         field = self._field(self.model, name)
         if field is None:
             raise NotAWord(unknown_name(name, [field.wire for field in self.visible(self.model)]))
         return field
 
     def relations(self, name: str) -> tuple[Relation, ...]:
-        """Reads ``<relation>[.<relation>]``, at most three. Raises NotAWord."""
+        """Read ``<relation>[.<relation>]``, at most three. Raises NotAWord."""
         position, found, words = _Position((), self.model, False), list[Relation](), name.split(".")
         if len(words) > MAX_STEPS:
             raise NotAWord(f"goes deeper than {MAX_STEPS} relations")
@@ -89,15 +89,15 @@ class Vocabulary:
         return tuple(found)
 
     def visible(self, model: EntityModel) -> list[FieldModel]:
-        """Fields of the entity that the caller may see."""
+        """Return the entity's fields visible to the caller."""
         return [field for field in model.fields if not self._hides(model, field.name)]
 
     def relation_names(self, model: EntityModel) -> list[str]:
-        """Relations that the caller may follow."""
+        """Return the relations available to the caller."""
         return [relation.name for relation in self.registry.relations_of(model, self.hidden)]
 
     def filter_words(self, model: EntityModel) -> Iterator[str]:
-        """Names that a filter may begin with, except for relations; hints are chosen from them."""
+        """Return the first names allowed in a filter, without relations, to choose hints from."""
         for field in self.visible(model):
             yield field.wire
             yield from (bound.name(field.wire) for bound in QUERY_KINDS[field.kind].bounds)
@@ -105,7 +105,7 @@ class Vocabulary:
             yield from ("createdAfter", "createdBefore", "updatedAfter", "updatedBefore")
 
     def _walk(self, name: str) -> tuple["_Position", str, list[str]]:
-        # Returned are the position after all leading relations, the next word and the words after it.
+        # The position after all leading relations, the next word and the remaining words.
         position, words = _Position((), self.model, False), name.split(".")
         while len(words) > 1 and (relation := self._relation(position.model, words[0])) is not None:
             if len(position.steps) == MAX_STEPS:
@@ -119,7 +119,7 @@ class Vocabulary:
         return _Position((*position.steps, relation.name), self.registry.target(relation), is_many)
 
     def _field_or_bound(self, model: EntityModel, word: str) -> tuple[FieldModel, Bound | None] | None:
-        # A property that is really called ``minPrice`` wins over the bound.
+        # A property called ``minPrice`` has priority over the bound.
         if (field := self._field(model, word)) is not None:
             return field, None
         for bound in BOUNDS:
@@ -152,7 +152,7 @@ class Vocabulary:
         return unknown_name(position.prefix + word, [position.prefix + name for name in known])
 
 
-# The place that the words read so far have led to.
+# The position reached by the words read so far.
 class _Position(Struct, frozen=True):
     steps: tuple[str, ...]
     model: EntityModel

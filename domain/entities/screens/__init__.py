@@ -1,4 +1,4 @@
-"""Entities as clients show them that know none beforehand: names, columns, widgets, and rules as data.
+"""Descriptions of entities for generic clients: names, columns, widgets, and rules as data.
 
-Here stands what follows from declarations alone; who may see what is decided in ``application``.
+The service derives them only from declarations; ``application`` decides the content visible to each user.
 """

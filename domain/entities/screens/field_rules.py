@@ -1,4 +1,4 @@
-"""Rules of a field's values as data, read from the type that bodies are checked against."""
+"""Rules of a field's values as data, derived from the type for bodies."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -20,7 +20,7 @@ _TEXT = {"min_length": "min_length", "max_length": "max_length", "pattern": "pat
 
 
 def rules_of(field: FieldModel) -> Mapping[str, Any]:
-    """Rules by the words of JSON Schema in Python's spelling: ``{"precision": 12, "scale": 2, "minimum": 0}``."""
+    """Return rules by JSON Schema's words in Python's spelling: ``{"precision": 12, "scale": 2, "minimum": 0}``."""
     rules: dict[str, object] = {}
     if field.money is not None:
         rules |= _of_money(field.money)
@@ -45,7 +45,7 @@ def _of_type(part: Type) -> dict[str, object]:
     words = _NUMBER if isinstance(part, IntType | FloatType) else _TEXT if isinstance(part, StrType | ListType) else {}
     told = {word: getattr(part, name, None) for name, word in words.items()}
     if isinstance(told.get("pattern"), str):
-        # Python's end of a text, in the words of JSON Schema
+        # JSON Schema writes the end of a text as ``$``.
         told["pattern"] = str(told["pattern"]).replace(r"\Z", "$")
     return {word: value for word, value in told.items() if value is not None}
 

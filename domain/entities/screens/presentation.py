@@ -1,4 +1,4 @@
-"""Names, columns and widgets by which screens show an entity: what its declaration says, or what follows from it."""
+"""Names, columns and widgets of an entity on screens: declared or derived."""
 
 import re
 from collections.abc import Sequence
@@ -8,21 +8,21 @@ from domain.entities.kinds import Kind
 from domain.entities.markers import WidgetName
 
 COLUMNS = 6
-"""Most columns of a table of rows whose declaration names none."""
+"""Maximum number of table columns by default."""
 
 LONG_TEXT = 500
-"""Characters from which on a text is edited over several lines, and is no column by itself."""
+"""Minimum length of text for a multi-line editor. Such a text is not a column by default."""
 
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
 
 def entity_title(model: EntityModel) -> str:
-    """The declared title, or the words of the plural: ``price-lists`` is "Price lists"."""
+    """Return the declared title, or the words of the plural: ``price-lists`` is "Price lists"."""
     return model.declaration.title or _sentence(model.plural)
 
 
 def field_title(field: FieldModel) -> str:
-    """The label, or the words of the name: ``released_at`` is "Released at", a reference ``category_id`` "Category"."""
+    """Return the label, or the words of the name: ``released_at`` is "Released at"."""
     if field.label is not None:
         return field.label
     name = re.sub("(?:_id|Id)$", "", field.name) if field.reference is not None else field.name
@@ -30,9 +30,9 @@ def field_title(field: FieldModel) -> str:
 
 
 def display_of(model: EntityModel, visible: Sequence[FieldModel]) -> FieldModel | None:
-    """The field that names a row; of the ``visible`` fields alone, and None where none of them can.
+    """Return the field that names a row, or None. Only ``visible`` fields count.
 
-    It is the declared one, or the first text that is unique by itself, or the first text.
+    It is the declared field, else the first text field, preferably one with a single-field unique constraint.
     """
     wanted = next((field for field in visible if field.name == model.declaration.display), None)
     texts = [field for field in visible if field.kind is Kind.TEXT]
@@ -42,7 +42,7 @@ def display_of(model: EntityModel, visible: Sequence[FieldModel]) -> FieldModel 
 
 
 def columns_of(model: EntityModel, visible: Sequence[FieldModel]) -> list[FieldModel]:
-    """Columns of a table of rows: the declared ones, or the first six fields that are not long texts."""
+    """Return the columns of a table of rows: the declared ones, or the first six fields except long texts."""
     if model.declaration.columns is not None:
         by_name = {field.name: field for field in visible}
         return [by_name[name] for name in model.declaration.columns if name in by_name]
@@ -50,7 +50,7 @@ def columns_of(model: EntityModel, visible: Sequence[FieldModel]) -> list[FieldM
 
 
 def widget_of(field: FieldModel) -> WidgetName | None:
-    """The declared widget, or ``multiline`` for a text that may be long."""
+    """Return the declared widget, or ``multiline`` for a possibly long text."""
     if field.widget is not None:
         return field.widget
     is_long = field.kind is Kind.TEXT and (field.max_length or 0) >= LONG_TEXT
@@ -58,7 +58,7 @@ def widget_of(field: FieldModel) -> WidgetName | None:
 
 
 def _sentence(name: str) -> str:
-    """``price-lists``, ``released_at`` and ``releasedAt`` as words, the first with a capital letter."""
+    """``released_at`` and ``releasedAt`` as ``Released at``."""
     words = _WORD.findall(name)
     text = " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words) or name
     return text[:1].upper() + text[1:]

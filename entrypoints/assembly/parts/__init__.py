@@ -1,1 +1,1 @@
-"""Builders of the parts' use cases, one module for each part; ``shared`` has the objects that several parts use."""
+"""Builders of use cases, one module per part; ``shared`` has objects used by several parts."""

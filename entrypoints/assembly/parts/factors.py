@@ -28,7 +28,7 @@ def assemble_factors(adapters: Adapters, settings: Settings, shared: SharedObjec
     secrets, counts = adapters.second_factors.secrets, SecondFactorCounts()
     passkeys = Passkeys(database, adapters.second_factors.passkeys, tickets, clock, ids)
     proofs = FactorProofs(database, secrets, passkeys, counts, clock, ids)
-    # Passkeys are made, and shown, by the same ceremonies: registration and proofs each know their half.
+    # Share the passkey ceremonies, because registration and proofs both need them.
     registration = FactorRegistration(
         tickets, secrets, passkeys, adapters.second_factors.qr_svg, clock, ids, settings.totp_issuer
     )
@@ -38,7 +38,8 @@ def assemble_factors(adapters: Adapters, settings: Settings, shared: SharedObjec
         passkey_login=PasskeyLogin(database, passkeys, shared.sign_in, counts, clock),
         my_factors=MyFactors(database, adapters.social, registration, shared.issuing.gate, clock, ids),
         factor_resets=FactorResets(database, adapters.revocations, clock, ids),
-        # Apps are known by the hash of their key (android:apk-key-hash:…), which browsers have no use for.
+        # Omit apps: they use the hash of their key as origin (android:apk-key-hash:…), and browsers ignore such
+        # origins.
         related_origins=RelatedOrigins([name for name in settings.passkey_origins if name.startswith("http")]),
         factor_counts=counts,
     )

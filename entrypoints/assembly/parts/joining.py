@@ -1,4 +1,4 @@
-"""Use cases of the ways into a tenant on adapters."""
+"""Builds the use cases for joining a tenant on adapters."""
 
 from dataclasses import dataclass
 from datetime import timedelta

@@ -25,7 +25,7 @@ def assemble_service_accounts(adapters: Adapters, settings: Settings) -> Service
     database, clock, ids = adapters.database, adapters.clock, adapters.ids
     counts, enforced = settings.rate_limits != "off", settings.rate_limits == "on"
     last_uses = LastUses(database)
-    # One for the whole process: handlers and client credentials share what is remembered of a key.
+    # One per process: handlers and client credentials share cached keys.
     authentication = KeyAuthentication(database, adapters.admissions, last_uses, counts, enforced)
     policy = TokenPolicy(
         issuer=settings.base_url,
@@ -48,7 +48,7 @@ def assemble_service_accounts(adapters: Adapters, settings: Settings) -> Service
 
 
 def _key_administration(adapters: Adapters, settings: Settings) -> KeyAdministration:
-    # 0 stands for no greatest lifetime.
+    # In the setting, 0 means that keys have no maximum lifetime.
     longest = timedelta(days=settings.api_key_max_days) if settings.api_key_max_days else None
     policy = KeyPolicy(prefix=settings.api_key_prefix, longest=longest)
     return KeyAdministration(adapters.database, adapters.revocations, adapters.clock, adapters.ids, policy)

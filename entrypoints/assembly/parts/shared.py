@@ -26,9 +26,9 @@ from entrypoints.settings.settings import Settings
 
 @dataclass(frozen=True, kw_only=True)
 class SharedObjects:
-    """Objects that several parts use. A process has one of each, so that all ways to log in share their state.
+    """Objects that several parts share. A process creates each of them once, so all login methods use the same state.
 
-    ``password_reader`` accepts plain passwords as well; logins require encrypted ones where the settings say so.
+    ``password_reader`` also accepts plain passwords; logins require encrypted passwords if the settings say so.
     """
 
     departures: Departures
@@ -79,7 +79,7 @@ def lockout_of(settings: Settings) -> Lockout:
 
 
 def recent_proof(settings: Settings) -> timedelta:
-    """The greatest age of a proof that counts as recent."""
+    """Return the maximum age of a recent proof."""
     return timedelta(minutes=settings.reauth_minutes)
 
 
@@ -91,7 +91,8 @@ def _departures(settings: Settings) -> Departures:
 
 def _password_rules(adapters: Adapters, settings: Settings) -> PasswordRules:
     host = urlsplit(settings.base_url).hostname or ""
-    # of an address only numbers would be left, and what is before the last dot says whose host it is
+    # Passwords must not contain these names: the labels of the host before the last dot identify its owner. Skip IP
+    # addresses.
     names = (host, *host.split(".")[:-1]) if any(char.isalpha() for char in host) else ()
     return PasswordRules((settings.docs_title, *names), adapters.breaches)
 

@@ -16,8 +16,8 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         made = password or secrets.token_urlsafe(15)
         await assemble(adapters, settings).first_start.create_admin(email, made)
-    # Nobody else will ever see a generated password. That of the settings is the first super-admin's too.
-    # no full stop behind it: who copies the word would take it along
+    # Show only a generated password. The first super-admin may use the settings' password. No full stop: users would
+    # copy it.
     addition = "." if password else f", with the password {made}"
     if settings.admin_password is not None and password == settings.admin_password.reveal():
         addition = ", with the password of TENANTRY_ADMIN_PASSWORD."
@@ -32,11 +32,11 @@ async def unlock_email(settings: Settings, email: str) -> str:
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         state, now = await tx.users.state_by_email(key), adapters.clock.now()
-        # an address without an account is locked too, and has no second factors
+        # An address without an account can be locked too, but has no second factors.
         counted = [key] if state is None else [key, guesses_of(state.user.id)]
         was_locked = False
         for name in counted:
-            was_locked |= await tx.attempts.locked_until(name, now) is not None  # before it is unlocked
+            was_locked |= await tx.attempts.locked_until(name, now) is not None  # checked before the call of unlock
             await tx.attempts.unlock(name)
     text = f"{email} is unlocked." if was_locked else f"{email} was not locked."
     return Answer(text, {"email": email, "wasLocked": was_locked})
@@ -45,7 +45,7 @@ async def unlock_email(settings: Settings, email: str) -> str:
 async def rotate_keys(settings: Settings) -> str:
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
         keys = assemble(adapters, settings).signing_keys
-        await keys.ensure()  # a new database has no key yet that could be succeeded
+        await keys.ensure()  # a new database has no key yet
         made = await keys.rotate()
     text = f"The key {made.kid} is published now, and signs from {made.active_from:%H:%M:%S} UTC on."
     return Answer(text, {"kid": made.kid, "activeFrom": made.active_from})

@@ -1,4 +1,4 @@
-"""``tenantry tenants``, ``users``, ``roles`` and ``service-accounts``: the declarations of their commands."""
+"""``tenantry tenants``, ``users``, ``roles`` and ``service-accounts``: command declarations."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -23,11 +23,11 @@ _GENERATE = click.option("--generate", is_flag=True, help="Make a password and p
 
 
 def add_administration_commands(group: click.RichGroup, run: Run) -> None:
-    """Adds the commands to a group; ``run`` does their work with the servers that the settings name."""
+    """Add the commands to a group; ``run`` runs them with the servers in the settings."""
 
     def run_with_services(work: Work) -> None:
         async def opened(settings: Settings) -> str:
-            # Imported only now, so that `--help` answers at once.
+            # Import late, so that `--help` is fast.
             from entrypoints.cli.operator import open_services
 
             async with open_services(settings) as services:
@@ -94,7 +94,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @click.option("--tenant", metavar="IDENTIFIER", help="Members of this tenant; users of all tenants without it.")
     @JSON
     def list_command(tenant: str | None) -> None:
-        """Print users. Without --tenant, the roles that they hold in tenants are listed too, as in acme:Admin."""
+        """Print users. Without --tenant, list their roles in tenants too, as in acme:Admin."""
         from entrypoints.cli.identity.administration import list_users
 
         run(lambda services: list_users(services, tenant))
@@ -107,7 +107,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_GENERATE
     @JSON
     def create_command(email: str, tenant: str, roles: tuple[str, ...], name: str | None, generate: bool) -> None:
-        """Create an account that is a member of a tenant. The password is asked for, or made with --generate."""
+        """Create an account that is a member of a tenant. The password comes from a prompt or --generate."""
         from entrypoints.cli.identity.administration import create_user
 
         password = None if generate else ask_password()
@@ -118,7 +118,7 @@ def _add_user_commands(group: click.RichGroup, run: Callable[[Work], None]) -> c
     @_GENERATE
     @JSON
     def set_password_command(email: str, generate: bool) -> None:
-        """Set an account's password and end its sessions. It is asked for, or made with --generate."""
+        """Set an account's password and end its sessions. The password comes from a prompt or --generate."""
         from entrypoints.cli.identity.administration import set_password
 
         password = None if generate else ask_password()
@@ -136,10 +136,10 @@ def _add_grant_command(users: click.RichGroup, run: Callable[[Work], None]) -> N
     @click.option("--no-roles", "takes_all", is_flag=True, help="Take all roles away; the membership stays.")
     @JSON
     def grant_command(email: str, tenant: str, roles: tuple[str, ...], takes_all: bool) -> None:
-        """Make an account a member of a tenant with these roles, which replace those that it had there."""
+        """Make an account a member of a tenant with these roles, in place of its former ones there."""
         from entrypoints.cli.identity.administration import grant
 
-        # A forgotten option must not take away the roles of a tenant's only administrator.
+        # A forgotten option must not remove the roles of a tenant's only administrator.
         if takes_all is bool(roles):
             raise click.UsageError(
                 "Name the roles with --role, or take all roles away with --no-roles: one of the two."
@@ -152,7 +152,7 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     @click.argument("email")
     @JSON
     def unlock_command(email: str) -> None:
-        """End the locks of an e-mail address: of its password, for every network, and of its second factors."""
+        """Unlock an e-mail address: end the locks of its password, for all networks, and of its second factors."""
         from entrypoints.cli.identity.accounts import unlock_email
 
         run(lambda settings: unlock_email(settings, email))
@@ -163,9 +163,9 @@ def _add_account_commands(users: click.RichGroup, run: Run) -> None:
     def import_command(file: Path) -> None:
         """Import users from another system, with the hashes of their passwords.
 
-        FILE is .csv (a header, then rows) or .jsonl (an object in each line) of email, fullName, phoneNumber,
-        profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. Importing it again changes nothing
-        more.
+        FILE is .csv (a header, then rows) or .jsonl (one object per line) with email, fullName, phoneNumber,
+        profilePictureUrl, passwordHash, emailConfirmed, isActive, tenant, roles. A second import of the same file
+        changes nothing.
         """
         from entrypoints.cli.identity.user_import import import_users
 
@@ -181,7 +181,7 @@ def _add_role_commands(group: click.RichGroup, run: Callable[[Work], None]) -> N
     @_TENANT
     @JSON
     def list_command(tenant: str) -> None:
-        """Print the roles of a tenant and those that every tenant has, with their permissions."""
+        """Print the roles of a tenant and of all tenants, with their permissions."""
         from entrypoints.cli.identity.administration import list_roles
 
         run(lambda services: list_roles(services, tenant))
@@ -207,7 +207,7 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
     @_ROLES
     @JSON
     def create_command(name: str, tenant: str, roles: tuple[str, ...]) -> None:
-        """Create the service account NAME in a tenant; it has no key yet."""
+        """Create the service account NAME in a tenant. The account does not have a key yet."""
         from entrypoints.cli.identity.service_accounts import create_service_account
 
         run(lambda services: create_service_account(services, name, tenant, roles))
@@ -218,7 +218,7 @@ def _add_service_account_commands(group: click.RichGroup, run: Callable[[Work], 
     @click.option("--create", "key", metavar="NAME", help="Make a key of this name, and print its text this once.")
     @JSON
     def keys_command(name: str, tenant: str, key: str | None) -> None:
-        """Print the living keys of the service account NAME."""
+        """Print the live keys of the service account NAME."""
         from entrypoints.cli.identity.service_accounts import create_key, list_keys
 
         if key is not None:

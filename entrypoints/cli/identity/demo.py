@@ -1,4 +1,4 @@
-"""``tenantry demo``: two tenants with people, categories, products and reviews, made by the ordinary use cases."""
+"""``tenantry demo``: two tenants with users, categories, products and reviews, created by the ordinary use cases."""
 
 import secrets
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ NO_CATALOGUE = (
 
 
 async def fill(settings: Settings) -> str:
-    """Fills the database, which is migrated first as at a start, and returns the text to print."""
+    """Migrate the database, create the demo in it, and return the text to print."""
     admin_password = await prepare(settings)
     async with open_services(settings) as services:
         with progress_bar("Filling", sum(len(shop.people) + 1 for shop in SHOPS)) as advance:
@@ -46,15 +46,15 @@ async def fill(settings: Settings) -> str:
 
 
 async def fill_with(services: Services, base_url: str, advance: Advance = lambda _count: None) -> Answer:
-    """Calls ``advance`` for each tenant and person.
+    """Create the demo, calling ``advance`` for each tenant and person.
 
-    Raises CommandError, and makes nothing, where one of the tenants is there already.
+    Raises CommandError and creates nothing if one of the tenants exists.
     """
     async with services.database.read_only(EveryTenant()) as read:
         for shop in SHOPS:
             if await read.tenants.by_identifier(shop.identifier) is not None:
                 raise CommandError(f"There is a tenant {shop.identifier} already: the demo was filled before.")
-    # one for all: it is printed once, and the accounts are examples
+    # One password for all example accounts, printed once.
     password = secrets.token_urlsafe(12)
     ids: dict[str, UUID] = {}
     lines, shops = [], []
@@ -81,7 +81,6 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
 
 
 def _logins() -> Sequence[tuple[str, str]]:
-    """An administrator, somebody who may little, and somebody who belongs to both tenants."""
     admin, clerk, both = SHOPS[0].people[:3]
     return (
         (admin.email, f"administrator of {SHOPS[0].name}"),
@@ -97,19 +96,20 @@ async def _join(services: Services, caller: Caller, person: Person, password: st
         return known
     form = NewUserForm(email=person.email, password=password, full_name=person.name, roles=list(person.roles))
     made = await services.users.create(caller, form, CLIENT)
-    # A password that somebody else set would have to be changed at the first login
+    # If an administrator sets the password, the user must change it at the first login; the operator's command avoids
+    # this.
     await services.operator_accounts.set_password(person.email, password, CLIENT)
     return made.id
 
 
 def _serves_catalogue(services: Services) -> bool:
-    # a project may serve its own entities alone, or others under the same names
+    # A project may serve only its entities, or entities with the same names as the catalogue's.
     models = services.registry.models
     return {"categories", "products", "reviews"} <= models.keys() and models["products"].struct in ENTITIES
 
 
 async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
-    """Makes the rows and returns the number of products."""
+    """Return the number of products."""
     categories = await _add(services, caller, "categories", [{"name": name} for name in shop.categories])
     named = dict(zip(shop.categories, categories, strict=True))
     made = products(shop)

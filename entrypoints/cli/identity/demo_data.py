@@ -1,4 +1,4 @@
-"""People and rows that ``tenantry demo`` fills in, the same each time."""
+"""Users and rows for ``tenantry demo``, the same in each run."""
 
 import random
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Person(Struct, frozen=True):
 
 
 class Shop(Struct, frozen=True, kw_only=True):
-    """A tenant. ``categories`` has the kinds of products by category."""
+    """A tenant. ``categories`` has the product kinds by category."""
 
     name: str
     identifier: str
@@ -79,8 +79,8 @@ SHOPS = (
 
 
 def products(shop: Shop) -> list[tuple[str, dict[str, object]]]:
-    """Products with the name of their category; some are drafts, some retired."""
-    chance = random.Random(shop.identifier)  # example data
+    """Return products, each with the name of its category. Some are drafts, some are retired."""
+    chance = random.Random(shop.identifier)
     made: list[tuple[str, dict[str, object]]] = []
     for category, kinds in shop.categories.items():
         for number in range(PRODUCTS_OF_A_CATEGORY):
@@ -99,8 +99,8 @@ def products(shop: Shop) -> list[tuple[str, dict[str, object]]]:
 
 
 def reviews(shop: Shop) -> Sequence[tuple[int, dict[str, object]]]:
-    """Reviews with the number of their product; few products have many, as in a shop."""
-    chance = random.Random(shop.identifier)  # example data
+    """Return reviews, each with the number of its product. As in a shop, a few products have many reviews."""
+    chance = random.Random(shop.identifier)
     most = PRODUCTS_OF_A_CATEGORY * len(shop.categories)
     made: list[tuple[int, dict[str, object]]] = []
     for _ in range(REVIEWS):

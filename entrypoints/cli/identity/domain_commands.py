@@ -1,4 +1,4 @@
-"""``tenantry domains`` and ``join-requests``: the declarations of their commands."""
+"""``tenantry domains`` and ``join-requests``: command declarations."""
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, cast
@@ -25,7 +25,7 @@ _MODE = click.option(
 
 
 def add_domain_commands(group: click.RichGroup, run: Callable[[Work], None]) -> None:
-    """Adds the commands to a group; ``run`` does their work on opened services."""
+    """Add the commands to a group; ``run`` runs them on opened services."""
     _add_domains(group, run)
     _add_requests(group, run)
 
@@ -40,7 +40,7 @@ def _add_domains(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @JSON
     def list_command(tenant: str) -> None:
         """Print the domains of a tenant."""
-        from entrypoints.cli.identity.domains import list_domains  # `--help` answers at once
+        from entrypoints.cli.identity.domains import list_domains
 
         run(lambda services: list_domains(services, tenant))
 
@@ -51,8 +51,8 @@ def _add_domains(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @_ROLES
     @JSON
     def add_command(domain: str, tenant: str, mode: str, roles: tuple[str, ...]) -> None:
-        """Add DOMAIN to a tenant, or change mode and roles of one that it has; print the record that proves it."""
-        from entrypoints.cli.identity.domains import add_domain  # `--help` answers at once
+        """Add DOMAIN to a tenant, or change the mode and roles of an existing one; print the record that proves it."""
+        from entrypoints.cli.identity.domains import add_domain
 
         chosen = cast("DomainMode", mode)
         run(lambda services: add_domain(services, domain, tenant, chosen, roles))
@@ -63,7 +63,7 @@ def _add_domains(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @JSON
     def verify_command(domain: str, tenant: str) -> None:
         """Look up the record of DOMAIN in the DNS."""
-        from entrypoints.cli.identity.domains import verify_domain  # `--help` answers at once
+        from entrypoints.cli.identity.domains import verify_domain
 
         run(lambda services: verify_domain(services, domain, tenant))
 
@@ -72,8 +72,8 @@ def _add_domains(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @_TENANT
     @JSON
     def remove_command(domain: str, tenant: str) -> None:
-        """Remove DOMAIN from a tenant; members who came by it stay."""
-        from entrypoints.cli.identity.domains import remove_domain  # `--help` answers at once
+        """Remove DOMAIN from a tenant. Members who joined through the domain remain members."""
+        from entrypoints.cli.identity.domains import remove_domain
 
         run(lambda services: remove_domain(services, domain, tenant))
 
@@ -87,8 +87,8 @@ def _add_requests(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @_TENANT
     @JSON
     def list_command(tenant: str) -> None:
-        """Print the requests that wait."""
-        from entrypoints.cli.identity.domains import list_requests  # `--help` answers at once
+        """Print the pending requests."""
+        from entrypoints.cli.identity.domains import list_requests
 
         run(lambda services: list_requests(services, tenant))
 
@@ -99,7 +99,7 @@ def _add_requests(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @JSON
     def approve_command(email: str, tenant: str, roles: tuple[str, ...]) -> None:
         """Let EMAIL join, with the roles of the domain unless others are given."""
-        from entrypoints.cli.identity.domains import approve_request  # `--help` answers at once
+        from entrypoints.cli.identity.domains import approve_request
 
         run(lambda services: approve_request(services, email, tenant, roles))
 
@@ -109,6 +109,6 @@ def _add_requests(group: click.RichGroup, run: Callable[[Work], None]) -> None:
     @JSON
     def decline_command(email: str, tenant: str) -> None:
         """Decline the request of EMAIL."""
-        from entrypoints.cli.identity.domains import decline_request  # `--help` answers at once
+        from entrypoints.cli.identity.domains import decline_request
 
         run(lambda services: decline_request(services, email, tenant))

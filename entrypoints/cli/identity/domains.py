@@ -1,4 +1,4 @@
-"""``tenantry domains`` and ``join-requests``: the use cases behind the HTTP endpoints. Functions return the text."""
+"""``tenantry domains`` and ``join-requests``: the HTTP endpoints' use cases. Functions return the text."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -54,7 +54,7 @@ async def remove_domain(services: Services, domain: str, identifier: str) -> str
 
 @contextmanager
 def _known(domain: str, identifier: str) -> Iterator[None]:
-    """Raises CommandError for a domain that the tenant does not have."""
+    """Return the domain of the tenant. Raises CommandError for an unknown domain."""
     try:
         yield
     except NotFound:
@@ -70,7 +70,7 @@ async def list_requests(services: Services, identifier: str) -> Answer:
 
 
 async def approve_request(services: Services, email: str, identifier: str, roles: Sequence[str]) -> str:
-    """Without ``roles`` those of the domain are given."""
+    """Approve a request; without ``roles``, the user gets the roles of the domain."""
     caller = await operator_in(services, identifier)
     found = await _request_of(services, caller, email)
     form = ApprovalForm(roles=list(roles)) if roles else ApprovalForm()
@@ -91,7 +91,7 @@ async def _requests(services: Services, caller: Caller) -> list[JoinRequestItem]
 
 
 async def _request_of(services: Services, caller: Caller, email: str) -> JoinRequestItem:
-    """Raises CommandError for an address without a request; addresses are compared without case."""
+    """Return the request of an address, ignoring case. Raises CommandError for an address without a request."""
     found = [asked for asked in await _requests(services, caller) if asked.email.lower() == email.lower()]
     if not found:
         raise CommandError(f"{email} has not asked to join: `tenantry join-requests list` shows who has.")

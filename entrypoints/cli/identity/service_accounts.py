@@ -1,4 +1,4 @@
-"""``tenantry service-accounts``: the use cases behind the HTTP endpoints. Functions return the text."""
+"""``tenantry service-accounts``: the HTTP endpoints' use cases. Functions return the text."""
 
 from collections.abc import Sequence
 
@@ -36,7 +36,7 @@ async def create_key(services: Services, name: str, identifier: str, key: str) -
     caller = await operator_in(services, identifier)
     account = await _account_named(services, caller, name)
     made = await services.api_keys.create(caller, account.id, KeyForm(name=key), CLIENT)
-    # nobody will ever see the text again
+    # The service stores only a digest of the key, so the key is shown once.
     return Answer(f"The key is shown this once: {made.key}", [made])
 
 
@@ -45,7 +45,7 @@ async def _accounts(services: Services, caller: Caller) -> list[ServiceAccountIt
 
 
 async def _account_named(services: Services, caller: Caller, name: str) -> ServiceAccountItem:
-    """Raises CommandError for an unknown name; names are compared without case, as the database does."""
+    """Raises CommandError for an unknown name; ignores case, as the database does."""
     found = [account for account in await _accounts(services, caller) if account.name.lower() == name.lower()]
     if not found:
         raise CommandError(f"There is no service account {name!r}: `tenantry service-accounts list` shows all of them.")

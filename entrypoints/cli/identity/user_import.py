@@ -1,4 +1,4 @@
-"""``tenantry users import``: reads a file piece by piece, with a progress bar and a line for every refused row."""
+"""``tenantry users import``: streams a file, with a progress bar and a line for every refused row."""
 
 import io
 import os
@@ -24,15 +24,15 @@ from entrypoints.terminal.progress import progress_bar
 
 AT_ONCE = 200  # rows stored together
 MOST_NAMED = 1000
-"""Refused rows that are printed; further ones are counted."""
+"""Maximum printed refused rows; further ones are only counted."""
 
 FORMS: dict[str, Form] = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 async def import_users(settings: Settings, path: Path) -> str:
-    """Imports users and returns the text to print.
+    """Import users; return the text to print.
 
-    Raises CommandError when the file cannot be read, and after the valid rows are stored when others were refused.
+    Raises CommandError for an unreadable file, and after storing the valid rows if others were refused.
     """
     form = FORMS.get(path.suffix.lower())
     if form is None:

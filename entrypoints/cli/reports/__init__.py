@@ -1,1 +1,1 @@
-"""Commands that look at settings, declarations and servers, and change nothing."""
+"""Read-only commands for settings, declarations and servers."""

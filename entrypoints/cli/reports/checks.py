@@ -1,4 +1,4 @@
-"""``tenantry check``: reports everything that would keep the service from starting."""
+"""``tenantry check``: reports all errors that prevent the service from starting."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -23,7 +23,7 @@ READ_ONLY = (
 
 
 def report(environment: Mapping[str, str], findings: Findings) -> bool:
-    """Tells what was found, and returns whether nothing is wrong; leaves out what needs an earlier check to pass."""
+    """Report the findings; return True if there are none. Skip checks that depend on a failed one."""
     try:
         settings = read_settings(environment, Path.cwd())
         findings.say("settings", "all of them are right")
@@ -54,7 +54,7 @@ async def _answers(settings: Settings, registry: Registry, findings: Findings) -
 
 
 async def _mistakes(settings: Settings, registry: Registry, findings: Findings) -> AsyncIterator[str]:
-    # Imported only now: wrong settings are reported without the second that these imports take.
+    # Import late, so that the report of wrong settings does not wait a second for these imports.
     from adapters.redis.connection_check import ensure_accepted
     from entrypoints.assembly.migrations import check_migrations, check_stored_values, schema_findings
     from entrypoints.server.failures import explained
@@ -72,7 +72,7 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
     except CommandError as refusal:
         yield str(refusal)
         refusals += refusal.exit_code == SETTINGS
-        reads = False  # the tables may not be there yet, or the server is away
+        reads = False  # tables may be missing, or the server unavailable
     assert settings.redis_url is not None
     try:
         async with explained(settings):
@@ -80,10 +80,10 @@ async def _mistakes(settings: Settings, registry: Registry, findings: Findings) 
     except CommandError as refusal:
         yield str(refusal)
         refusals += 1
-    if refusals:  # what is opened below would find the same, again and again
+    if refusals:  # the checks below would repeat the same errors
         return
     try:
-        # The tables were looked at as their owner: the service's own role may be missing or refused still.
+        # The owner checked the tables: the service's role may still be missing or refused.
         async with explained(settings):
             async for mistake in _of_keys_and_routes(settings, registry, findings, reads_keys=reads):
                 yield mistake

@@ -1,4 +1,4 @@
-"""``tenantry schema citus``: SQL that distributes the tables of a database."""
+"""``tenantry schema citus``: SQL for distributing a database's tables."""
 
 from adapters.postgres.schema.citus import obstacles, statements
 from domain.entities.declaration import Registry
@@ -7,7 +7,7 @@ from entrypoints.terminal.errors import MIGRATIONS, CommandError
 
 
 def report(registry: Registry) -> str:
-    """Statements, one below the other. Raises CommandError where Citus would refuse them."""
+    """Return the SQL statements, one per line. Raises CommandError if Citus would refuse them."""
     if found := obstacles(registry):
         lines = "\n".join(f"  - {sentence}" for sentence in found)
         raise CommandError(

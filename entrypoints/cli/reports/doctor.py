@@ -1,4 +1,4 @@
-"""``tenantry doctor``: what commonly goes wrong beside wrong settings, each with what to do about it."""
+"""``tenantry doctor``: common problems except wrong settings, each with its remedy."""
 
 import asyncio
 import errno
@@ -23,19 +23,19 @@ from entrypoints.server.servers import any_servers
 from entrypoints.settings.settings import Settings
 
 LEAST_DISK = 2**30
-"""Bytes that DATA_DIR should have left."""
+"""Minimum free bytes for DATA_DIR."""
 MOST_CLOCK_DIFFERENCE = 2.0
-"""Seconds."""
+"""Maximum clock difference in seconds."""
 CONNECTIONS_BESIDE_POOL = 2
-"""Connections that each worker may open for background work."""
+"""Connections that each worker needs for background work, in addition to those for requests."""
 MAIL_SERVER_ANSWERS_WITHIN = 3.0
-"""Seconds."""
+"""Seconds for the mail server's answer."""
 MAIL_SERVER_ACCEPTS_WITHIN = 10.0
-"""Seconds for TLS and the login: some servers let a client wait a moment before they greet it."""
+"""Timeout for TLS and the login, in seconds, because some servers delay their greeting."""
 
 
 def examine(settings: Settings, findings: Findings) -> bool:
-    """Tells each finding and returns whether there is none, those of the check before it among them."""
+    """Report each finding; return True if none exists, including the preceding check's."""
     noted = any(finding.subject == "note" for finding in findings.found)
     found = list(_machine(settings))
     with any_servers(settings) as (ready, running):
@@ -58,7 +58,7 @@ async def _collected(settings: Settings) -> list[str]:
 
 
 def _machine(settings: Settings) -> Iterator[str]:
-    # the folder itself comes with the first start: what counts is where it will be made
+    # The first start creates the folder, so check the place where it will be.
     folder = settings.data_dir.resolve()
     while not folder.exists():
         folder = folder.parent
@@ -80,7 +80,7 @@ def _writable(folder: Path) -> Iterator[str]:
 def _port(settings: Settings) -> list[str]:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with closing(socket.socket(family, socket.SOCK_STREAM)) as asked:
-        # as the server does, or a port that was served a minute ago would count as taken
+        # As the server does: otherwise a recently closed port would count as occupied.
         asked.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             asked.bind((settings.host, settings.port))
@@ -113,12 +113,13 @@ async def database_findings(settings: Settings) -> AsyncIterator[str]:
 
 async def replicas_findings(settings: Settings) -> AsyncIterator[str]:
     for number, url in enumerate(settings.database_replica_urls, 1):
-        # By its number: the URL holds a password, and findings are pasted into tickets.
+        # Security: name the replica by number, because the URL contains a password and users paste findings into
+        # tickets.
         named = f"Read replica {number} of TENANTRY_DATABASE_REPLICA_URLS"
         try:
             facts = await replica_facts(url.reveal())
         except ServiceUnavailable:
-            # No reason to end the examination: the service starts and serves without its replicas.
+            # Continue: the service starts and serves without its replicas.
             yield f"{named} does not answer: the primary answers for it."
             continue
         except REFUSED as refusal:

@@ -16,7 +16,7 @@ WRITING = ("create", "update", "delete", "restore", "create-batch", "update-batc
 
 
 def describe(registry: Registry) -> Answer:
-    """The report; as JSON the answer of ``GET /api/entities`` for the operator, who may do everything."""
+    """Return the report; as JSON ``GET /api/entities`` with all permissions."""
     described = Descriptions(registry, AREAS).all(operator().rights)
     return Answer("\n".join(_lines(registry)), described)
 
@@ -75,7 +75,7 @@ def _field(field: FieldModel) -> Iterator[str]:
 
 
 def _default(value: object) -> str:
-    # as JSON has it: `true`, and the value of an enumeration's member
+    # As JSON has it: `true`, and the value of an enumeration's member.
     return str(value).lower() if isinstance(value, bool) else str(getattr(value, "value", value))
 
 

@@ -10,7 +10,7 @@ CONSIDER = "  ? "
 
 
 async def plans(settings: Settings) -> str:
-    """Plans are those for the rows in the database; warnings hold for any number of rows."""
+    """Return plans for the rows in the database; warnings hold for any number of rows."""
     assert settings.database_url is not None
     lines: list[str] = []
     registry = load_registry(settings.entities)

@@ -1,4 +1,4 @@
-"""``tenantry settings``: every setting with its value and its source."""
+"""``tenantry settings``: every setting with value and source."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,9 +15,9 @@ HIDDEN = "(hidden)"
 
 
 class Setting(Struct, rename="camel"):
-    """A setting with its value and its source.
+    """A setting with value and source.
 
-    ``source`` is ``default``, ``environment``, or the name of a file; ``value`` is None for a setting without a value.
+    ``source`` is ``default``, ``environment``, or a file name; an unset ``value`` is None.
     """
 
     name: str
@@ -26,10 +26,10 @@ class Setting(Struct, rename="camel"):
 
 
 def report(environment: Mapping[str, str], folder: Path) -> Answer:
-    """Raises SettingsError for settings that cannot be used."""
+    """Report the settings. Raises SettingsError for invalid settings."""
     settings = read_settings(environment, folder)
     files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
-    # an empty variable counts as unset, so that it hides no value of a file
+    # An empty environment variable counts as unset, so it does not override the value in a file.
     sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
     found = [
         Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
@@ -39,12 +39,12 @@ def report(environment: Mapping[str, str], folder: Path) -> Answer:
 
 
 def _source(sources: Mapping[str, str], name: str) -> str | None:
-    # a secret may stand in a file that another variable names
+    # Another variable may name a file with the secret.
     return sources.get(name) or sources.get(f"{name}_FILE")
 
 
 def _shown(name: str, settings: Settings, source: str | None) -> str | None:
-    # not even masked: its length or its first letters would help whoever reads over the shoulder
+    # Security: a masked secret's length or first letters would help an onlooker.
     if VARIABLES[name].secret:
         return HIDDEN if source else None
     return value_of(name, settings)

@@ -1,1 +1,1 @@
-"""Logs of the server processes: set-up, the access log, and the thread that writes."""
+"""Logs of the server processes: setup, access log, and the writer thread."""

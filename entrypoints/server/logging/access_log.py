@@ -1,4 +1,6 @@
-"""The line for every answer: a structlog event that costs the loop little, rendered and written by the LogWriter."""
+"""Access log entry of each response. It is a structlog event with little work for the event loop; the LogWriter renders
+and writes it.
+"""
 
 import logging
 import time
@@ -14,7 +16,7 @@ from entrypoints.settings.settings import Settings
 
 
 def access_writer(settings: Settings, writer: LogWriter) -> AccessLog:
-    """Logs answers, or does nothing where only more serious lines are logged."""
+    """Return a writer of answers; it does nothing if only more serious entries are logged."""
     if settings.log_level not in ("debug", "info"):
         return log_nothing
     return access_events(writer, has_probes=settings.log_level == "debug")
@@ -36,7 +38,7 @@ def access_events(writer: LogWriter, *, has_probes: bool = False) -> AccessLog:
 
 
 class _Queued:
-    """The logger under structlog's: its ``info`` takes the event itself."""
+    """Logger that structlog wraps; its ``info`` accepts the event as an object."""
 
     def __init__(self, writer: LogWriter) -> None:
         self.info = writer.put
@@ -44,10 +46,10 @@ class _Queued:
 
 def _stamped(_: WrappedLogger, __: str, event: EventDict) -> tuple[tuple[EventDict], dict[str, object]]:
     event["time"] = time.time()
-    return (event,), {}  # arguments of the logger below, as structlog takes them from the last processor
+    return (event,), {}  # arguments of the logger below, in structlog's form
 
 
 def with_fields(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Field by field what an event's AccessLine says, for the LogWriter's thread; other events stay as they are."""
+    """Replace an event's AccessLine by its fields, in the LogWriter's thread; other events stay unchanged."""
     line: AccessLine | None = event.pop("line", None)
     return event if line is None else {**event, **line.fields}

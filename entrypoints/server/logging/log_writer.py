@@ -1,4 +1,4 @@
-"""LogWriter: log lines on their way from the loop to standard error, rendered and written by a thread."""
+"""LogWriter: a thread that renders log lines and writes them to standard error."""
 
 import logging
 import os
@@ -16,24 +16,24 @@ from structlog.typing import EventDict, Processor
 from entrypoints.server.logging.setup import event
 
 GATHERED = 0.05
-"""Seconds that lines wait for others to be written with: waking the thread for each line would slow the loop."""
+"""Seconds until waiting entries are written together: waking the thread for each would slow the event loop."""
 PIECE = 4096
-"""Bytes that a pipe takes whole: lines of several processes do not break into each other."""
+"""Bytes that a pipe accepts atomically, so that lines of several processes do not mix."""
 BEHIND = 10_000
-"""Lines that may wait for a reader that is slow; those beyond are lost, and counted."""
+"""Maximum lines waiting for a slow reader. Further lines are dropped and counted."""
 STANDARD_ERROR = 2
 PATIENCE = 5.0
-"""Seconds that the end of the service waits for a reader that takes nothing."""
+"""Seconds to wait for a stalled reader at shutdown."""
 LOST = "log lines were lost, because nobody took them"
 
 Line = EventDict | str
-"""An event that the thread renders, or a line that its logger has rendered already."""
+"""An event for the thread to render, or a line rendered by its logger."""
 
 
 class LogWriter(QueueListener):
-    """Renders and writes log lines in a thread, so that the loop never waits for the log's reader.
+    """Renders and writes log entries in a thread, so that the event loop never waits for the reader of the log.
 
-    Lines that come before ``start`` wait for it; a line that comes after ``close`` is written at once.
+    Entries before ``start`` wait until then. An entry after ``close`` is written at once.
     """
 
     queue: "SimpleQueue[Any]"  # unbounded: the sentinel of stop() always has room, and put() counts
@@ -54,7 +54,7 @@ class LogWriter(QueueListener):
         self._is_closed = self.is_stuck = False
 
     def put(self, line: Line) -> None:
-        """Never waits: a line is lost behind too many others, or if nobody reads the log at the end."""
+        """Queue an entry without waiting. It is lost if the queue is full or has no reader."""
         if self.is_stuck or self.queue.qsize() >= BEHIND:
             self._lost += 1
         elif self._is_closed:
@@ -64,8 +64,8 @@ class LogWriter(QueueListener):
             self.queue.put(line)
 
     def close(self) -> None:
-        """Returns when all lines are written, or after ``patience``. Then the rest is lost."""
-        # stop() waits for its thread without bound: for as long as somebody holds the pipe and reads nothing.
+        """Wait at most ``patience`` until all entries are written. After that, the remaining entries are lost."""
+        # stop() waits for its thread without a limit, and a full pipe may block that thread.
         stopping = threading.Thread(target=self.stop, name="end of the log", daemon=True)
         stopping.start()
         stopping.join(self._patience)
@@ -76,8 +76,8 @@ class LogWriter(QueueListener):
         super().stop()
         self._flush()
 
-    def dequeue(self, block: bool) -> Any:  # as QueueListener calls it
-        """The next line; the thread writes what it has before it waits, and then lets lines gather."""
+    def dequeue(self, block: bool) -> Any:  # QueueListener calls it with this argument
+        """Return the next entry; before it waits, the thread writes its entries, then lets others gather."""
         if not self.queue.empty():
             return self.queue.get(block)
         self._flush()
@@ -96,9 +96,9 @@ class LogWriter(QueueListener):
             lost, self._lost = self._lost, 0
             self._piece += self._rendered(event(LOST, __name__, lost=lost))
         piece, self._piece = self._piece, b""
-        # Nobody reads any more: the lines are lost, and the service goes on.
+        # The log has no reader: drop the lines and continue the service.
         with suppress(OSError):
-            while piece and not self.is_stuck:  # if it is stuck, another file may have the descriptor by now
+            while piece and not self.is_stuck:  # a stuck descriptor may belong to another file by now
                 try:
                     piece = piece[os.write(self._descriptor, piece) :]
                 except BlockingIOError:  # another process has made the shared terminal or pipe non-blocking
@@ -113,7 +113,7 @@ class LogWriter(QueueListener):
 
 
 class BesideTheLoop(QueueHandler):
-    """The standard library's records, rendered where they are made and written by a LogWriter."""
+    """Handler for the standard library's logging. The caller renders a record; a LogWriter writes it."""
 
     def __init__(self, writer: LogWriter, formatter: logging.Formatter | None) -> None:
         super().__init__(writer.queue)
@@ -129,7 +129,7 @@ class BesideTheLoop(QueueHandler):
 
 @contextmanager
 def written_beside(writer: LogWriter) -> Iterator[None]:
-    """While it is entered, no line of this process waits for the log's reader; when it is left, all are written."""
+    """Write the log in a thread during the block, so that no entry waits for the log's reader; then write the rest."""
     root = logging.getLogger()
     before = list(root.handlers)
     for handler in before:
@@ -140,5 +140,5 @@ def written_beside(writer: LogWriter) -> Iterator[None]:
         yield
     finally:
         writer.close()
-        if not writer.is_stuck:  # else whatever is logged from now on would wait for the reader, and the end with it
+        if not writer.is_stuck:  # otherwise later entries and the shutdown would wait for the reader
             root.handlers[:] = before

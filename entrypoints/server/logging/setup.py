@@ -1,4 +1,4 @@
-"""Log lines: one JSON object each, or coloured text on a terminal; rendered by structlog, whoever logs."""
+"""Format of all log entries, rendered by structlog: one JSON object each, or coloured text on a terminal."""
 
 import logging
 import logging.config
@@ -17,11 +17,11 @@ from structlog.typing import EventDict, Processor, WrappedLogger
 from entrypoints.settings.settings import Settings
 
 LINES = "lines"
-"""The name of the handler and of its formatter in ``log_configuration``."""
+"""Name of the handler and its formatter in ``log_configuration``."""
 
 
 def json_lines() -> logging.Formatter:
-    """Records of the standard library as JSON; a caller's ``extra`` stands beside the message, if JSON can say it."""
+    """Return a formatter of log records as JSON, with the caller's ``extra`` if JSON can represent it."""
     return _formatter([structlog.processors.format_exc_info, *JSON])
 
 
@@ -31,7 +31,8 @@ def plain_lines() -> logging.Formatter:
 
 def _formatter(rendering: Sequence[Processor]) -> logging.Formatter:
     known: list[Processor] = [_from_record, ExtraAdder()]
-    # an error's traceback is told by ``rendering``: kept in the record, the standard library would add it once more
+    # ``rendering`` already adds the traceback of an error. Remove it from the record, because the standard library
+    # would add it again.
     return ProcessorFormatter(
         foreign_pre_chain=known, processors=[ProcessorFormatter.remove_processors_meta, *rendering]
     )
@@ -43,13 +44,13 @@ def _from_record(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def ordered(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Time, level, logger and message first, under the names that the log's readers know."""
+    """Put time, level, logger and message first, under their names in the log."""
     at, level, logger = event.pop("time"), event.pop("level"), event.pop("logger")
     return {"time": _moment(at), "level": level, "logger": logger, "message": event.pop("event"), **event}
 
 
 def _moment(at: float) -> str:
-    """The moment with its milliseconds: ``2026-11-22T05:06:07.089Z``."""
+    """``2026-11-22T05:06:07.089Z``."""
     second, millisecond = divmod(int(at * 1000), 1000)
     return f"{_second(second)}.{millisecond:03}Z"
 
@@ -64,11 +65,13 @@ def _encoded(event: Any, **_: object) -> str:
 
 
 JSON: Sequence[Processor] = (ordered, structlog.processors.JSONRenderer(serializer=_encoded))
-"""From an event to its line."""
+"""Processors that render an event as a JSON line."""
 
 
 def console() -> Sequence[Processor]:
-    """As ``JSON``, for people. Tracebacks are plain: the richer ones show the values of variables, secrets too."""
+    """Return processors as ``JSON`` does, for people. Tracebacks are plain, because richer ones show values of
+    variables, including secrets.
+    """
     renderer = structlog.dev.ConsoleRenderer(
         colors=sys.stderr.isatty(),
         exception_formatter=structlog.dev.plain_traceback,
@@ -83,7 +86,7 @@ def is_console(settings: Settings) -> bool:
 
 
 def rendering(settings: Settings) -> Sequence[Processor]:
-    """Processors that make a line of an event with ``time`` (of the epoch), ``level`` and ``logger``."""
+    """Return processors that format an event with ``time`` (of the epoch), ``level`` and ``logger``."""
     return console() if is_console(settings) else JSON
 
 
@@ -92,17 +95,17 @@ def event(message: str, logger: str, level: str = "warning", **fields: object) -
 
 
 def log_configuration(settings: Settings) -> dict[str, Any]:
-    """Configuration for logging.config; the ASGI server, which has loggers of its own, takes it too.
+    """Return the configuration for logging.config; the ASGI server uses it too, with its loggers.
 
-    Log lines go to standard error, so that what a command answers stands alone on standard output.
+    Log entries go to standard error, so that standard output contains only the answer of a command.
     """
     formatter = plain_lines if is_console(settings) else json_lines
     level = settings.log_level.upper()
-    server = "DEBUG" if level == "DEBUG" else "WARNING"  # its chatter about starting says nothing new
+    server = "DEBUG" if level == "DEBUG" else "WARNING"  # granian's start messages are redundant
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        # The name and not the function: a process that is started anew is given this by pickling.
+        # The name and not the function: a new process gets this by pickling.
         "formatters": {LINES: {"()": f"{formatter.__module__}.{formatter.__qualname__}"}},
         "handlers": {LINES: {"class": "logging.StreamHandler", "formatter": LINES, "stream": "ext://sys.stderr"}},
         "root": {"handlers": [LINES], "level": level},

@@ -1,1 +1,1 @@
-"""Endpoints of an account: registration, confirmation of its address, and its password."""
+"""Endpoints of an account: registration, address confirmation and password."""

@@ -1,4 +1,4 @@
-"""/api/auth: making an account, confirming its address, and setting or changing its password."""
+"""/api/auth: creating an account, confirming its address, and setting or changing its password."""
 
 import msgspec
 from litestar import Controller, Response, post
@@ -40,7 +40,7 @@ class AccountsController(Controller):
         self, request: StrictRequest, data: JSONBody[RegisterForm], registration: NamedDependency[Registration]
     ) -> Response[Success[Registered]]:
         registered = await registration.register(data, request.from_client)
-        # the one success that is called "success" in area A: the specification's own word
+        # In area A, only this response has the member "success" in place of "isSuccess".
         body = b'{"success":true,"data":' + msgspec.json.encode(registered) + b"}"
         return Json(body, headers={"location": f"/api/users/{registered.id}"})
 
@@ -66,7 +66,7 @@ class AccountsController(Controller):
         self, request: StrictRequest, data: JSONBody[EmailForm], accounts: NamedDependency[Accounts]
     ) -> Response[MessageOnly]:
         await accounts.request_link("confirmation", data, request.from_client.language, silent=request.is_silenced)
-        # the words say nothing about the address: whoever asks might not be its owner
+        # Security: return the same message for every address, because the caller may not be its owner.
         return identity_message("If the address waits for its confirmation, a mail is on its way.")
 
     @post(

@@ -1,4 +1,4 @@
-"""Use cases of the account, and the controllers that call them."""
+"""Use cases and controllers of the account."""
 
 from dataclasses import dataclass
 

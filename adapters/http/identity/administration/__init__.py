@@ -1,1 +1,1 @@
-"""Endpoints of administration: users with their sessions, roles, permissions, memberships, tenants and settings."""
+"""Endpoints of administration: users and their sessions, roles, permissions, memberships, tenants and settings."""

@@ -1,8 +1,8 @@
-"""Query parameters that area A's lists share, as the document describes them."""
+"""Query parameters shared by area A's lists, as described in the OpenAPI document."""
 
 from adapters.http.request.rules import Parameter
 
-# told to the document only: application/identity/administration/listing.py reads them, and names every wrong one
+# Only for the document: application/identity/administration/listing.py reads and validates these parameters.
 IS_ACTIVE = Parameter("isActive", {"type": "boolean"})
 PAGE_PARAMETERS = (
     Parameter("page", {"type": "integer", "minimum": 1, "default": 1}),

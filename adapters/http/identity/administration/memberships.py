@@ -23,7 +23,7 @@ Memberships: TypeAlias = NamedDependency[MembershipAdministration]
 
 
 class MembershipsController(Controller):
-    # :str and not :uuid: a malformed id passes token, limit and permission before it is a 404
+    # :str, so that a malformed id passes token, limit and permission checks before the 404
     path = "/api/tenants/{tenant_id:str}/users"
     tags = ("tenants",)
 
@@ -50,7 +50,7 @@ class MembershipsController(Controller):
         membership, is_new = await memberships.save(request.caller, in_tenant, data, request.from_client)
         if not is_new:
             return identity_data(membership, 200)
-        # a membership has no path of its own
+        # a membership has no separate path
         return identity_data(membership, headers={"location": f"/api/tenants/{in_tenant}/users"})
 
     @delete(

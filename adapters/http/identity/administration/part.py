@@ -1,4 +1,4 @@
-"""Use cases of administration, and the controllers that call them."""
+"""Use cases and controllers of administration."""
 
 from dataclasses import dataclass
 

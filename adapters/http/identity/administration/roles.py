@@ -1,4 +1,4 @@
-"""/api/roles and /api/permissions, and the roles that give a user permissions."""
+"""/api/roles and /api/permissions, and the roles that grant a user's permissions."""
 
 from typing import TypeAlias
 
@@ -84,7 +84,7 @@ class PermissionsController(Controller):
         self, request: StrictRequest, data: JSONBody[PermissionForm], roles: Roles
     ) -> Response[Data[Permission]]:
         permission = await roles.create_permission(request.caller, data, request.from_client)
-        # a permission has no path of its own: the list is where it can be read
+        # a permission has no separate path
         return identity_data(permission, headers={"location": "/api/permissions"})
 
 

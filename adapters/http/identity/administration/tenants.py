@@ -30,7 +30,7 @@ class TenantsController(Controller):
     async def page(self, request: StrictRequest, tenants: Tenants) -> Response[Data[TenantPage]]:
         return identity_data(await tenants.page(request.parameters()))
 
-    # Litestar prefers this path to /{tenant_id}, wherever it stands in the class
+    # Litestar prefers this path to /{tenant_id}, so ``current`` is not read as an id.
     @get("/current", **operation("tenants.current", "Read the tenant of the token", ANY_TOKEN, "NOT_FOUND"))
     async def current(self, request: StrictRequest, tenants: Tenants) -> Response[Data[Tenant]]:
         return identity_data(await tenants.current(request.caller))

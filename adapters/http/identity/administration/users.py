@@ -25,7 +25,7 @@ class UsersController(Controller):
         **operation("users.page", "List users", needs("read:users"), parameters=USER_PARAMETERS),
     )
     async def page(self, request: StrictRequest, users: Users) -> Response[UserPage]:
-        # users, roles and permissions are listed without an envelope, tenants and members within one
+        # The specification returns users, roles and permissions without an envelope, tenants and members with one.
         return bare(await users.page(request.caller, request.parameters()))
 
     @post(

@@ -1,1 +1,1 @@
-"""Endpoints of second factors and passkeys, and of a proof that is repeated."""
+"""Endpoints of second factors, passkeys and reauthentication."""

@@ -1,4 +1,4 @@
-"""/api/auth/mfa: the second half of a login, by a factor that is shown or set up."""
+"""/api/auth/mfa: the second step of a login, in which a factor is verified or enrolled."""
 
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency
@@ -22,7 +22,7 @@ LOGINS = (
     "MFA_ENROLMENT_REQUIRED",
     "FORBIDDEN",
 )
-"""Errors of what ends in a session: each state is judged again when the factor is shown."""
+"""Errors of operations that create a session: each operation checks the account's state again after the factor."""
 
 
 class MfaController(Controller):

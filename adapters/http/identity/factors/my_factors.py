@@ -1,4 +1,4 @@
-"""/api/auth/factors: the caller's own second factors; and an administrator's removal of somebody's."""
+"""/api/auth/factors: the caller's second factors, and the removal of a user's factors by an administrator."""
 
 from typing import TypeAlias
 
@@ -25,7 +25,7 @@ from application.identity.factors.resets import FactorResets
 
 FINISH_TEXT = "With the first factor come recovery codes, which are shown this once."
 LISTED = {"location": "/api/auth/factors"}
-"""Where the factors stand, and how many codes are left: neither has a path of its own to be read at."""
+"""Location for a factor and for the number of recovery codes, because neither has a separate path."""
 
 Factors: TypeAlias = NamedDependency[MyFactors]
 
@@ -140,7 +140,7 @@ class FactorResetsController(Controller):
         **action(
             "users.reset-factors",
             "Remove all second factors of a user",
-            # a proof of the last minutes is a person's: a service account would be asked for what it cannot show
+            # a service account cannot give a recent proof
             needs("update:users", recent=True, people=True),
         ),
         description="For who lost them. Recovery codes go too, every session of the user ends, and a mail tells them.",

@@ -1,4 +1,4 @@
-"""Use cases of second factors, and the controllers that call them."""
+"""Use cases and controllers of second factors."""
 
 from dataclasses import dataclass
 

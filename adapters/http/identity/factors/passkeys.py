@@ -1,4 +1,4 @@
-"""/api/auth/passkeys: login with a passkey alone; and the origins that may use those of this service."""
+"""/api/auth/passkeys: login with only a passkey, and the origins allowed to use the service's passkeys."""
 
 from litestar import Controller, Response, get, post
 from litestar.di import NamedDependency

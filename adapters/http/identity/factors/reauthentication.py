@@ -1,4 +1,4 @@
-"""/api/auth/reauthenticate: a proof shown anew, for what asks for a recent one."""
+"""/api/auth/reauthenticate: a new proof for operations that require a recent one."""
 
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency

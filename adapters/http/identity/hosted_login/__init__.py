@@ -1,1 +1,1 @@
-"""Endpoints of the one-time codes that hand a login over to a registered application."""
+"""Endpoints of one-time codes, which hand a login over to a registered application."""

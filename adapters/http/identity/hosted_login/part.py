@@ -1,4 +1,4 @@
-"""Use cases of the sign-in pages, and the controllers that call them."""
+"""Use cases and controllers of the sign-in pages."""
 
 from dataclasses import dataclass
 

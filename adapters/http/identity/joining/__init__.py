@@ -1,1 +1,1 @@
-"""Endpoints of the ways into a tenant: invitations, domains, requests to join, a tenant of one's own; and of owners."""
+"""Endpoints for joining a tenant: invitations, domains, requests and new tenants. Also ownership."""

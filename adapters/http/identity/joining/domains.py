@@ -1,4 +1,4 @@
-"""/api/tenants/current/domains: domains of the caller's tenant, and what people with an address there get."""
+"""/api/tenants/current/domains: domains of the caller's tenant, and the access that they give."""
 
 from typing import TypeAlias
 

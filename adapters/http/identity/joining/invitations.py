@@ -26,7 +26,7 @@ PARAMETERS = (
     Parameter("status", {"type": "string"}, f"One or more, separated by commas, of: {', '.join(STATUSES)}."),
 )
 LISTED = {"location": "/api/invitations"}
-"""An invitation has no path of its own: the list is where it can be read."""
+"""An invitation has no separate path: the list shows it."""
 
 Invitations: TypeAlias = NamedDependency[InvitationAdministration]
 

@@ -1,4 +1,4 @@
-"""/api/join-requests: people who ask to join the caller's tenant."""
+"""/api/join-requests: requests to join the caller's tenant."""
 
 from typing import TypeAlias
 

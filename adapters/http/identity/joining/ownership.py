@@ -1,4 +1,4 @@
-"""/api/tenants: passing a tenant on, leaving it, and setting its owners; /api/auth/tenants: one of one's own."""
+"""/api/tenants: transferring and leaving a tenant, and setting its owners; /api/auth/tenants: creating a tenant."""
 
 from datetime import timedelta
 
@@ -15,7 +15,9 @@ from domain.identity.users import Tenant
 from domain.limits import Limit
 
 CREATE_TENANT = Limit("create-tenant", 10, timedelta(days=1))
-"""Attempts to make a tenant, whatever comes of them: one that was passed on counts no more among the owned ones."""
+"""Rate limit on attempts to create a tenant, including failed attempts. The limit on owned tenants does not count
+tenants that the user has transferred.
+"""
 
 
 class OwnershipController(Controller):
@@ -82,5 +84,5 @@ class OwnTenantsController(Controller):
         self, request: StrictRequest, data: JSONBody[OwnTenantForm], own_tenants: NamedDependency[OwnTenants]
     ) -> Response[Data[Tenant]]:
         tenant = await own_tenants.create(request.caller, data, request.from_client)
-        # GET /api/tenants/{id} is for super-admins: its owner finds the tenant among their own.
+        # Only super-admins may read /api/tenants/{id}. An owner reads the list of own tenants.
         return identity_data(tenant, headers={"location": "/api/auth/me/complete"})

@@ -1,4 +1,4 @@
-"""Use cases of the ways into a tenant, and the controllers that call them."""
+"""Use cases and controllers of joining a tenant."""
 
 from dataclasses import dataclass
 

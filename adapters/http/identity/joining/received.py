@@ -1,4 +1,4 @@
-"""/api/auth/invitations: invitations that somebody has received, and joining a tenant by one."""
+"""/api/auth/invitations: the caller's received invitations, and joining a tenant by one."""
 
 from litestar import Controller, Response, get, post
 from litestar.di import NamedDependency

@@ -1,1 +1,1 @@
-"""Endpoints of logins by password and at social providers, and the keys that verify their tokens."""
+"""Endpoints of logins by password and at social providers, and the public keys of their tokens."""

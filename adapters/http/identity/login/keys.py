@@ -1,4 +1,4 @@
-"""/.well-known/jwks.json: the keys that verify our tokens."""
+"""/.well-known/jwks.json: the public keys for verifying the service's tokens."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from application.ports.identity.signing_keys import Keyring
 
 KEY_SET = "application/jwk-set+json"
 
-# kept no longer than a new key is announced before it signs; a cache between must not give a page of an allowed origin
-# the answer that a server got, which allows none
+# Expire before a new key signs. Vary: a shared cache must not answer an allowed origin with a response for a server,
+# without an allowed origin.
 CACHED = {"cache-control": "public, max-age=60", "vary": "Origin"}
 
 
@@ -28,7 +28,7 @@ class KeysController(Controller):
         **operation("keys.published", "The public keys that verify access tokens", PUBLIC, limit=UNLIMITED),
         media_type=KEY_SET,
     )
-    # a port is a Protocol, which Litestar cannot check an instance against
+    # Litestar cannot check an instance against a Protocol.
     async def published(
         self, request: StrictRequest, keyring: NamedDependency[SkipValidation[Keyring]]
     ) -> Response[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Use cases of logins, and the controllers that call them."""
+"""Use cases and controllers of logins."""
 
 from dataclasses import dataclass
 

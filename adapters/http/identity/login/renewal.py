@@ -1,4 +1,4 @@
-"""/api/auth: new tokens of a session, and the logout."""
+"""/api/auth: token refresh and logout."""
 
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency

@@ -1,4 +1,4 @@
-"""/api/auth/social-login: signing in with an account elsewhere."""
+"""/api/auth/social-login: login with an account at a social provider."""
 
 from litestar import Controller, Response, post
 from litestar.di import NamedDependency
@@ -34,7 +34,7 @@ class SocialController(Controller):
         **action(
             "auth.social-login",
             "Log in with an account at a social provider",
-            PUBLIC,  # counted for the address alone: the provider knows the e-mail, the body does not
+            PUBLIC,  # counted by address: the body has no e-mail
             *ERRORS,
             parameters=(APP_ID,),
             example={"provider": "google", "accessToken": "the token that the provider gave"},

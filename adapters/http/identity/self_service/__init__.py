@@ -1,1 +1,1 @@
-"""Endpoints by which users look after their own accounts: profile, sessions, address, identities, stored data."""
+"""Endpoints for users' own accounts: profile, sessions, address, identities, stored data."""

@@ -1,4 +1,4 @@
-"""/api/auth/me: the caller's own name, roles and profile."""
+"""/api/auth/me: the caller's name, roles and profile."""
 
 from litestar import Response, Router, get, put
 from litestar.params import JSONBody
@@ -14,7 +14,7 @@ INCLUDE = Parameter("include", {"type": "string", "enum": ["profile"]}, "`profil
 
 
 def me_router(profiles: Profiles, own_profile: OwnProfile) -> Router:
-    """Handlers that close over their use case: as a dependency it would be a tenth of the cost of ``me``."""
+    """Return handlers that close over their use case: a dependency would be a tenth of a request's cost."""
 
     @get(
         "/",
@@ -23,7 +23,7 @@ def me_router(profiles: Profiles, own_profile: OwnProfile) -> Router:
     async def me(request: StrictRequest) -> Response[Data[BasicProfile | Profile]]:
         if _wants_profile(request.parameters()):
             return identity_data(await profiles.complete(request.caller))
-        # from the claims alone: this answer needs no database
+        # The claims suffice, so the database is not needed.
         return identity_data(profiles.basic(request.caller))
 
     @get("/complete", **operation("auth.me-complete", "Who one is, as the database says", ANY_TOKEN))
@@ -46,7 +46,7 @@ def me_router(profiles: Profiles, own_profile: OwnProfile) -> Router:
 
 
 def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:
-    """True for ``include=profile``; raises ValidationError naming every other parameter and value."""
+    """Raises ValidationError for every parameter or value except ``include=profile``."""
     if not parameters:
         return False
     errors = [FieldError(name, unknown_name(name, ["include"])) for name, _ in parameters if name != "include"]

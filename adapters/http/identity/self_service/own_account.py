@@ -1,4 +1,4 @@
-"""/api/auth/me: another address for one's own account, all that is stored about it, and its end."""
+"""/api/auth/me: change of the caller's address, export of the stored data, and deletion of the account."""
 
 from litestar import Controller, Response, delete, get, post
 from litestar.di import NamedDependency

@@ -1,4 +1,4 @@
-"""Use cases of users' own accounts, and the controllers that call them."""
+"""Use cases and controllers of users' own accounts."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""Endpoints of service accounts: their administration, their keys, and their tokens."""
+"""Endpoints of service accounts: administration, keys and tokens."""

@@ -1,4 +1,4 @@
-"""/api/service-accounts: accounts of the caller's tenant that stand for no person."""
+"""/api/service-accounts: the service accounts of the caller's tenant."""
 
 from typing import TypeAlias
 

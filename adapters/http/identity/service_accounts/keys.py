@@ -38,7 +38,7 @@ class ApiKeysController(Controller):
     ) -> Response[Data[NewKey]]:
         of_account = read_id(account_id)
         made = await api_keys.create(request.caller, of_account, data, request.from_client)
-        # a key has no path of its own: the list is where it can be read
+        # A key has no separate path.
         return identity_data(made, headers={"location": f"/api/service-accounts/{of_account}/keys"})
 
     @post(

@@ -1,4 +1,4 @@
-"""Use cases of service accounts, and the controllers that call them."""
+"""Use cases and controllers of service accounts."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""/api/auth/token: tokens for service accounts, as OAuth 2.0 libraries ask for them, and where those find it."""
+"""/api/auth/token: OAuth 2.0 tokens for service accounts, and the metadata that announces this endpoint."""
 
 import base64
 import binascii
@@ -40,7 +40,7 @@ FORM_SCHEMA: dict[str, Any] = {
 
 
 class ServerMetadata(Struct, frozen=True, kw_only=True):
-    """Metadata of RFC 8414: what an OAuth library needs to know before it asks for a token."""
+    """Authorization server metadata (RFC 8414), which an OAuth library reads before it requests a token."""
 
     issuer: str
     token_endpoint: str
@@ -51,7 +51,7 @@ class ServerMetadata(Struct, frozen=True, kw_only=True):
 
 
 def refused(_: Request[Any, Any, Any], refusal: TokenRefused) -> Json:
-    """The refusal as RFC 6749, section 5.2, has it."""
+    """Return the refusal in the form of RFC 6749, section 5.2."""
     is_client = refusal.code == "invalid_client"
     challenge = {"www-authenticate": 'Basic realm="tenantry"'} if is_client else {}
     body = msgspec.json.encode({"error": refusal.code, "error_description": refusal.description})
@@ -102,7 +102,7 @@ class MetadataController(Controller):
 
 
 async def read_token_request(request: StrictRequest) -> TokenRequest:
-    """The request of form and header. Raises TokenRefused for one that is not as RFC 6749 wants it."""
+    """Read the token request from its form and header. Raises TokenRefused if it violates RFC 6749."""
     kind = (request.header(b"content-type") or "").partition(";")[0].strip().lower()
     if kind != FORM:
         raise TokenRefused("invalid_request", f"Send the body as {FORM}.")
@@ -121,7 +121,7 @@ async def read_token_request(request: StrictRequest) -> TokenRequest:
 
 
 def _read_form(body: bytes) -> dict[str, str]:
-    """Parameters by name; empty ones count as left out, unknown ones are ignored, as the RFC says."""
+    """Ignore empty and unknown parameters, as the RFC requires."""
     try:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, errors="strict", max_num_fields=PARAMETERS)
     except ValueError:
@@ -135,7 +135,7 @@ def _read_form(body: bytes) -> dict[str, str]:
 
 
 def _read_basic(authorization: str | None) -> tuple[str, str] | None:
-    """Id and secret of HTTP Basic, which RFC 6749 has percent-encoded beforehand; None without the header."""
+    """Id and secret of HTTP Basic, percent-encoded by RFC 6749; None without the header."""
     if authorization is None:
         return None
     scheme, _, encoded = authorization.partition(" ")

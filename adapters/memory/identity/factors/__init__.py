@@ -1,4 +1,4 @@
 """Second factors in memory.
 
-Everything else of identity stands in the folder above.
+The parent folder has the rest of identity.
 """

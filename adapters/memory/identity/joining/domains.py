@@ -1,4 +1,4 @@
-"""Domains of tenants, requests to join, and the marks of former members."""
+"""Domains of tenants, join requests, and marks of former members."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

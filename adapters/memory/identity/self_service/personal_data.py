@@ -1,4 +1,4 @@
-"""Everything that is stored about a person."""
+"""All stored data about a person."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class MemoryPersonalRecords:
             "events": found[:events],
             "hasMoreEvents": len(found) > events,
         }
-        # By way of JSON, which leaves out of each stored value what an export does not contain.
+        # The JSON encoding omits values that an export does not contain.
         return msgspec.json.decode(msgspec.json.encode(parts), type=PersonalData)
 
 
@@ -139,7 +139,7 @@ def _events(store: Store, user_id: UUID) -> list[EventRecord]:
     rows: list[dict[str, Any]] = list(store.tables.get(TABLE, {}).values())
     own = [row for row in rows if user_id in (row["actor_id"], row["target_id"])]
     own.sort(key=lambda row: (row["occurred_at"], row["id"]), reverse=True)
-    # The address of an administrator who did something to the account is not the person's.
+    # Security: hide the addresses of administrators.
     hidden = [{**row, "address": row["address"] if row["actor_id"] == user_id else None} for row in own]
     return [EventRecord(**{name: row[name] for name in EventRecord.__struct_fields__}) for row in hidden]
 

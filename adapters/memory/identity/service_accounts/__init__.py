@@ -1,4 +1,1 @@
-"""Service accounts and their API keys, in memory.
-
-Nothing else of identity stands here.
-"""
+"""Service accounts and their API keys, in memory."""

@@ -1,4 +1,4 @@
-"""Service accounts; a deleted one is forgotten, and its keys have ended."""
+"""Service accounts; deletion removes an account and ends its keys."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,7 +61,7 @@ class MemoryServiceAccounts:
 
 
 def current_roles(store: Store, account: ServiceAccount) -> ServiceAccount:
-    """The account with its roles as they are now; what it was stored with are no more than their ids."""
+    """Return the account with its current roles. The store has only the roles' ids."""
     roles = [store.roles[role.id] for role in account.roles]
     return replace(account, roles=tuple(sorted(roles, key=lambda role: (role.name, role.id))))
 

@@ -1,4 +1,4 @@
-"""API keys, by their digests."""
+"""API keys by digest."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -9,7 +9,7 @@ from domain.identity.service_accounts import ApiKey, ServiceAccount
 
 
 class StoredApiKey(Struct, frozen=True, kw_only=True):
-    """A key, whether its tenant was told of its end, under its digest."""
+    """A key by its digest, with a mark that the service has notified its tenant of the key's end."""
 
     key: ApiKey
     is_warned: bool = False

@@ -1,1 +1,1 @@
-"""COPY of rows out to files and in from them."""
+"""COPY of rows to and from files."""

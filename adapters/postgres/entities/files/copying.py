@@ -1,4 +1,4 @@
-"""Rows of entities in bulk: out by COPY, and in by COPY to a temporary table and one write from there."""
+"""Bulk rows of entities: export by COPY, import by COPY to a temporary table and one write from there."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -28,25 +28,25 @@ from domain.errors import BadRequest
 from domain.scope import OneTenant, Scope
 
 PLACES = 4
-"""Pieces that wait for a client; when they are taken the database waits too."""
+"""Maximum number of pieces that wait for a client; then the database waits too."""
 
 ENOUGH = 128 * 1024
-"""Bytes that are gathered before they are handed on."""
+"""Bytes to collect before a chunk is passed to the client."""
 
 CANCELLED_WITHIN = 5.0
-"""Seconds for the server to hear that a statement is not wanted any more."""
+"""Seconds for the server to cancel a statement."""
 
 LONGEST = 6 * 3600.0
-"""Seconds for a whole file, however slowly the client reads: longer than a client is waited for."""
+"""Seconds for a whole file: longer than the limit for a slow client."""
 
 FIRST_ROW = 30.0
-"""Seconds for the first row of a file, and for counting its rows: as many as any statement of a page has."""
+"""Seconds for the first row of a file, and for counting its rows: the same limit as for the statement of a page."""
 
 _AS_IT_IS: dict[str, Any] = {"delimiter": "\x01", "quote": "\x02"}
-"""CSV whose signs never stand in JSON, so that the server leaves the text as it is."""
+"""CSV with delimiters that never occur in JSON, so that the server escapes nothing."""
 
 _WIDE = "; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off"
-"""No step of a plan may keep rows of more columns than a table has: included rows are looked up by their keys."""
+"""Looks included rows up by key: a hash or merge join could exceed PostgreSQL's maximum of columns."""
 
 Put = Callable[[bytes], Awaitable[None]]
 
@@ -62,7 +62,7 @@ class PostgresTransfers:
         waiting: asyncio.Queue[bytes | None] = asyncio.Queue(PLACES)
         copying = asyncio.create_task(self._copy(model, query, form, waiting))
         try:
-            # A statement that takes longer ends as a page's does; a client that is slow is not waited for here.
+            # Limit only the statement; the client may be slow.
             async with asyncio.timeout(self.patience):
                 piece = await waiting.get()
             while piece is not None:
@@ -73,15 +73,14 @@ class PostgresTransfers:
             if not copying.done():
                 await self._break_off(copying)
             elif not copying.cancelled():
-                copying.exception()  # is read, also where the reader of the file has left before
+                copying.exception()  # read the exception even if the client has left
 
     async def _break_off(self, copying: "asyncio.Task[None]") -> None:
-        """Tells the server to stop, and closes the connection."""
-        # in the middle of a copy a connection cannot be trusted with another statement
+        # After an interrupted copy, the connection cannot run another statement.
         copying.cancel()
         with suppress(asyncio.CancelledError, Exception):
             await copying
-        # terminate() would take back the driver's own request to the server, whose statement would go on for hours.
+        # terminate() would withdraw the driver's cancel request, and the statement would run for hours.
         with suppress(Exception):
             await self.connection.close(timeout=CANCELLED_WITHIN)
 
@@ -97,7 +96,7 @@ class PostgresTransfers:
         return await Load(self.connection, self.registry, model, tenant, loading).run(rows)
 
     async def _copy(self, model: EntityModel, query: Query, form: Form, waiting: "asyncio.Queue[bytes | None]") -> None:
-        """Puts None behind the last piece, and after a failure too: the reader of the queue then awaits this task."""
+        """Put None last, also after a failure: the queue's reader then awaits this task."""
         statement, options = self._statement(model, query, form)
         columns = cell_columns(self.registry, model, page_shape(self.scope, query)) if form != "json" else []
         is_wide = len(columns) > MOST_CELLS
@@ -117,7 +116,6 @@ class PostgresTransfers:
         await waiting.put(None)
 
     def _statement(self, model: EntityModel, query: Query, form: Form) -> tuple[CompiledStatement, dict[str, Any]]:
-        """The statement of a form, with the options of its COPY."""
         shape = page_shape(self.scope, query)
         if form == "json":
             return json_statement(self.registry, model, shape), _AS_IT_IS
@@ -127,18 +125,15 @@ class PostgresTransfers:
 
 
 def _planning(query: Query) -> str:
-    """The settings of the transaction: one server process for one file."""
+    """Return the statements with planner settings: an export uses a single server process."""
     if query.where or query.search:
         return "SET LOCAL max_parallel_workers_per_gather = 0"
-    # where every row is asked for, in the order of an index, so that the first one leaves at once
+    # Force index order, so that the first row is sent at once.
     return "SET LOCAL max_parallel_workers_per_gather = 0; SET LOCAL enable_sort = off"
 
 
 class _Plain:
-    """Pieces as the server sends them: the first goes on at once, further ones are gathered to ``ENOUGH`` bytes.
-
-    ``head`` comes before all of them.
-    """
+    """The server's pieces after ``head``: the first is sent at once, others are gathered to ``ENOUGH`` bytes."""
 
     def __init__(self, put: Put, head: bytes) -> None:
         self._put, self._head = put, head
@@ -171,14 +166,14 @@ class _Plain:
 
 
 class _Csv(_Plain):
-    """CSV with lines that end as RFC 4180 says: the server ends them with a line feed alone."""
+    """CSV with line ends of RFC 4180: the server writes only a line feed."""
 
     def __init__(self, put: Put, head: bytes) -> None:
         super().__init__(put, head)
         self._is_quoted = False
 
     def _made(self, piece: bytes) -> bytes:
-        # parts at even places are outside of quotes, unless the piece before ended within them
+        # Segments with even numbers are outside quotes, unless the previous chunk ended inside quotes.
         parts = piece.split(b'"')
         for number in range(self._is_quoted, len(parts), 2):
             parts[number] = parts[number].replace(b"\n", b"\r\n")
@@ -187,7 +182,7 @@ class _Csv(_Plain):
 
 
 class _Json(_Plain):
-    """An array of the lines; none of them holds a line feed, so each one ends a row."""
+    """JSON array of the lines: each line feed ends a row."""
 
     def __init__(self, put: Put, head: bytes) -> None:
         super().__init__(put, head)
@@ -204,7 +199,7 @@ class _Json(_Plain):
 
 
 class _WideCells(_Plain):
-    """Lines of cells, each of which comes as a JSON array; a piece may end within a line."""
+    """Lines received as JSON arrays; a piece may end within a line."""
 
     end_of_line = "\n"
 

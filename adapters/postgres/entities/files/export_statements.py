@@ -1,4 +1,4 @@
-"""Statements that export rows by COPY, built with Core: a statement for the cells of a file, another for JSON."""
+"""Core statements that export rows by COPY: one for the cells of a file, another for JSON."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache, reduce
@@ -19,29 +19,29 @@ from domain.entities.kinds import Kind
 from domain.entities.sheets import ABOVE, BELOW, FORMULA, Column, exported_columns, may_be_formula
 
 MOST_ARGUMENTS = 80
-"""Most arguments of a call of concat(); the server takes 100."""
+"""Maximum number of arguments in a call of concat(); the server accepts 100."""
 
 MOST_CELLS = 1_664
-"""Most columns of a SELECT."""
+"""Maximum number of columns in a SELECT."""
 
 REMEMBERED = 256
-"""Most shapes of exports that are kept of each kind, the last used ones."""
+"""Number of cached export shapes of each kind, most recently used."""
 
-# constants of these statements hold no $: asyncpg puts the arguments of a COPY into the text itself
+# These constants contain no $, because asyncpg inserts the arguments of a COPY into the text.
 
 _NULL, _COMMA = constant("null", sa.Text()), constant(",", sa.Text())
 
 
 @lru_cache(maxsize=REMEMBERED)
 def cells_statement(registry: Registry, model: EntityModel, shape: Shape, *, is_escaped: bool) -> CompiledStatement:
-    """A column per cell, of text; ``is_escaped`` keeps a spreadsheet from running what stands in it.
+    """Return the statement with a text column per cell; ``is_escaped`` prevents formulas in spreadsheets.
 
-    Where these are more columns than a SELECT takes, a single one: a JSON array of the cells.
+    Above the maximum of columns in a SELECT, it has one column: a JSON array of the cells.
     """
     making = SelectRows(registry, model, shape)
     joined, rows = _included(making)
     columns = cell_columns(registry, model, shape)
-    # by numbers: the server cuts names at 63 bytes
+    # Numbered, because the server cuts names at 63 bytes.
     cells = [_cell(rows[column.steps], column, is_escaped).label(f"c{n}") for n, column in enumerate(columns)]
     if len(cells) <= MOST_CELLS:
         return compiled(_ordered(making, sa.select(*cells), joined))
@@ -56,8 +56,8 @@ def cell_columns(registry: Registry, model: EntityModel, shape: Shape) -> list[C
 
 @lru_cache(maxsize=REMEMBERED)
 def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """A single column: the row as JSON, an item of a list."""
-    # put together as text, which takes half the time of row_to_json
+    """Return a single column: the row as JSON, an item of a list."""
+    # Text concatenation needs half the time of row_to_json.
     making = SelectRows(registry, model, shape)
     own = structs.replace(shape.view, include=())
     columns = exported_columns(registry, model, own, shows_tenant=shape.reach.is_every)
@@ -71,7 +71,7 @@ def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> Comp
 
 @lru_cache(maxsize=REMEMBERED)
 def counting_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """The number of rows of an export; counting ends at ``size``."""
+    """Count the rows of an export, up to ``size``."""
     found = SelectRows(registry, model, shape).matching().limit(SIZE).subquery("r")
     return compiled(planned_for_values(sa.select(func.count()).select_from(found)))
 
@@ -82,7 +82,6 @@ def _ordered(making: SelectRows, columns: "sa.Select[tuple[str]]", joined: FromC
 
 
 def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], FromClause]]:
-    """Joins for the included rows, and their aliases by relation path; cells of a missing row are null."""
     found: dict[tuple[str, ...], tuple[FromClause, EntityModel]] = {(): (making.rows, making.model)}
     joined: FromClause = making.rows
     for steps in making.shape.view.include:
@@ -96,7 +95,7 @@ def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], 
 def _cell(rows: FromClause, column: Column, is_escaped: bool) -> Value:
     value = rows.c[column.field.name]
     if is_escaped and may_be_run(column.field):
-        # the comparisons spare the regular expression on nearly every cell
+        # The comparisons avoid the regular expression for nearly every cell.
         is_near = sa.or_(value < constant(BELOW), value >= constant(ABOVE))
         formula = sa.and_(is_near, value.regexp_match(constant(FORMULA)))
         return sa.case((formula, constant("'").concat(value)), else_=value)
@@ -121,6 +120,6 @@ def _object(members: Mapping[str, Value]) -> Iterator[Value]:
 
 
 def _concatenated(parts: list[Value]) -> Value:
-    # concat() and not ||, which would be null as soon as a part is
+    # concat() ignores nulls; || would return null.
     calls = [func.concat(*parts[n : n + MOST_ARGUMENTS]) for n in range(0, len(parts), MOST_ARGUMENTS)]
     return reduce(lambda before, call: before.concat(call), calls)

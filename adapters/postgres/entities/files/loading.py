@@ -1,4 +1,4 @@
-"""A file's rows into the database: COPY to a temporary table, what is wrong with them, and one write of the rest."""
+"""Import of a file's rows into the database: COPY to a temporary table, checks, and one write of the valid rows."""
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -26,15 +26,15 @@ from domain.errors import FieldError
 PATIENCE = 600.0
 """Seconds for a statement about a whole file."""
 MOST_ROUNDS = 3
-"""How often rows are looked for that other writers made during an upsert."""
+"""Attempts to find rows inserted by others during an upsert."""
 CHECKED_TOGETHER = 500
-"""Rows whose rules are checked without a break for the event loop."""
+"""Rows checked against rules between two turns of the event loop."""
 LONG_CHECKED_TOGETHER = 4
-"""The same where a row may have megabytes: all of them are in the process at once, as they are and as they would be."""
+"""Like ``CHECKED_TOGETHER``, for rows of megabytes: the process holds each row twice, before and after the update."""
 
 
 class _Refused(Exception):
-    """Errors of a row that its rule refuses; undoes the write of the row."""
+    """Error of a row that a rule refused; it rolls back the row's write."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = errors
@@ -43,7 +43,7 @@ class _Refused(Exception):
 
 @dataclass
 class Load:
-    """Import of one file; ``tenant`` is None for entities whose rows all tenants share."""
+    """Import of one file; ``tenant`` is None for entities with rows shared by all tenants."""
 
     connection: ServiceConnection
     registry: Registry
@@ -67,7 +67,7 @@ class Load:
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
         is_upsert = self.loading.key is not None
         if is_upsert:
-            # not for new rows: the server would plan the check of each reference anew for each of them
+            # Not for new rows: the server would plan each reference check again per row.
             await self._execute(statements.PLANNING)
         await self._execute(statements.create_incoming(self.model))
         names = statements.copied_columns(self.model, is_upsert=is_upsert)
@@ -80,7 +80,7 @@ class Load:
         return count
 
     async def _adopt(self, key: str) -> int:
-        """Locks the rows that are there, leaves out rows that only make sense as an update of one, and older rows."""
+        """Lock existing rows; omit outdated rows and new rows valid only as updates."""
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model), most=MOST_ERRORS)
         await self._leave_out_found(found, lambda row: msgspec.json.decode(row["refused"], type=RowError))
@@ -92,7 +92,6 @@ class Load:
         return adopted
 
     async def _lock_referred_rows(self) -> None:
-        """Locks what all the rows refer to, in the file and as they are stored."""
         if self.loading.rule is None:
             return
         rows: list[Values] = []
@@ -115,7 +114,7 @@ class Load:
             statement = statements.find_missing(self.registry, self.model, declared.name)
             found = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
             numbers.update(found)
-            # the first rows of all are among the first ones of their fields
+            # The first invalid rows of the file are among the first invalid rows of each field.
             for n in found[:MOST_ERRORS]:
                 wrong.setdefault(n, []).append(FieldError(declared.wire, NO_SUCH_ROW))
         await self._leave_out(numbers, [RowError.on(n, wrong[n]) for n in sorted(wrong)[:MOST_ERRORS]])
@@ -134,7 +133,7 @@ class Load:
                 await self._fetch(statements.drop_doubles(self.model, key.name))
             imported += await self._write(key.name)
             await self._fetch(statements.forget_stored(self.registry, self.model))
-            # A row that another writer has made since the first look is no new one: the next round changes it.
+            # A row written concurrently is not new. The next round updates it.
             if not await self.connection.fetchval(statements.LEFT) or not await self._adopt(key.name):
                 break
         return imported
@@ -150,7 +149,7 @@ class Load:
         insert = statements.insert_incoming(self.registry, self.model, is_upsert=True)
         if not moved:
             return await self._write_together(update, insert)
-        # The others keep their unique values: whether they are written before these or behind them is all the same.
+        # The other updates change no unique value, so their order does not matter.
         written = await self._write_row_by_row(key, apart)
         await self._execute(statements.LEAVE_OUT, [*moved, *written])
         return len(written) + await self._write_together(update)
@@ -158,17 +157,14 @@ class Load:
     async def _write_together(self, *changes: CompiledStatement) -> int:
         if all(field.reference is None for field in self.model.declared):
             return sum([await self._count(change) for change in changes])
-        # The setting holds for the checks of references too, which would be planned for each row that is written.
+        # The setting also affects reference checks, planned again for each row.
         await self._execute(statements.USUAL_PLANNING)
         count = sum([await self._count_anew(change) for change in changes])
         await self._execute(statements.PLANNING)
         return count
 
     async def _write_row_by_row(self, key: str, rows: Sequence[asyncpg.Record]) -> list[int]:
-        """Stores or skips each row by itself, in the order of the file, and returns the numbers of those stored.
-
-        An update may take a unique value that another row has, or give one up that a later row takes.
-        """
+        """Store or skip each row in file order, since updates may pass unique values on; return the stored numbers."""
         written: list[int] = []
         for row in rows:
             with suppress(asyncpg.UniqueViolationError):
@@ -178,7 +174,7 @@ class Load:
         return written
 
     async def _write_judged(self, rule: RowRule, key: str | None = None) -> int:
-        """Stores or skips each row by itself, in the order of the file, and evaluates the rule before the next one."""
+        """Store or skip each row in file order, evaluating the rule before the next."""
         written: list[int] = []
         updates: list[int] = []
         broken: list[RowError] = []
@@ -198,7 +194,8 @@ class Load:
             except asyncpg.UniqueViolationError:
                 continue
         await self._leave_out([error.row for error in broken], broken)
-        # A new row that was skipped stays: another writer may have made it, and then the next round changes it.
+        # A skipped new row remains in the temporary table: another writer may have created the row, and the next round
+        # then updates it.
         await self._execute(statements.LEAVE_OUT, [*written, *updates])
         return len(written)
 
@@ -217,22 +214,20 @@ class Load:
 
     @asynccontextmanager
     async def _row_alone(self) -> AsyncIterator[None]:
-        """A savepoint, to which a unique value that is taken and a rule that refuses lead back."""
         await self._execute("SAVEPOINT row")
         try:
             yield
         except (asyncpg.UniqueViolationError, _Refused):
             await self._execute("ROLLBACK TO SAVEPOINT row; RELEASE SAVEPOINT row")
             raise
-        # Savepoints that stay would nest, one in the other, row by row.
+        # Otherwise savepoints would nest row by row.
         await self._execute("RELEASE SAVEPOINT row")
 
     async def _ensure_rules(self) -> None:
-        """Checks the entity's own rules for rows that are updated."""
-        # rows that are inserted were checked when they were read: they need nothing that is stored
+        # Inserted rows are already checked and need no stored data.
         statement = statements.read_updates(self.registry, self.model)
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
-        # A cursor joins file and rows once; a statement for each part would do so for every part of a large file.
+        # A cursor joins file and stored rows once, instead of once per batch of rows.
         cursor = await prepared.cursor(*statement.arguments(self._values()), timeout=PATIENCE)
         together = LONG_CHECKED_TOGETHER if has_long_rows(self.model) else CHECKED_TOGETHER
         while found := await cursor.fetch(together, timeout=PATIENCE):
@@ -255,10 +250,10 @@ class Load:
         await self._leave_out([row["n"] for row in found], [error_of(row) for row in found[:MOST_ERRORS]])
 
     async def _leave_out(self, numbers: Collection[int], errors: Sequence[RowError]) -> None:
-        """Counts the rows of these numbers as failed; ``errors`` are those of the first of them."""
+        """Remove these rows and count them as failed; ``errors`` are the errors of the first rows."""
         if numbers:
             self.failed += len(numbers)
-            # a million messages would take a gigabyte, and nobody is told more than the first
+            # Retain only the first errors: the response shows no others, and a million messages would need a gigabyte.
             self.errors = sorted([*self.errors, *errors], key=lambda error: error.row)[:MOST_ERRORS]
             await self._execute(statements.LEAVE_OUT, list(numbers))
 
@@ -272,7 +267,7 @@ class Load:
         return int(await fetch_value(self.connection, statement, {**self._values(), **values}, PATIENCE))
 
     async def _count_anew(self, statement: CompiledStatement) -> int:
-        """The count of a statement that is planned for this file whatever the session's setting is."""
+        """Result of a statement planned for this file."""
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
         return int(await prepared.fetchval(*statement.arguments(self._values()), timeout=PATIENCE))
 

@@ -1,7 +1,7 @@
-"""The statements about a file's rows on their way from a temporary table into that of their entity.
+"""Statements that move a file's rows from a temporary table into the entity's table.
 
-Arguments: ``tenant``, of entities that tenants own; ``by`` and ``at``, where rows are written; and those named. ``key``
-is the name of the field by which an import that updates finds the rows that are there.
+Arguments: ``tenant``, for entities owned by tenants; ``by`` and ``at`` for writes; and those named. ``key`` is the
+field by which an upsert finds stored rows.
 """
 
 from functools import lru_cache
@@ -35,24 +35,24 @@ from domain.entities.query.kinds import ignores_case
 REMEMBERED = 256
 
 INCOMING = "tenantry incoming"
-"""Name of the temporary table. Neither an entity's table nor a field has a blank in its name."""
+"""Name of the temporary table. Names of entities' tables and of fields never contain a space."""
 _N, _ID, _GIVEN, _REFUSED, _VERSION = "row n", "row id", "row given", "row refused", "row version"
 _KEY = "row key"
 
 PLANNING = "SET LOCAL plan_cache_mode = force_custom_plan"
-"""Plans for this tenant and file: one for any values reads all the rows of a large tenant for ten of a file."""
+"""Plans for this tenant and file: a generic plan would read all rows of a large tenant for a file of ten."""
 USUAL_PLANNING = "SET LOCAL plan_cache_mode = auto"
 LEAVE_OUT = 'DELETE FROM "tenantry incoming" WHERE "row n" = ANY ($1::int[])'
 LEFT = 'SELECT count(*) FROM "tenantry incoming"'
 INDEX = 'CREATE UNIQUE INDEX ON "tenantry incoming" ("row n")'
-"""So that a row of the file is found by its number: without it each look would read the whole file."""
+"""Index of the temporary table by row number: without it, each lookup of a row would read the whole file."""
 
 _ROW, _ROW_ID = parameter("row", sa.Integer()), parameter("row_id", sa.Uuid())
 
 
 @lru_cache(maxsize=REMEMBERED)
 def create_incoming(model: EntityModel) -> str:
-    """DDL of the temporary table, which is gone when the transaction is."""
+    """Return DDL of the temporary table, dropped at the end of the transaction."""
     return str(CreateTable(_incoming(model)).compile(dialect=DIALECT))
 
 
@@ -70,16 +70,17 @@ def _incoming(model: EntityModel) -> sa.Table:
 
 
 def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
-    """Columns of the temporary table in the order of the rows that a sheet gives."""
+    """Return the temporary table's columns in the order of a sheet's rows."""
     upserted = [_GIVEN, _REFUSED, _VERSION] if is_upsert else []
     return [_N, _ID, *upserted, *model.names]
 
 
 @lru_cache(maxsize=REMEMBERED)
 def find_refused(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows that only make sense as an update and have no row to update: ``n`` and the error, ``refused``.
+    """Return the statement to find rows valid only as an update but without a stored row: ``n`` and the error,
+    ``refused``.
 
-    Only the first ``most`` have their error: nobody is told more of them, and it may be long.
+    Only the first ``most`` rows have their error, because it may be long and the response shows only those.
     """
     incoming, table = _incoming(model), table_of(registry, model)
     place = func.row_number().over(order_by=incoming.c[_N])
@@ -91,7 +92,7 @@ def find_refused(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows that are older than the stored row: ``n``, their ``version``, and the one that is ``stored``."""
+    """Select rows older than the stored row: ``n``, their ``version``, and the ``stored`` one."""
     incoming, table = _incoming(model), table_of(registry, model)
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     version = incoming.c[_VERSION]
@@ -101,7 +102,7 @@ def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) -> CompiledStatement:
-    """Selects rows that differ from the stored row in fields of ``kept``: ``n`` and the ``names`` of these fields."""
+    """Select rows that differ from the stored row in fields of ``kept``: ``n`` and the ``names`` of these fields."""
     incoming, table = _incoming(model), table_of(registry, model)
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     fields = [model.by_name[name] for name in kept]
@@ -121,28 +122,28 @@ def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) 
 
 @lru_cache(maxsize=REMEMBERED)
 def find_referred(model: EntityModel, name: str) -> CompiledStatement:
-    """Selects the ids in the field, each once."""
+    """Select the distinct ids in the field."""
     column = _incoming(model).c[name]
     return compiled(sa.select(column.label("id")).where(column.is_not(None)).distinct())
 
 
 @lru_cache(maxsize=REMEMBERED)
 def find_rows(model: EntityModel) -> CompiledStatement:
-    """Selects ``n`` and ``id`` of all rows, in the order of the file."""
+    """Select ``n`` and ``id`` of all rows, in the order of the file."""
     incoming = _incoming(model)
     return compiled(sa.select(incoming.c[_N].label("n"), incoming.c[_ID].label("id")).order_by(incoming.c[_N]))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
-    """The numbers of rows that refer to no living row, as an array; the rows that others refer to are locked."""
+    """Return the array of row numbers with a reference to no live row; lock the referenced rows."""
     incoming = _incoming(model)
     column = incoming.c[name]
     field = model.by_name[name]
     held = held_rows(registry, model, field, sa.select(column))
     missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~exists_in(held, held.c.id == column))
     numbers = missing.subquery("missing")
-    # in a single answer: of a file without a right reference each row would be one, and take ten times the memory
+    # Return an array: a result row per number would need ten times the memory.
     return compiled(sa.select(func.array_agg(postgresql.aggregate_order_by(numbers.c.n, numbers.c.n))))
 
 
@@ -150,36 +151,36 @@ def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledS
 def insert_incoming(
     registry: Registry, model: EntityModel, *, is_upsert: bool = False, is_single: bool = False
 ) -> CompiledStatement:
-    """Inserts the rows and counts them; if ``is_upsert`` only new rows.
+    """Insert the rows (if ``is_upsert`` only new ones) and count them.
 
-    If ``is_single``, only ``row`` of the file, whose id is ``row_id``.
+    If ``is_single``, insert only ``row`` of the file, with the id ``row_id``.
     """
     incoming, table = _incoming(model), table_of(registry, model)
     sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
     values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns(model)}
-    # in the order of the file: of two rows with one unique value the first is stored
+    # In file order: of two rows with one unique value, the first is stored.
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
     if is_upsert:
         rows = rows.where(~exists_in(table, *_adopted(model, table, incoming, is_single=is_single)))
     if is_single:
         rows = rows.where(incoming.c[_N] == _ROW)
     insert = postgresql.insert(table).from_select(list(values), rows)
-    # a row alone is written behind a savepoint, where an error says that its value is taken
+    # A single row uses a savepoint, where an error reports the duplicate value.
     skips = model.unique and not is_single
     return _counted(model, insert.on_conflict_do_nothing() if skips else insert, "created")
 
 
 @lru_cache(maxsize=REMEMBERED)
 def adopt_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Gives each row that is an update the id of the stored row with its key, and counts these rows.
+    """Return the statement to set the id of each updating row to the id of the stored row with the same key, and count
+    them.
 
-    The stored rows are locked in the order of their ids, whatever that of the file; a row that is not locked, because
-    it appeared meanwhile, is not taken.
+    It locks the stored rows in id order. It skips rows that another transaction inserts concurrently.
     """
     incoming, table = _incoming(model), table_of(registry, model)
     given = sa.select(_key(model, key, incoming).label(_KEY))
     if is_lowered(model, model.by_name[key]):
-        # lowered beforehand: row-level security keeps an index from a comparison with lower() of any column
+        # Lower beforehand: row-level security prevents index use in a comparison with lower() of a column.
         given = sa.select(materialized(given, "given keys").c[_KEY])
     rows = sa.select(table.c.id, _key(model, key, table).label(_KEY))
     rows = rows.where(*owned_and_living(model, table), _key(model, key, table).in_(given)).order_by(table.c.id)
@@ -192,14 +193,14 @@ def adopt_matching(registry: Registry, model: EntityModel, key: str) -> Compiled
 
 @lru_cache(maxsize=REMEMBERED)
 def forget_stored(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Leaves only the rows whose id no stored row has: those that could not be inserted."""
+    """Delete rows with an id of a stored row: only rows to insert remain."""
     incoming, table = _incoming(model), table_of(registry, model)
     return compiled(sa.delete(incoming).where(exists_in(table, *_adopted(model, table, incoming))))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Selects rows as they are (``old sku``) and as they would be (``new sku``), in the order of the file."""
+    """Select rows before (``old sku``) and after the update (``new sku``), in the order of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     old = [table.c[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
@@ -218,7 +219,7 @@ def new_name(name: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
-    """Leaves only the first of the rows that have one key."""
+    """Delete all but the first of the file's rows with the same key."""
     incoming, others = _incoming(model), _incoming(model).alias("o")
     double, place = _key(model, key, others), others.c[_N]
     firsts = sa.select(double.label("key"), func.min(place).label("n")).group_by(double)
@@ -228,10 +229,10 @@ def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
 
 @lru_cache(maxsize=REMEMBERED)
 def update_matching(registry: Registry, model: EntityModel, key: str, *, is_single: bool = False) -> CompiledStatement:
-    """Updates stored rows and counts them, if ``is_single`` only by ``row`` of the file; the ``key`` stays."""
+    """Update stored rows except their ``key``, and count them; if ``is_single`` only by ``row`` of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
     updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
-    # a row that has nothing but its key stays as it is, its version too
+    # A row that has only its key does not change the stored row or its version.
     has_values = func.strpos(_given(model, but=key), constant("1")) > constant(0)
     acted = {name: sa.case((has_values, value), else_=table.c[name]) for name, value in update_columns(table).items()}
     matches = _adopted(model, table, incoming, is_single=is_single)
@@ -245,7 +246,7 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
 
 @lru_cache(maxsize=REMEMBERED)
 def find_apart(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
-    """Selects ``n`` and ``id`` of the rows that are new and of those that move: an update with another unique value."""
+    """Select ``n`` and ``id`` of new rows and of updates that change a unique value."""
     incoming, table = _incoming(model), table_of(registry, model)
     names = dict.fromkeys(name for unique in model.unique for name in unique.fields if name != key)
     kept = [_updated(model, model.by_name[name], table).is_not_distinct_from(table.c[name]) for name in names]
@@ -256,8 +257,8 @@ def find_apart(registry: Registry, model: EntityModel, key: str) -> CompiledStat
 
 
 def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE | None = None) -> CompiledStatement:
-    """The change, its lines in an entity's history, and the number of rows that it wrote."""
-    # a file can have a million rows: only a history needs them whole
+    """Return the change with its history entries, as a statement that returns the number of written rows."""
+    # Return whole rows only for a history: they may be a million.
     columns = change.table.c if model.declaration.history else [change.table.c.id]
     written = change.returning(*columns).cte("written rows")
     count = sa.select(func.count()).select_from(written)
@@ -265,29 +266,28 @@ def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE
 
 
 def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
-    """The file's value if the row has one, else the stored value."""
     sent = transferred(field, _incoming(model).c[field.name])
     return sa.case((_flag(model, field) == constant("1"), sent), else_=table.c[field.name])
 
 
 def _flag(model: EntityModel, field: FieldModel) -> Value:
-    """``1`` for a value to store, ``2`` for one to compare, else ``0``."""
-    # such as 0110: the row has values for the second and third declared fields
+    """Return the field's flag: ``1`` for a value to store, ``2`` for a value to compare, else ``0``."""
+    # Each field has one character: 0110 means that the second and third declared fields have values.
     return func.substr(_incoming(model).c[_GIVEN], constant(model.declared.index(field) + 1), constant(1))
 
 
 def _given(model: EntityModel, *, but: str) -> Value:
-    """Flags of the fields that a row has values for, without that of the field ``but``."""
+    """Flags of the row's fields, without that of ``but``."""
     incoming, place = _incoming(model), [field.name for field in model.declared].index(but) + 1
     return func.overlay(incoming.c[_GIVEN], constant("0"), constant(place))
 
 
 def _adopted(model: EntityModel, table: sa.Table, incoming: FromClause, *, is_single: bool = False) -> list[Truth]:
-    # an id that stands in the statement: the planner, who knows little of a new table, would read the tenant's rows
+    # A literal id: without statistics of a new table, the planner would read all rows of the tenant.
     known = [table.c.id == _ROW_ID] if is_single else []
     return [*owned_and_living(model, table), table.c.id == incoming.c[_ID], *known]
 
 
 def _key(model: EntityModel, key: str, rows: FromClause) -> Value:
-    # a unique over further fields that ignores case says nothing of the key by itself
+    # A case-insensitive unique constraint over further fields does not cover the key.
     return unique_without_case(model, key, rows) if ignores_case(model, model.by_name[key]) else rows.c[key]

@@ -1,5 +1,5 @@
-"""Statements that read rows of entities, and the JSON made of their rows.
+"""Statements that read rows of entities, and the JSON of these rows.
 
-`select_rows` builds the statements, `select` remembers and runs them, `row_encoder` writes their rows as JSON.
-No statement here changes a row.
+`select_rows` builds the statements, `select` caches and runs them, `row_encoder` writes the JSON. No statement here
+changes a row.
 """

@@ -1,4 +1,4 @@
-"""Conditions of a query, keys of its order, and the condition that continues a page behind a cursor, in Core."""
+"""SQLAlchemy Core expressions for filters, sort keys, and the rows after a cursor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from domain.entities.query.query import LARGEST_CHARACTER, Operator, Path
 
 
 class Filter(Struct, frozen=True):
-    """A filter of a query without its value, which is the parameter of this name."""
+    """A filter without its value. The value is the parameter with this filter's name."""
 
     path: Path
     operator: Operator
@@ -31,7 +31,7 @@ _EXPRESSIONS: Mapping[Operator, Callable[[Value, Value], Truth]] = {
     Operator.GTE: lambda column, value: column >= value,
     Operator.LT: lambda column, value: column < value,
     Operator.LTE: lambda column, value: column <= value,
-    # not in_(): its text depends on the number of values, and with a parameter it is never true
+    # in_() would make the text depend on the number of values; with one array parameter, it would never be true.
     Operator.IN: lambda column, values: column == sa.any_(values),
     Operator.CONTAINS: lambda column, pattern: column.like(pattern),
     Operator.STARTS_WITH: lambda column, pattern: column.like(pattern),
@@ -42,10 +42,10 @@ _SAME = frozenset({Operator.EQ, Operator.NE, Operator.IN})
 
 
 def condition(model: EntityModel, rows: FromClause, given: Filter) -> Truth:
-    """The condition on ``rows`` themselves: the relations of its path lead to them."""
+    """Return the SQL condition of a filter on ``rows``; the filter's path may lead through relations."""
     field = model.by_name[given.path.field]
     column, value = rows.c[field.name], parameter(given.parameter, _value_type(given.operator, field))
-    # a difference is nothing that an index finds
+    # An index does not serve an inequality.
     if is_scaled(model, field) and given.operator is not Operator.NE:
         return _scaled_condition(field, rows.c[scaled_name(field)], given.operator, value)
     if is_lowered(model, field) and given.operator in _SAME:
@@ -63,20 +63,20 @@ def _value_type(operator: Operator, field: FieldModel) -> sa.types.TypeEngine[An
 
 def _lowered(operator: Operator, value: Value) -> Value:
     if operator is not Operator.IN:
-        # a subquery is evaluated once, where a plan for any values would evaluate the function for each row
+        # A subquery is evaluated once; a generic plan would call the function for each row.
         return sa.select(without_case(value)).scalar_subquery()
     text = func.unnest(value).column_valued("text")
     return func.array(sa.select(without_case(text)).scalar_subquery(), type_=ARRAY(sa.Text()))
 
 
 def has_word(rows: FromClause, fields: Sequence[str], name: str) -> Truth:
-    """Whether a search field contains the word, a LIKE pattern that is the parameter ``name``."""
+    """Return whether a search field contains the word; the parameter ``name`` is a LIKE pattern."""
     word = without_case(parameter(name, sa.Text()))
     return sa.or_(sa.false(), *(without_case(rows.c[field]).like(word) for field in fields))
 
 
 def driver_value(operator: Operator, value: object) -> object:
-    """A condition's value as the driver is given it."""
+    """Convert a condition's value for the driver."""
     if operator in PARTS:
         return pattern(operator, str(value))
     return list(value) if isinstance(value, tuple) else value
@@ -91,9 +91,9 @@ def pattern(operator: Operator, text: str) -> str:
 
 
 class Ordered(Struct, frozen=True):
-    """A sort key as an expression: nulls are the largest, which is the server's own default.
+    """A sort key as an SQL expression. Nulls sort as the largest values, as by PostgreSQL's default.
 
-    ``value`` is what a cursor tells of a row: the field itself, where ``expression`` may be its scaled copy.
+    ``value`` is the value for a cursor: the field itself, even if ``expression`` is its scaled copy.
     """
 
     expression: Value
@@ -107,7 +107,7 @@ class Ordered(Struct, frozen=True):
         return self.expression is not self.value
 
     def held(self, name: str) -> Value:
-        """The parameter with a cursor's value, as it is compared with the expression."""
+        """Return the parameter for a cursor's value, to compare with the expression."""
         value = parameter(name, bind_type(self.field))
         return _scaled_key(self.field, value) if self.is_copy else value
 
@@ -117,25 +117,26 @@ class Ordered(Struct, frozen=True):
 
 
 def ordered_by(model: EntityModel, field: FieldModel, rows: FromClause, *, descending: bool, is_outer: bool) -> Ordered:
-    """The sort key of a field of ``rows``, which may be null throughout where they are joined from outside."""
+    """Return the sort key for a field of ``rows``; with an outer join every key is nullable."""
     return Ordered(
         rows.c[ordered_name(model, field)], rows.c[field.name], descending, is_outer or field.nullable, field
     )
 
 
 def after(ordered: Sequence[Ordered], are_held: Sequence[bool], texts: Mapping[int, Value]) -> Truth:
-    """The rows behind the row with the sort values ``after_0``, ``after_1``, …; ``are_held`` is false for a null.
+    """Return the condition for rows after the cursor, which has the sort values ``after_0``, ``after_1``, …;
+    ``are_held`` is false for a null value.
 
-    ``texts`` are the values of long texts, of which the parameter is only the beginning.
+    ``texts`` has the full values of long texts, because the cursor has only their beginnings.
     """
     values = [
         texts.get(number, key.held(f"after_{number}")) if is_held else None
         for number, (key, is_held) in enumerate(zip(ordered, are_held, strict=True))
     ]
-    # plain: every key runs in one direction and knows no nulls
+    # A plain order: all keys have one direction, and none can be null.
     is_plain = len({key.descending for key in ordered}) == 1 and not any(key.is_nullable for key in ordered)
     if is_plain and all(are_held):
-        # a comparison of whole rows, which an index answers
+        # An index serves a comparison of whole rows.
         keys, ends = sa.tuple_(*(key.expression for key in ordered)), sa.tuple_(*values)
         return keys < ends if ordered[0].descending else keys > ends
     pairs = list(zip(ordered, values, strict=True))
@@ -144,9 +145,9 @@ def after(ordered: Sequence[Ordered], are_held: Sequence[bool], texts: Mapping[i
 
 
 def whole_text(key: Ordered, name: str, rows: FromClause, where: Sequence[Truth]) -> Value:
-    """The text of the row that a cursor names, of which the parameter ``name`` is the beginning.
+    """Return a subquery for the full text in the row where the cursor points; the parameter ``name`` has its beginning.
 
-    Without such a row it is the least text that begins so, or the largest where the key descends.
+    If that row is gone, the result is the smallest text with this beginning, or the largest for a descending key.
     """
     beginning = parameter(name, sa.Text())
     begins = func.starts_with(key.value, beginning)
@@ -162,18 +163,18 @@ def _same(key: Ordered, value: Value | None) -> Truth:
 def _behind(key: Ordered, value: Value | None) -> Truth:
     if key.descending:
         return key.expression.is_not(None) if value is None else key.expression < value
-    if value is None:  # nulls are the largest: nothing is behind them
+    if value is None:  # nulls sort last: nothing follows
         return sa.false()
     larger = key.expression > value
     return sa.or_(larger, key.expression.is_(None)) if key.is_nullable else larger
 
 
-# comparisons of scaled copies with decimals of any digits: each holds for the same rows as that of the decimals
+# A comparison of the scaled copy selects the same rows as the comparison of the decimal.
 
-# larger than every copy, and not too large for its type
+# Larger than every copy, but within the type.
 _LIMIT = 10**MOST_DIGITS
 
-# no whole number lies between a value and the next one below or above it: ``price >= 1.005`` is ``price$e2 >= 101``
+# Round the bound to a whole number: ``price >= 1.005`` is ``price$e2 >= 101``.
 _RANGES: Mapping[Operator, tuple[Callable[[Value, Value], Truth], Callable[..., Value]]] = {
     Operator.GT: (lambda column, value: column > value, func.floor),
     Operator.GTE: (lambda column, value: column >= value, func.ceil),
@@ -183,7 +184,7 @@ _RANGES: Mapping[Operator, tuple[Callable[[Value, Value], Truth], Callable[..., 
 
 
 def _scaled_condition(field: FieldModel, column: Value, operator: Operator, value: Value) -> Truth:
-    """The condition on a scaled copy: every operator of decimals but NE."""
+    """Return the condition on the scaled copy, for all operators except NE."""
     if operator in _RANGES:
         compare, rounded = _RANGES[operator]
         return compare(column, _whole(rounded(_bounded(_scaled(field, value)))))
@@ -199,12 +200,12 @@ def _scaled_condition(field: FieldModel, column: Value, operator: Operator, valu
 
 
 def _scaled_key(field: FieldModel, value: Value) -> Value:
-    """A cursor's value, whose digits the field can hold, as it is compared with the copy."""
+    """A cursor's value in the copy's scale."""
     return _whole(_bounded(_scaled(field, value)))
 
 
 def _exact(field: FieldModel, value: Value) -> Value:
-    """The copy of a value; null, which equals none, for one that no copy can have."""
+    """Return a value in the scale of the copy; null if no copy can equal it."""
     scaled = _scaled(field, value)
     can_be = sa.and_(scaled == func.trunc(scaled), func.abs(scaled) < _number(_LIMIT))
     return sa.case((can_be, _whole(scaled)))

@@ -1,8 +1,8 @@
-"""Bound on the lists of related rows in an answer: beyond it the server refuses to make them.
+"""Size limit of the related rows in an answer: beyond it the server refuses to build them.
 
-Each list is added up while its rows are written, the lists of a row before they are put beside each other, and those of
-all rows before they are sent. What is too long is told by an error of the class that PostgreSQL raises itself where a
-text would be longer than it can be.
+Each list is summed up while its rows are written, the lists of a row before they are combined, and those of all rows
+before they are sent. Above the maximum length the statement raises PostgreSQL's own error class for texts that are too
+long.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LONGER_THAN_A_TEXT = constant(2**31 - 1)
 
 
 class ListColumn(Struct, frozen=True):
-    """A column of an answer with a list of related rows: itself, or ``inside`` it, by the way to the list."""
+    """A column with a list of related rows, or with an object that contains such a list at the path ``inside``."""
 
     name: str
     inside: tuple[str, ...] = ()
@@ -35,10 +35,10 @@ class ListColumn(Struct, frozen=True):
 def row_statement(
     columns: list[Label[Any]], rows: Select[Any], parts: list[Part], lists: list[ListColumn], place: Value | None = None
 ) -> RowStatement:
-    """The statement of an answer: ``columns`` of ``rows``, which selects nothing yet, in the order of ``place``.
+    """Build the statement of an answer: ``columns`` of ``rows``, ordered by ``place``.
 
-    The columns begin with those of ``parts``. Behind the place ``size`` is the row that only tells of a next page: its
-    lists are not made.
+    The columns begin with those of ``parts``. The row after ``size`` only indicates a next page: its lists are not
+    built.
     """
     encoder = RowEncoder(names_of(parts))
     if not lists:
@@ -51,12 +51,12 @@ def row_statement(
 
 
 def bounded_list(items: Select[Any], name: str, *, has_lists: bool) -> Select[Any]:
-    """A JSON array of ``items``, which selects the JSON of each row.
+    """Build a JSON array of ``items``, which selects the JSON of each row.
 
-    Rows that have lists themselves are added up while they are made, and too many bytes end the statement there.
+    The size of nested lists is summed during the build; too many bytes end the statement.
     """
     if has_lists:
-        # an offset keeps the server from writing each row once to measure it and once more
+        # OFFSET prevents PostgreSQL from building each item twice, once only to measure it.
         (item,) = items.offset(constant(0)).subquery(f"{name} made").c
         so_far = func.sum(_bytes(item)).over(rows=(None, 0))
         items = sa.select(_unless(so_far > _MOST, item).label("item"))
@@ -72,9 +72,9 @@ def _bounded(
     lists: Sequence[tuple[int, tuple[str, ...]]],
     place: Value | None = None,
 ) -> Select[Any]:
-    """The columns of the rows, if together the lists in those of ``lists`` (by number) have few enough bytes."""
+    """The columns, refused if the lists in ``lists`` (by column number) have too many bytes together."""
     numbers = {number for number, _ in lists}
-    # numbered, for what a statement adds behind the columns of an answer may have the name of a field
+    # Numbered, because columns added by a statement may have the name of a field.
     numbered = [column.element.label(f"column {number}") for number, column in enumerate(columns)]
     if place is not None:
         numbered = [
@@ -82,14 +82,14 @@ def _bounded(
             for number, column in enumerate(numbered)
         ]
         numbered.append(place.label(_PLACE))
-    # an offset keeps the server from writing each list once for every place that names it
+    # The offset prevents writing each list once per reference.
     made = rows.add_columns(*numbered).offset(constant(0)).subquery("rows made")
     size = _size(made, lists)
     fitting = [
         (_unless(size > _MOST, column) if number in numbers else column).label(column.name)
         for number, column in enumerate(made.c)
     ]
-    # run once and kept: all lists are measured before the first is sent
+    # Materialize, because all lists are measured before the first is sent.
     found = materialized(sa.select(*fitting), "rows to answer")
     is_too_long = sa.select(func.sum(_size(found, lists)) > _MOST).scalar_subquery()
     answered = [
@@ -102,12 +102,11 @@ def _bounded(
 
 
 def _size(rows: sa.FromClause, lists: Sequence[tuple[int, tuple[str, ...]]]) -> Value:
-    """Bytes of a row's lists together."""
     sizes: list[Value] = []
     for number, inside in lists:
         column = rows.c[f"column {number}"]
         listed = func.json_extract_path(column, *map(constant, inside), type_=JSON()) if inside else column
-        # a row that is included as JSON may be null, and has no list then
+        # A related row in JSON may be null, and then has no list.
         sizes.append(func.coalesce(_bytes(listed), constant(0)) if inside else _bytes(listed))
     first, *others = sizes
     return sum(others, start=first)
@@ -118,6 +117,6 @@ def _bytes(value: Value) -> Value:
 
 
 def _unless(is_too_long: Value, value: Value) -> Value:
-    """The value, and a ProgramLimitExceededError where it is too long: a text that nobody could hold."""
+    """Return the value, or raise ProgramLimitExceededError through an impossibly long text."""
     refused = sa.cast(func.repeat(sa.cast(value, sa.Text()), _LONGER_THAN_A_TEXT), JSON())
     return sa.case((is_too_long, refused), else_=value)

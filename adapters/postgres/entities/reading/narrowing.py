@@ -1,9 +1,9 @@
-"""Searches by an index: the ids of the rows that can match, where a word is rare; decision 0016.
+"""Searches by index: if a word is rare, look up the ids of rows that can match; decision 0016.
 
-A statement reads a sample first, of the rows at the head of the entity's own order. A word that is frequent among them
-is read in the order of the page, which ends when the page is full; any other one is looked up in the index, whose
-functions return its ids up to a bound. A total needs every row of a word, so that the index is asked for frequent ones
-too. The conditions of the query hold in all cases: the ids only say where to look.
+A statement first reads a sample: the first rows in the entity's default order. If the sample often contains the word,
+the statement reads rows in page order until the page is full. Otherwise it looks the word up in the index, through
+functions that return a bounded number of ids. A total needs every row with the word, so it uses the index for frequent
+words too. The query's conditions always apply: the ids only narrow the search.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,19 @@ from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Count, Operator, Query, SortKey, default_sort, searched
 
 _IDS = ARRAY(sa.Uuid())
-# Not PARTS: the index finds rows that hold a text, and would leave out every row of an operator that excludes one.
+# Not PARTS: the index finds rows that contain a text, and one of these operators may exclude such rows.
 _HELD_BY_EVERY_ROW = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
 
 LEAST_LETTERS = 3
-"""Letters and digits in a row that a text needs: the index holds groups of three."""
+"""Minimum number of consecutive letters and digits in a text: the index holds groups of three."""
 
 
 class SearchLimits(Struct, frozen=True):
-    """Limits within which a search asks an index.
+    """Limits of index searches.
 
-    ``sampled`` newest rows are read; from ``frequent`` hits among them on, or above ``most`` ids, no index is asked.
-    One hit in a hundred fills a page of 20 within 2,000 rows in their order, which take as long as the ids of 1,000.
+    A statement samples the ``sampled`` newest rows. It does not use the index if the sample has ``frequent`` or more
+    matches, or if the index finds more than ``most`` ids. With one match in a hundred rows, 2,000 ordered rows fill a
+    page of 20, at the cost of 1,000 ids.
     """
 
     sampled: int = 400
@@ -47,16 +48,16 @@ USUAL_LIMITS = SearchLimits()
 
 
 class Searches(Struct, frozen=True):
-    """Searches that indexes answer: tables with the fields of theirs that an index finds, and the limits."""
+    """Index searches: tables with their indexed fields, and the limits."""
 
     indexed: frozenset[tuple[str, str]] = frozenset()
     limits: SearchLimits = USUAL_LIMITS
 
 
 class Narrowing(Struct, frozen=True):
-    """Fields of which one holds the pattern that is the parameter of this name; an index has each of them.
+    """Indexed fields, at least one of which must contain the pattern in the parameter ``parameter``.
 
-    ``counts``: without the index all rows would be read, to count them.
+    ``counts``: the statement counts rows, and without the index it would read all of them.
     """
 
     fields: tuple[str, ...]
@@ -65,11 +66,11 @@ class Narrowing(Struct, frozen=True):
 
 
 NO_SEARCHES = Searches()
-"""No field has an index."""
+"""Search configuration without indexed fields."""
 
 
 def narrowing(model: EntityModel, query: Query, searches: Searches) -> Narrowing | None:
-    """The condition with the longest text that an index finds, of a query's words and of its parts of fields."""
+    """Return the search word or filter with the longest text that an index serves; None without one."""
     if not searches.indexed or not (query.search or query.where) or not model.tenant_owned:
         return None
     indexed = searches.indexed
@@ -92,36 +93,34 @@ def _letters(text: str) -> int:
 
 
 def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value:
-    """The ids, one array; null where the rows are to be read in their order."""
+    """Return the matching ids as an array expression; null if the statement reads the rows in order instead."""
     head = _sample(model, table, narrowing)
     is_asked = head.c.seen >= _limit("sampled")
     if not narrowing.counts:
         is_asked = sa.and_(is_asked, head.c.hits < _limit("frequent"))
     pattern = without_case(parameter(narrowing.parameter, sa.Text()))
     calls = [_found(model, field, pattern).label(f"ids {number}") for number, field in enumerate(narrowing.fields)]
-    # materialized: each function is called once, and not at all where the sample has no row for it
+    # Materialize, so that PostgreSQL calls each function at most once, and not at all if the sample decides against the
+    # index.
     found = sa.select(*calls).select_from(head).where(is_asked).cte("found by index").prefix_with("MATERIALIZED")
     arrays: list[Value] = list(found.c)
     every = reduce(lambda ids, more: func.array_cat(ids, more, type_=_IDS), arrays)
-    # array_cat takes null for an empty array, and null means here that there were too many
+    # A null array means too many ids, but array_cat treats null as an empty array.
     is_whole = func.num_nulls(*arrays) == constant(0)
-    # a cast, for ANY takes a bare subquery for one with an id in each row
+    # Cast, because ANY reads a bare subquery as a set of rows.
     return sa.cast(sa.select(sa.case((is_whole, every))).scalar_subquery(), _IDS)
 
 
 def among(rows: FromClause, ids: Value) -> Truth:
-    """The condition that a row's id is among the ids.
+    """Return the condition that a row's id is among the ids.
 
-    It compares the whole key, so that rows are looked up by it, whatever else may seem cheap to the planner.
+    It compares the whole primary key, so that the planner looks rows up by it.
     """
     return sa.tuple_(rows.c.tenant_id, rows.c.id).in_(sa.select(TENANT, func.unnest(ids)))
 
 
 def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing) -> sa.CTE:
-    """How many rows stand at the head of the entity's own order, which an index has.
-
-    Without a total the sample also says how many of them match.
-    """
+    """Return a subquery that counts the sampled rows and, without a total, also the matching ones."""
     rows = table.alias("s")
     chosen = sa.select(*(rows.c[field] for field in narrowing.fields)).where(*owner(model, rows), *living(model, rows))
     for key in _order(model):

@@ -1,7 +1,7 @@
-"""Bound on the bytes of a page: beyond it the server refuses before it sends the first row.
+"""Size limit of a page: above it, PostgreSQL raises an error before it returns the first row.
 
-The texts and lists of a page's rows are measured by their lengths, which the server knows without reading what it
-stores apart from a row. A page of a single row is always answered, or the row could not be read in a list at all.
+The limit uses the lengths of texts and lists, which PostgreSQL knows without reading out-of-line values. A page of a
+single row has no limit, because otherwise no list could return that row.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,7 +23,7 @@ _BYTES_OF_A_CHARACTER = 4
 
 
 def sizes_of(model: EntityModel, rows: FromClause, fields: Collection[str]) -> Iterator[Value]:
-    """Bytes of the texts and lists among these fields of ``rows`` that the declaration does not keep short."""
+    """Yield the byte size of each of the ``fields`` of ``rows`` that is a text or list without a declared length."""
     for field in _long_fields(model, fields):
         column = rows.c[field.name]
         text = column if field.kind is Kind.TEXT else sa.cast(column, sa.Text())
@@ -31,12 +31,12 @@ def sizes_of(model: EntityModel, rows: FromClause, fields: Collection[str]) -> I
 
 
 def has_long_rows(model: EntityModel) -> bool:
-    """Whether the declaration leaves open how long a row's texts and lists are."""
+    """Return whether rows have texts or lists without a declared length."""
     return any(True for _ in _long_fields(model, model.names))
 
 
 def _long_fields(model: EntityModel, fields: Collection[str]) -> Iterator[FieldModel]:
-    """Fields whose texts and lists are measured; most entities have none, and their pages cost nothing more."""
+    """Return the texts and lists to measure; most entities have none."""
     measured = [field for field in model.fields if field.name in fields and is_open_ended(field)]
     bytes_of = {field.name: _most_bytes(model, field) for field in measured}
     bounded = sum(most for most in bytes_of.values() if most is not None) * MAX_PAGE_SIZE
@@ -46,10 +46,10 @@ def _long_fields(model: EntityModel, fields: Collection[str]) -> Iterator[FieldM
 
 
 def within_bound(value: Value, place: Value, sizes: Sequence[Value], *, every: bool = False) -> Value:
-    """The value, and an InvalidArgumentForPowerFunctionError where the rows of the page have too many bytes.
+    """Return the value, or raise an InvalidArgumentForPowerFunctionError if the page's rows have too many bytes.
 
-    ``place`` is a number from 1; rows above ``size`` are no part of the page, unless ``every`` row is. Reads of the
-    service itself, of more rows than a page can have, are not bounded.
+    ``place`` counts from 1; rows above ``size`` count only with ``every``. Larger reads of the service itself are not
+    bounded.
     """
     if not sizes:
         return value
@@ -57,13 +57,13 @@ def within_bound(value: Value, place: Value, sizes: Sequence[Value], *, every: b
     size = sum(others, start=first)
     bytes_of_page = func.sum(size if every else sa.case((place <= _SIZE, size))).over()
     is_page = _SIZE.between(constant(2), constant(MAX_PAGE_SIZE))
-    # the root of a negative number is an error of its own class, which no other part of the statement can raise
+    # The square root of a negative number raises an error class that no other expression of the statement raises.
     refused = sa.cast(func.sqrt(-sa.cast(place, sa.Double())), value.type)
     return sa.case((is_page & (bytes_of_page > _MOST), refused), else_=value)
 
 
 def together_within_bound(value: Value, sizes: Sequence[Value]) -> Value:
-    """The value, and an InvalidArgumentForPowerFunctionError where several rows have too many bytes together."""
+    """Return the value, or raise InvalidArgumentForPowerFunctionError if several rows together have too many bytes."""
     if not sizes:
         return value
     first, *others = sizes
@@ -73,7 +73,6 @@ def together_within_bound(value: Value, sizes: Sequence[Value]) -> Value:
 
 
 def _most_bytes(model: EntityModel, field: FieldModel) -> int | None:
-    """Most bytes of the field's text or list, None where neither the declaration nor an index bounds them."""
     if (room := indexed_room(model).get(field.wire)) is not None:
         return room
     if field.kind is not Kind.TEXT or field.max_length is None:

@@ -1,4 +1,4 @@
-"""Plans by which the server would answer the usual queries of an entity, and conditions that no index serves."""
+"""The server's plans for the usual queries of an entity, and conditions without an index."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,9 +44,10 @@ _SET_SCOPE = "SELECT set_config('tenantry.scope', $1, false)"
 
 @dataclass(frozen=True)
 class Planned:
-    """A usual query of an entity, and the plan by which the server would answer it.
+    """A usual query of an entity, and PostgreSQL's plan for it.
 
-    ``steps`` is the plan in words; ``scans`` says what is read where no index finds it, else None.
+    ``steps`` describes the plan in words. ``scans`` describes what PostgreSQL reads without an index; None if an index
+    serves the query.
     """
 
     asked: str
@@ -55,8 +56,8 @@ class Planned:
 
 
 async def plans_of(url: str, registry: Registry) -> Mapping[str, list[Planned]]:
-    """Plans of the usual queries by the entity's plural."""
-    # as the service's role, for row-level security is part of a plan
+    """Return plans of the usual queries by the entity's plural."""
+    # Use the service's role, because row-level security affects plans.
     connection = await connect(url, server_settings={"role": ROLE, "jit": "off"})
     try:
         await set_codecs(connection)
@@ -90,7 +91,7 @@ async def _tenant_with_rows(connection: Connection, registry: Registry, model: E
 
 
 def _begins(keys: Sequence[str], wanted: Sequence[str]) -> bool:
-    # an expression is no column: row-level security keeps the index from it
+    # Compare only column names: row-level security prevents the use of an index on an expression.
     return [key.strip('"') for key in keys[: len(wanted)]] == list(wanted)
 
 
@@ -99,7 +100,7 @@ def _owner(model: EntityModel) -> list[str]:
 
 
 def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]]]:
-    """Parameters of a query, and the columns that an index should begin with."""
+    """Yield the usual query parameters, each with the index columns that they need."""
     yield {}, ()
     if model.relations:
         yield {"include": ",".join(model.relations)}, ()
@@ -110,7 +111,7 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]
         first = model.by_name[unique.fields[0]]
         if len(unique.fields) == 1:
             yield {f"{first.wire}.eq": _some_value(first)}, (equal_name(model, first),)
-    # rows that all tenants share have no row-level security, and the planner asks their index by itself
+    # Shared rows have no row-level security, so the planner uses their index without help.
     if model.declaration.search and model.tenant_owned:
         yield {"search": "word"}, (model.declaration.search[0],)
     for index in model.declaration.indexes:
@@ -122,7 +123,7 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]
 
 
 def recommended_indexes(model: EntityModel) -> Iterator[str]:
-    """Advice on pages of a related row that are bounded and sorted by an amount: a category's products by price."""
+    """Recommend indexes for bounded, sorted pages of a related row: a category's products by price."""
     declared = {index.fields[:2] for index in model.declaration.indexes}
     references = [field for field in model.declared if field.reference is not None]
     for reference in references:

@@ -1,4 +1,4 @@
-"""JSON of rows, written here from the columns that the server sends, which costs both sides the least."""
+"""JSON of rows. The service writes it from PostgreSQL's columns, because this costs both sides the least time."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -20,7 +20,7 @@ _ENCODER = Encoder(decimal_format="number")
 
 
 class Included(Struct, frozen=True):
-    """An object in a row, of columns that lie beside the row's own; null where the first of them, its id, is."""
+    """An included object in a row, built from additional columns; null if its first column, the id, is null."""
 
     name: str
     parts: "tuple[Part, ...]"
@@ -31,9 +31,9 @@ Make = Callable[[tuple[Any, ...]], Struct]
 
 
 class RowEncoder:
-    """Writes the first ``size`` columns of a row as a JSON object."""
+    """Encoder that writes the first ``size`` columns of a row as a JSON object."""
 
-    # columns are told by their place: what a statement adds behind them for itself may have the name of a field
+    # Identify columns by position: an internal column may have the name of a field.
 
     __slots__ = ("_make", "size")
 
@@ -45,22 +45,22 @@ class RowEncoder:
         return Raw(_ENCODER.encode(self._make(row[: self.size])))
 
     def rows(self, rows: Sequence[asyncpg.Record]) -> Raw:
-        """A JSON array, written at once rather than row by row."""
+        """Return a JSON array of the rows, encoded in one call."""
         make, size = self._make, self.size
         return Raw(_ENCODER.encode([make(row[:size]) for row in rows]))
 
 
 class RowStatement(CompiledStatement, frozen=True):
-    """A statement whose rows begin with the columns that ``encoder`` takes.
+    """A statement with rows that begin with the columns of ``encoder``.
 
-    With ``has_lists`` it ends where the lists of related rows are too long together.
+    With ``has_lists``, the statement fails if the lists of related rows together have too many bytes.
     """
 
     encoder: RowEncoder
     has_lists: bool = False
 
     async def fetch(self, connection: ServiceConnection, values: Mapping[str, Any]) -> list[asyncpg.Record]:
-        """Rows of the answer. Raises ValidationError where they or their lists have too many bytes."""
+        """Return the rows of the response. Raises ValidationError if the rows or their lists have too many bytes."""
         try:
             rows: list[asyncpg.Record] = await connection.fetch(self.text, *self.arguments(values))
         except asyncpg.InvalidArgumentForPowerFunctionError:
@@ -73,7 +73,7 @@ class RowStatement(CompiledStatement, frozen=True):
 
 
 def labelled(parts: Iterable[Part], prefix: str = "") -> Iterator[Label[Any]]:
-    """The columns to select: those of included objects are called ``relation.name``."""
+    """Return the columns to select; those of included objects are named ``relation.name``."""
     for part in parts:
         if isinstance(part, Included):
             yield from labelled(part.parts, f"{prefix}{part.name}.")
@@ -83,7 +83,7 @@ def labelled(parts: Iterable[Part], prefix: str = "") -> Iterator[Label[Any]]:
 
 
 Names = tuple["str | tuple[str, Names]", ...]
-"""Names of an object's members, in order; an included object with the names of its own."""
+"""JSON names of an object's members, in order; for an included object, its name with the names of its members."""
 
 
 def names_of(parts: Iterable[Part]) -> Names:
@@ -92,8 +92,8 @@ def names_of(parts: Iterable[Part]) -> Names:
 
 @lru_cache(maxsize=1024)
 def _maker(names: Names) -> Make:
-    """Makes the object to encode of a row's values; statements with the same members share it."""
-    # a struct, for no other object is made and written faster
+    """Return a function that makes an encodable object from a row; statements with the same members share it."""
+    # msgspec creates and encodes a struct faster than any other object.
     members = [name if isinstance(name, str) else name[0] for name in names]
     fields = {f"field_{number}": name for number, name in enumerate(members)}
     row = defstruct("Row", [(name, Any) for name in fields], rename=fields, gc=False)
@@ -123,11 +123,11 @@ def _width(name: "str | tuple[str, Names]") -> int:
 
 @lru_cache(maxsize=1024)
 def whole(model: EntityModel) -> RowEncoder:
-    """The encoder of rows with every field, which is what writes answer."""
+    """Return the encoder for rows with all fields, for responses to writes."""
     return RowEncoder(tuple(field.wire for field in model.fields))
 
 
 def stored(model: EntityModel, row: asyncpg.Record) -> Stored:
-    """Reads a row with every field, and its id and version behind them."""
+    """Read a row with all fields, then its id and version."""
     encoder = whole(model)
     return Stored(row[encoder.size], row[encoder.size + 1], encoder.row(row))

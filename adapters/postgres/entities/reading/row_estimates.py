@@ -18,23 +18,23 @@ from domain.entities.query.kinds import PARTS
 from domain.entities.query.query import Operator, Path
 
 _BY_READING = PARTS | {Operator.NE, Operator.IS_NULL}
-"""Operators that no index of the entity serves."""
+"""Operators without an index."""
 
 
 def may_be_found_by_index(model: EntityModel, path: Path, operator: Operator) -> bool:
-    """Whether an index may find the rows of a condition; for one on related rows the planner decides."""
+    """Return whether an index may find the condition's rows; for related rows the planner decides."""
     if path.steps:
         return True
     field = model.by_name[path.field]
     if is_lowered(model, field):
-        # the index has the lowered copy, which serves equality alone
+        # The index contains the lowered copy, which supports only equality.
         return operator in (Operator.EQ, Operator.IN)
     return operator not in _BY_READING and leads_an_index(model, field)
 
 
 def as_if_most_fulfil(conditions: Sequence[Truth]) -> Truth:
-    """All of the conditions, as one that the planner expects 995 of 1,000 rows to fulfil.
+    """Combine the conditions into one that the planner expects 995 of 1,000 rows to fulfil.
 
-    That is its estimate for IS NOT NULL on what has no statistics.
+    That is its estimate for IS NOT NULL without statistics.
     """
     return func.nullif(sa.and_(*conditions), sa.false(), type_=sa.Boolean()).is_not(None)

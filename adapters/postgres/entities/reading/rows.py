@@ -1,4 +1,4 @@
-"""Rows that a statement may read: the only place that says of which tenant, and whether deleted rows are meant."""
+"""Rows readable by a statement: the only place that selects the tenant and excludes deleted rows."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from domain.scope import OneTenant, Scope
 
 
 class Reach(Struct, frozen=True):
-    """The part of a scope that a statement's text depends on: the tenant's id itself is an argument."""
+    """The part of a scope that determines a statement's text: the tenant's id is an argument."""
 
     is_every: bool
 
@@ -27,10 +27,11 @@ class Reach(Struct, frozen=True):
 
 
 class Shape(Struct, frozen=True, kw_only=True):
-    """The part of a query that its statement depends on: two queries of one shape differ in their values alone.
+    """The part of a query that determines its statement; it excludes values.
 
-    ``after`` says which values of the cursor are not null, ``cut`` which of them are beginnings of texts; ``is_deep``
-    finds the ids of a page first; ``counts`` adds the total; ``narrowing`` looks for ids in an index, where that pays.
+    ``after`` marks the cursor's values that are not null; ``cut`` marks those that are only the beginning of a text.
+    ``is_deep``: the statement finds the ids of a page before its rows. ``counts``: it adds the total. ``narrowing``: it
+    looks ids up in a search index if this is faster.
     """
 
     reach: Reach
@@ -64,11 +65,11 @@ def in_reach(model: EntityModel, rows: FromClause, reach: Reach, *, include_dele
 
 
 def related_rows(registry: Registry, relation: Relation, near: FromClause, alias: str, reach: Reach) -> Related:
-    """The living rows that the row ``near`` is related to, of its own tenant."""
+    """Return the live rows of the same tenant that are related to the row ``near``, with their conditions."""
     target = registry.target(relation)
     far = rows_of(registry, target, alias)
     link = far.c[relation.by] == near.c.id if relation.is_many else far.c.id == near.c[relation.by]
-    # a statement over every tenant has no tenant as parameter: the row at hand says it
+    # Without a tenant parameter, compare the tenant of both rows.
     tenant = [far.c.tenant_id == near.c.tenant_id] if reach.is_every and target.tenant_owned else []
     return Related(target, far, [*in_reach(target, far, reach), *tenant, link])
 

@@ -1,7 +1,6 @@
-"""Reads rows of entities: one statement for a row, or for a page with its total and everything that is included.
+"""Reads rows of entities: one statement for a row, or for a page with its total and all included rows.
 
-A statement is built and compiled once for each shape of query and remembered; what callers send only ever travels as
-parameters.
+A statement is compiled and cached once per shape of query; client values are only parameters.
 """
 
 from dataclasses import dataclass
@@ -28,18 +27,18 @@ from domain.entities.query.read_query import read_query
 from domain.scope import OneTenant, Scope
 
 REMEMBERED = 512
-"""Most shapes that an entity keeps of each kind of statement, the last used ones."""
+"""Number of cached shapes per entity and kind of statement, most recently used."""
 
 DEEP = 1_000
-"""The offset from which a page's ids are found before its rows."""
+"""Offset from which a page's ids are found before its rows."""
 
-# the server's OFFSET is a 64-bit integer
+# The server's OFFSET is a 64-bit integer.
 _MOST_PASSED_OVER = 2**62
 _SOME_TENANT = OneTenant(UUID(int=0))
 
 
 class Statements:
-    """The compiled statements of one entity, by the shape of the query."""
+    """Compiled statements of one entity, by shape of query."""
 
     def __init__(self, registry: Registry, model: EntityModel) -> None:
         self.get = lru_cache(REMEMBERED)(partial(get_statement, registry, model))
@@ -54,7 +53,7 @@ def statements_of(registry: Registry, model: EntityModel) -> Statements:
 
 
 def compile_usual_reads(registry: Registry, model: EntityModel) -> None:
-    """Builds the statements of a row by its id and of the default page, so that no request waits for them."""
+    """Build the statements of a row by its id and of the default page, so that requests do not wait."""
     statements = statements_of(registry, model)
     statements.get(get_shape(_SOME_TENANT, View()))
     statements.page(page_shape(_SOME_TENANT, read_query(model, registry, frozenset(), ())))
@@ -95,7 +94,7 @@ class PostgresSelect:
         )
 
     async def _total(self, model: EntityModel, query: Query, length: int, *, has_next: bool) -> tuple[int | None, bool]:
-        """The total that the page's rows did not bring, and whether it is an estimate."""
+        """The total, and whether it is an estimate."""
         seen = query.offset + length
         if query.count is Count.NONE:
             return None, False
@@ -103,7 +102,7 @@ class PostgresSelect:
             return seen, False
         shape, statements = _count_shape(self.scope, query, self._narrowing(model, query)), self._statements(model)
         statement = statements.count(shape) if query.count is Count.EXACT else statements.bounded_count(shape)
-        # one more, so that a total of exactly as many is known to be one
+        # Count one row more, to see whether a total equal to the limit is exact.
         values = values_of(self.scope, query, self.searches.limits) | {"counted": MOST_COUNTED + 1}
         counted = await fetch_value(self.connection, statement, values)
         if query.count is Count.EXACT or counted <= MOST_COUNTED:
@@ -111,7 +110,7 @@ class PostgresSelect:
         return max(MOST_COUNTED, seen + has_next), True
 
     def _narrowing(self, model: EntityModel, query: Query) -> Narrowing | None:
-        # the functions answer for one tenant
+        # The index functions serve a single tenant.
         return narrowing(model, query, self.searches) if isinstance(self.scope, OneTenant) else None
 
     def _statements(self, model: EntityModel) -> Statements:
@@ -119,8 +118,8 @@ class PostgresSelect:
 
 
 def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.limits) -> dict[str, Any]:
-    """Values of a query by the names of parameters; a statement takes those that it has."""
-    # made for every request: plain assignments are the fastest way
+    """Return a query's values by parameter name; each statement uses only the values that it names."""
+    # Plain assignments fill the dictionary fastest.
     values = tenant_of(scope)
     values["size"], values["offset"] = query.page_size, min(query.offset, _MOST_PASSED_OVER)
     for number, condition in enumerate(query.where):
@@ -158,8 +157,8 @@ def page_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) ->
 
 
 def _count_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:
-    """The shape of the query's total: pages, orders and views of a query share it."""
-    # but what is hidden is not searched either, and so changes which rows there are
+    """Return the shape of the query's total; queries that differ only in page, order or view share it."""
+    # Include the hidden fields: a search excludes them, so they affect the total.
     view = View(include_deleted=query.view.include_deleted, hidden=query.view.hidden)
     where = tuple((condition.path, condition.operator) for condition in query.where)
     return Shape(reach=Reach.of(scope), view=view, where=where, words=len(query.search), narrowing=narrowed)

@@ -1,7 +1,7 @@
-"""Statements that read rows of entities, built with Core from the shape of a query alone.
+"""SQLAlchemy Core statements that read entity rows, built only from a query's shape.
 
-The query's values are arguments by name: ``tenant``, ``where_0`` … for the conditions, ``word_0`` … for the words of a
-search, ``after_0`` … for the cursor, ``size`` and ``offset`` of a page, ``id`` of a single row.
+The query's values are named arguments: ``tenant``; ``where_0`` … for conditions; ``word_0`` … for words of a search;
+``after_0`` … for the cursor; ``size`` and ``offset`` of a page; ``id`` of a single row.
 """
 
 from collections.abc import Iterator
@@ -35,25 +35,25 @@ from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Path, default_sort, included, response_fields, searched, split_by_step
 
 MANY = 100
-"""Most rows of a to-many relation in an answer."""
+"""Maximum number of rows of a to-many relation in a response."""
 MOST_COLUMNS = 1_600
-"""Most columns of an answer: PostgreSQL takes 1,664, and some are the statement's own."""
+"""Maximum number of columns of a response: PostgreSQL accepts 1,664, and the statement adds some."""
 MOST_JOINED = 6
-"""Most relations in the filters of a statement that are joined: to plan the orders of thirty takes seconds."""
+"""Maximum number of relations that a statement's filters join: planning thirty joins needs seconds."""
 SIZE, OFFSET = parameter("size", sa.Integer()), parameter("offset", sa.BigInteger())
-# a name with a blank in it is never that of a field
+# A field name has no blank.
 _PLACE = "the place"
 
 
 def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
-    """The rows of a page and one more, if there is one.
+    """Return the statement for a page's rows and one more row, if any.
 
-    Behind the columns of the answer come the sort values, of the page's last row alone; and the total where it is
-    asked for and needed, in the last row at the latest.
+    After the response's columns follow the sort values, only of the page's last row, and then the total, if it is
+    requested and needs a count. The last row always has the total.
     """
     making = SelectRows(registry, model, shape)
     found = making.page()
-    # the columns of the answer are computed only for rows that are on the page, however many were passed over
+    # Compute the answer's columns only for rows on the page.
     rows = sa.select(found, func.row_number().over().label(_PLACE)).subquery("r")
     parts, joined = making.answer(rows)
     place, keys = rows.c[_PLACE], [_key(number) for number in range(len(shape.sort))]
@@ -65,7 +65,7 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
 
 
 def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:
-    """A row by its id. Behind the columns of the answer comes the version."""
+    """Return the statement for a row by its id; the version follows the response's columns."""
     making = SelectRows(registry, model, shape)
     parts, joined = making.answer(making.rows)
     version = making.rows.c.version if model.has_versions else constant(0)
@@ -83,7 +83,7 @@ def count_statement(registry: Registry, model: EntityModel, shape: Shape) -> Com
 
 
 def bounded_count_statement(registry: Registry, model: EntityModel, shape: Shape) -> CompiledStatement:
-    """The number of matching rows, at most ``counted``: the planner's expectation would tell of other tenants' rows."""
+    """Count matching rows, at most ``counted``: the planner's estimate would reveal other tenants' rows."""
     making = SelectRows(registry, model, shape)
     return compiled(planned_for_values(sa.select(making.count(parameter("counted", sa.Integer())))))
 
@@ -93,9 +93,9 @@ def _key(number: int) -> str:
 
 
 class SelectRows:
-    """A statement in the making: ``rows`` is the entity's table, and every table joined to it gets its alias here.
+    """A statement under construction: ``rows`` is the entity's table, and each joined table gets its alias here.
 
-    ``lists`` are the columns of the answer with lists of related rows, ``sizes`` the bytes of its other long values.
+    ``lists`` are the answer's columns with lists of related rows, ``sizes`` the bytes of its other long values.
     """
 
     def __init__(self, registry: Registry, model: EntityModel, shape: Shape) -> None:
@@ -109,19 +109,19 @@ class SelectRows:
         self._joined = count()
 
     def matching(self, *columns: Value) -> Select[Any]:
-        """Rows of the query, without order and page."""
+        """Return the query's rows, without order and page."""
         return sa.select(*columns).select_from(self.rows).where(*self.where)
 
     def total(self, place: Value) -> Value:
-        """The number of matching rows, null where it is not counted."""
+        """Return the number of matching rows, null if not counted."""
         if not self.shape.counts:
             return sa.cast(sa.null(), sa.BigInteger())
         total = self.count()
-        # without a further row this page is the last, and its place tells the total: then nothing is counted
+        # On the last page, the position gives the total without counting.
         return total if self.shape.after is not None else sa.case((place > SIZE, total))
 
     def count(self, most: Value | None = None) -> Value:
-        """The number of matching rows, of those that the index found where it was asked; else ``most`` at most."""
+        """Return the expression that counts matching rows: among the index's ids if any, else at most ``most``."""
         some = None if most is None else self.matching(constant(1)).limit(most).subquery("some")
         counted = self.matching(func.count()) if some is None else sa.select(func.count()).select_from(some)
         every = counted.scalar_subquery()
@@ -132,12 +132,12 @@ class SelectRows:
 
     @cached_property
     def ids(self) -> Value | None:
-        """Ids of the rows that can match, null where the index was not asked; None where it never is."""
+        """Return the ids of possible matches, as an expression; null if the index is not used, None if it never is."""
         narrowing = self.shape.narrowing
         return None if narrowing is None else ids_of(self.model, table_of(self.registry, self.model), narrowing)
 
     def page(self) -> FromClause:
-        """The rows of the page and one more, with their sort values beside them."""
+        """Select the page's rows and one more, with their sort values."""
         rows = self.rows
         joined, ordered = self.order(rows)
         carried = ("tenant_id", "id") if self.shape.is_deep else self._carried(self.model, ())
@@ -149,20 +149,20 @@ class SelectRows:
         if self.ids is None:
             either: Select[Any] | CompoundSelect[Any] = in_order
         else:
-            # the rows among the ids, or the rows in their order where there are none: one half has no row
+            # If ids exist, only the first half of the union returns rows; if they are null, only the second half does.
             by_ids = self._paged(found.where(*self._among(self.ids), *behind), ordered)
             either = sa.union_all(by_ids, in_order.where(self.ids.is_(None)))
         return self._joined_back(either) if self.shape.is_deep else either.subquery("r")
 
     def _cut_texts(self) -> dict[int, Value]:
-        """The whole texts of the row that the cursor names, by the numbers of their sort keys."""
+        """Return subqueries for the full sort values of the row where the cursor points, by number of the sort key."""
         if not self.shape.cut:
             return {}
         named = SelectRows(self.registry, self.model, self.shape)
         named.rows, named._aliases = rows_of(self.registry, self.model, "c"), (f"c{number}" for number in count(1))
         joined, ordered = named.order(named.rows)
         by_id = next(number for number, key in enumerate(self.shape.sort) if key.path == Path((), "id"))
-        # a row that was deleted since the page before still says where that page ended
+        # A row deleted since still marks the end of the previous page.
         where = [
             *in_reach(self.model, named.rows, self.shape.reach, include_deleted=True),
             named.rows.c.id == parameter(f"after_{by_id}", sa.Uuid()),
@@ -174,13 +174,13 @@ class SelectRows:
         return found if self.shape.after is not None else found.offset(OFFSET)
 
     def _among(self, ids: Value) -> list[Truth]:
-        """``where`` for the rows of these ids."""
-        # told as fulfilled by most, the tenant too: otherwise all rows of an average tenant look cheaper than ten ids
+        # Let the planner assume that most rows match; otherwise reading all rows of a tenant seems cheaper than ten
+        # ids.
         return [among(self.rows, ids), as_if_most_fulfil(self.where)]
 
     def _joined_back(self, ids: Select[Any] | CompoundSelect[Any]) -> FromClause:
-        """The page's rows, fetched by the ids that were found."""
-        # so that rows that are only passed over are never fetched whole
+        """Fetch the page's rows by their ids."""
+        # Avoid fetching skipped rows whole.
         found, rows = ids.subquery("k"), rows_of(self.registry, self.model, "t")
         keys = [found.c[_key(number)] for number in range(len(self.shape.sort))]
         order = [key.desc() if sort.descending else key for key, sort in zip(keys, self.shape.sort, strict=True)]
@@ -190,17 +190,17 @@ class SelectRows:
         return sa.select(*columns, *keys).select_from(found.join(rows, on)).order_by(*order).subquery("r")
 
     def reached(self, rows: FromClause | None = None) -> list[Truth]:
-        """The conditions that the scope and the view make."""
+        """Return the conditions of the scope and the view."""
         rows, deleted = self.rows if rows is None else rows, self.shape.view.include_deleted
         return in_reach(self.model, rows, self.shape.reach, include_deleted=deleted)
 
     @cached_property
     def where(self) -> list[Truth]:
-        """The conditions of the query, without where the page begins."""
+        """The query's conditions, without the cursor's."""
         return [*self.reached(), *self._hold(self.model, self.rows, self._filters(), 0), *self._words()]
 
     def _where_in_order(self) -> list[Truth]:
-        """``where``, told so that the planner follows the page's order where no index finds the conditions."""
+        """``where`` that makes the planner follow the page's order if no index fits."""
         filters = self._filters()
         order = next((key.path for key in self.shape.sort), None)
         further = [each for each in filters if each.path.steps or each.path != order]
@@ -219,22 +219,22 @@ class SelectRows:
         return [has_word(self.rows, fields, f"word_{n}") for n in range(self.shape.words)]
 
     def _hold(self, model: EntityModel, rows: FromClause, filters: list[Filter], depth: int) -> Iterator[Truth]:
-        """Conditions on ``rows``, and on rows related to them.
+        """Yield conditions on ``rows`` and related rows.
 
-        ``reviews.rating.gte=4&reviews.author=Ann`` asks for a review that fulfils both.
+        Those on one relation apply to one row: ``reviews.rating.gte=4&reviews.author=Ann`` means one review.
         """
         here, beyond = split_by_step(filters, depth)
         yield from (condition(model, rows, each) for each in here)
         for step, further in beyond.items():
             target, far, on = self.related(model.relations[step], rows)
             conditions = [*on, *self._hold(target, far, further, depth + 1)]
-            # correlated by hand, for in a query that is itself a subquery Core might choose another row
+            # Correlate explicitly: within a subquery, Core might choose another row.
             found = sa.select().select_from(far).where(*conditions).correlate(rows)
-            # behind an OFFSET it stays a look-up for each row
+            # OFFSET makes PostgreSQL look up the related row for each row.
             yield (found if next(self._joined) < MOST_JOINED else found.offset(constant(0))).exists()
 
     def order(self, joined: FromClause) -> tuple[FromClause, list[Ordered]]:
-        """The sort keys; and ``joined`` with the tables that they lie in, a join for each relation on their ways."""
+        """Return the sort keys, and ``joined`` with an outer join for each relation in their paths."""
         places: dict[tuple[str, ...], tuple[FromClause, EntityModel]] = {(): (self.rows, self.model)}
         ordered: list[Ordered] = []
         for key in self.shape.sort:
@@ -255,7 +255,7 @@ class SelectRows:
         return related_rows(self.registry, relation, near, next(self._aliases), self.shape.reach)
 
     def answer(self, rows: FromClause) -> tuple[list[Part], FromClause]:
-        """The parts of an answer made of ``rows``; and ``rows`` joined to the single rows that are included."""
+        """Return the response's columns from ``rows``, and ``rows`` joined to the included to-one rows."""
         joins: list[Related] = []
         parts = self._parts(self.model, rows, (), joins)
         for join in joins:
@@ -263,7 +263,7 @@ class SelectRows:
         return parts, rows
 
     def _parts(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...], joins: list[Related]) -> list[Part]:
-        """A row's own fields, then what is included in it. ``joins`` grows by the single rows among that."""
+        """Return a row's fields, then its included objects and lists; append to-one joins to ``joins``."""
         parts: list[Part] = [*self._own(model, rows, steps)]
         self.sizes += sizes_of(model, rows, response_fields(model, self.shape.view, steps))
         for relation in self._included(model, steps):
@@ -278,7 +278,7 @@ class SelectRows:
         return parts
 
     def _lists_in(self, relation: Relation, steps: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        """Ways from an included row to the lists in it that are in no other list; of a list, the empty way."""
+        """Yield the paths from an included row to its outermost lists; for a list, the empty path."""
         if relation.is_many:
             yield ()
             return
@@ -288,7 +288,7 @@ class SelectRows:
 
     @cached_property
     def _is_wide(self) -> bool:
-        """Whether included single rows have too many columns: the server then writes each as one, in JSON."""
+        """Too many columns: the server then returns single included rows as JSON."""
         return self._width(self.model, ()) > MOST_COLUMNS
 
     def _width(self, model: EntityModel, steps: tuple[str, ...]) -> int:
@@ -299,7 +299,7 @@ class SelectRows:
         return width
 
     def members(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
-        """The members of an object that the server writes: a row's own fields, then what is included in it."""
+        """Yield the members of an object encoded by PostgreSQL: a row's fields, then its included objects and lists."""
         yield from self._own(model, rows, steps)
         for relation in self._included(model, steps):
             yield from self._written(relation, rows, (*steps, relation.name))
@@ -312,8 +312,8 @@ class SelectRows:
         return [model.relations[name] for name in included(self.shape.view, steps)]
 
     def _carried(self, model: EntityModel, steps: tuple[str, ...]) -> list[str]:
-        """The columns of a row that its answer and the rows included in it are made of."""
-        # as few as possible: each subquery on the way costs time and memory for every column, here and in the server
+        """Columns needed for the answer and the included rows."""
+        # Each column costs time and memory in every subquery.
         names = {"id", *response_fields(model, self.shape.view, steps)}
         names |= {relation.by for relation in self._included(model, steps) if not relation.is_many}
         if self.shape.reach.is_every:
@@ -321,7 +321,7 @@ class SelectRows:
         return [column.name for column in table_of(self.registry, model).c if column.name in names]
 
     def _written(self, relation: Relation, near: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
-        """Included rows as JSON that the server writes: an object; or a list, and whether it was cut."""
+        """Yield the included rows as JSON: an object, or a list and whether the list was cut."""
         related = self.related(relation, near)
         target, far, on = related
         if not relation.is_many:

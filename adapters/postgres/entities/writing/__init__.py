@@ -1,4 +1,4 @@
-"""Writing rows of entities: the statements, the order in which they run, and what their errors mean.
+"""Writes of entity rows: the statements, their order, and the meaning of their errors.
 
-Statements stand in modules called ``…_statements``, built by Core and without a connection; the others run them.
+Modules called ``…_statements`` build Core statements, without a connection; the others run them.
 """

@@ -1,8 +1,8 @@
-"""The statements that write any number of rows of an entity, all or none.
+"""Statements that write any number of rows of an entity, all or none.
 
-Their result has two kinds of rows: a row that was written is shown whole, followed by its id and version; a problem has
-nulls there, followed by the number of the row (from 1) and the name of the field that is wrong. With a problem nothing
-is written. Arguments: ``tenant``, ``by``, ``at``, ``ids``, for updates ``versions``, and an array for each column
+Their result has two kinds of rows. A written row is complete, followed by its id and version. A problem has nulls in
+these columns, followed by the row's number (from 1) and the name of the invalid field. If there is a problem, nothing
+is written. Arguments: ``tenant``, ``by``, ``at``, ``ids``; for updates ``versions``; and an array for each column
 (``array_name``).
 """
 
@@ -37,12 +37,12 @@ from adapters.postgres.statements.writing import (
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
-# no field has a blank in its name
+# A field name has no blank.
 PLACE, WRONG = "row number", "wrong field"
 
 
 class _Array(NamedTuple):
-    """A column of the rows that are written, and the parameter with its values."""
+    """A written column and the parameter with its values."""
 
     column: str
     parameter: str
@@ -58,7 +58,7 @@ def array_name(field: FieldModel) -> str:
 
 
 def presence_name(field: FieldModel) -> str:
-    """Parameter with an array that says which rows of a partial update change the field."""
+    """Return the name of the parameter that marks, for each row of a partial update, whether the field changes."""
     return f"has_{field.name}"
 
 
@@ -69,7 +69,7 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     problems = _problems(_missing(registry, model, model.declared, given))
     sent = {field.name: given.c[field.name] for field in model.declared}
     values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns(model)}
-    # rows are stored in the order in which they were sent, whatever way the planner takes
+    # Store rows in the order of the request, for any plan.
     rows = sa.select(*values.values()).where(~exists_in(problems)).order_by(given.c[PLACE])
     written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
     return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "created", written)))
@@ -84,10 +84,10 @@ def update_rows(
     is_partial: bool,
     spared: tuple[FieldModel, ...] | None = None,
 ) -> CompiledStatement:
-    """Updates ``columns``; if ``is_partial``, a second array for each column says which of the rows change it.
+    """Update ``columns``; if ``is_partial``, a second array for each column marks the rows to change.
 
-    A row for which nothing was sent stays as it is, its version too. With ``spared`` the rows were set aside, see
-    ``unique_swaps``: an array for each spared field (``former_name``) says what it was.
+    A row without values retains its version. With ``spared`` the rows were set aside (see ``unique_swaps``): arrays
+    (``former_name``) have the former values.
     """
     table, fields = table_of(registry, model), [model.by_name[name] for name in columns]
     were = spared or ()
@@ -103,7 +103,7 @@ def update_rows(
     back = {field.name: stored[field.name] for field in were} | ({"is_deleted": sa.false()} if is_hidden else {})
     update = (
         sa.update(table)
-        # where nothing was sent, and nothing tells of a change, the rows are answered as they are
+        # If nothing changes, set the id to itself, so that the statement still returns the rows.
         .values({**back, **changed, **acted} or {"id": table.c.id})
         .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
     )
@@ -116,10 +116,10 @@ def update_rows(
 def current_rows(
     registry: Registry, model: EntityModel, *, locked: bool, shares: bool = False, is_bounded: bool = False
 ) -> CompiledStatement:
-    """Living rows with their versions and all declared columns, ``locked`` in the order of their ids.
+    """Select live rows with their versions and all declared columns, ``locked`` in id order.
 
-    With ``shares`` they are locked against changes alone. If ``is_bounded``, an InvalidArgumentForPowerFunctionError
-    where several have too many bytes together.
+    ``shares`` locks only against changes. ``is_bounded`` raises an InvalidArgumentForPowerFunctionError if several have
+    too many bytes together.
     """
     table = table_of(registry, model)
     columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in model.names)]
@@ -127,7 +127,7 @@ def current_rows(
     rows = rows.with_for_update(read=shares) if locked else rows
     if not is_bounded:
         return compiled(rows)
-    # rows of a statement that looks at all of them together cannot be locked by it
+    # A statement that aggregates rows cannot lock them.
     held = materialized(rows, "held rows")
     version = together_within_bound(held.c.version, list(sizes_of(model, held, model.names)))
     return compiled(sa.select(held.c.id, version.label("version"), *(held.c[name] for name in model.names)))
@@ -135,19 +135,18 @@ def current_rows(
 
 @lru_cache(REMEMBERED)
 def referring_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """The references of living rows, by the names of their fields."""
+    """Select the references of live rows, by field name."""
     table = table_of(registry, model)
     columns = [table.c.id, *(table.c[field.name] for field in model.declared if field.reference is not None)]
     return compiled(sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)))
 
 
 def former_name(field: FieldModel) -> str:
-    """Parameter with an array of the values that rows had before they were set aside."""
+    """Return the name of the parameter with the values that rows had before they were set aside."""
     return f"was_{field.name}"
 
 
 def _given_rows(own: Iterable[_Array], fields: Sequence[FieldModel], *, is_partial: bool = False) -> CTE:
-    """The rows as they were sent, an array for each column, numbered in their order."""
     sent_arrays = [_Array(field.name, array_name(field), transfer_type(field)) for field in fields]
     presences = [_Array(_has(field), presence_name(field), sa.Boolean()) for field in fields if is_partial]
     arrays = [*own, *sent_arrays, *presences]
@@ -168,16 +167,16 @@ def _was(field: FieldModel) -> str:
 
 
 def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:
-    """The rows to update, locked, so that the version that is compared is the newest there is."""
-    # a history compares the columns with what they become
+    """Rows to update, locked to compare the newest version."""
+    # A history needs all columns for comparison.
     columns = table.c if model.declaration.history else [table.c.id, version_of(table).label("version")]
     rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
-    # two batches lock the rows that they share in one order, and cannot wait for each other
+    # Lock in one order, so that two batches cannot deadlock.
     return materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
 
 
 def _rows_set_aside(model: EntityModel, table: sa.Table, stored: Mapping[str, Value], given: CTE) -> CTE:
-    """The rows to update as they were before they were set aside; the transaction has locked them."""
+    """Return a CTE of the rows before they were set aside; they are already locked."""
     columns = [value.label(name) for name, value in stored.items()]
     return materialized(sa.select(*columns).where(*owner(model, table), table.c.id == given.c.id), "rows before")
 
@@ -188,7 +187,7 @@ def _changed(stored: Value, field: FieldModel, given: CTE, *, is_partial: bool) 
 
 
 def _is_touched(given: CTE, fields: Sequence[FieldModel], *, is_partial: bool) -> Truth | None:
-    """Condition that something was sent for a row, None if something was sent for every row."""
+    """Return the condition that the request has values for a row; None if it has values for every row."""
     if fields and not is_partial:
         return None
     return sa.or_(sa.false(), *(given.c[_has(field)] for field in fields))
@@ -201,9 +200,9 @@ def _if(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
 def _missing(
     registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE, *, is_hidden: bool = False
 ) -> Iterator[Select[Any]]:
-    """Problems of rows that refer to no living row, a select for each field with a reference.
+    """Yield one SELECT per reference field, with a problem for each row without a live referenced row.
 
-    With ``is_hidden`` the given rows themselves are set aside: living, and marked as deleted for the moment.
+    With ``is_hidden``, the given rows are set aside: they are live, but temporarily marked as deleted.
     """
     referring = {field: field.reference.target for field in fields if field.reference is not None}
     targets = dict.fromkeys(referring.values())
@@ -220,14 +219,14 @@ def _of_target(referring: Mapping[FieldModel, str], target: str) -> list[FieldMo
 
 
 def _held(registry: Registry, model: EntityModel, fields: Sequence[FieldModel], given: CTE) -> CTE:
-    """What the rows refer to by these fields of one target, locked in one order, whichever field names which row."""
+    """Return a CTE with the rows that these fields reference in one entity, locked in one order."""
     ids = [sa.select(given.c[field.name]) for field in fields]
     together = ids[0] if len(ids) == 1 else sa.union_all(*ids)
     return held_rows(registry, model, fields[0], together)
 
 
 def _unseen(given: CTE, before: CTE) -> Select[Any]:
-    """Problems of rows that do not exist, and of rows with another version than the caller saw."""
+    """Problems of missing rows and outdated versions."""
     wrong = sa.case((before.c.id.is_(None), constant("id")), else_=constant("version"))
     unseen = before.c.id.is_(None) | (given.c.version != version_of(before))
     return _problem(given, wrong).select_from(given.outerjoin(before, before.c.id == given.c.id)).where(unseen)
@@ -245,10 +244,10 @@ def _problems(parts: Iterable[Select[Any]]) -> CTE:
 def _answer(model: EntityModel, written: CTE, problems: CTE, *, is_bounded: bool = False) -> sa.CompoundSelect[Any]:
     columns = stored_columns(model, written)
     if is_bounded:
-        # what is added has come in a body, and what is changed may be many times as long as the body
+        # Changed rows may be many times as long as the request body.
         version = together_within_bound(version_of(written), list(sizes_of(model, written, model.names)))
         columns[-1] = version.label("row version")
-    # the first SELECT of a union gives all its columns their types
+    # The first SELECT of a union determines the column types.
     rows = sa.select(*columns, sa.cast(sa.null(), sa.BigInteger()).label(PLACE), sa.null().label(WRONG))
     wrong = sa.select(*(sa.null() for _ in columns), problems.c.n, problems.c.wrong)
     return sa.union_all(rows, wrong).order_by(sa.column(PLACE))

@@ -1,6 +1,8 @@
-"""The statements that delete rows of an entity and bring them back. Arguments: ``tenant``, ``ids``, and those named.
+"""Statements that delete and restore rows of an entity.
 
-``model`` is the entity whose rows are deleted, ``reference`` a field that refers to them.
+Arguments: ``tenant``, ``ids``, and others named in the docstrings.
+
+``model`` is the entity of the deleted rows, ``reference`` a field that refers to them.
 """
 
 from functools import lru_cache
@@ -33,7 +35,7 @@ from domain.entities.declaration import EntityModel, Registry
 from domain.errors import MOST_COUNTED
 
 ReferringField = tuple[EntityModel, str]
-"""An entity, and the name of its field that refers to another one."""
+"""An entity, and the name of its field that refers to the deleted rows."""
 
 _NOT_DELETED: dict[str, Value] = {
     "is_deleted": sa.false(),
@@ -41,12 +43,12 @@ _NOT_DELETED: dict[str, Value] = {
     "deleted_by": sa.null(),
     DELETED_WITH: sa.null(),
 }
-"""Values of a row that is not marked deleted."""
+"""Values of a row without a deletion mark."""
 
 
 @lru_cache(REMEMBERED)
 def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> CompiledStatement:
-    """Locks the rows to delete, and selects their versions; ``is_final`` includes rows that are marked deleted."""
+    """Lock the rows to delete, and select their versions; ``is_final`` includes soft-deleted rows."""
     table = table_of(registry, model)
     which = owner(model, table) if is_final else owned_and_living(model, table)
     rows = sa.select(table.c.id, version_of(table).label("version")).where(*which, is_among(table.c.id))
@@ -57,7 +59,7 @@ def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> Comp
 def find_referring(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool, locks: bool
 ) -> CompiledStatement:
-    """Selects the rows that refer to these, in order of tenant: ``tenant_id``, ``id`` and ``target``."""
+    """Select the rows that refer to ``ids``, ordered by tenant: ``tenant_id``, ``id`` and ``target``."""
     referring, name = reference
     table = table_of(registry, referring)
     rows = _by_tenant(referring, table, table.c[name].label("target"))
@@ -69,12 +71,12 @@ def find_referring(
 def count_referring(
     registry: Registry, referring: EntityModel, references: tuple[tuple[EntityModel, str, bool], ...]
 ) -> CompiledStatement:
-    """Counts rows that refer by these fields, by ``root``, ``is_ours`` and the ``names`` of the fields of each row.
+    """Return the statement that counts referring rows by ``root``, ``is_ours`` and the ``names`` of their fields.
 
-    It stops at ``MOST_COUNTED`` and one more rows for each id and field, and at the first row of other tenants.
+    Counting stops above ``MOST_COUNTED`` rows for each id and field, and at the first row of other tenants.
 
-    A reference is its target, its field and whether rows that are marked deleted count. Arguments for each, by its
-    number: ``ids_0`` with their ``roots_0``, and ``tenant_0``; ``ours`` is the tenant whose rows may be told of.
+    A reference is a target entity, a field, and whether soft-deleted rows count. Arguments by its number: ``ids_0``,
+    ``roots_0`` and ``tenant_0``; ``ours`` is the tenant that may see the rows.
     """
     parts = []
     for number, (model, name, is_final) in enumerate(references):
@@ -106,7 +108,7 @@ def count_referring(
 
 @lru_cache(REMEMBERED)
 def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Soft delete, by ``by`` at ``at``; ``roots`` holds for each id the row whose deletion takes it along."""
+    """Soft-delete the rows, by ``by`` at ``at``; ``roots`` has, for each id, the row with the cascading deletion."""
     table, going = table_of(registry, model), _with_roots()
     change = sa.update(table).values(_marked(table, going.c.root))
     return compiled(with_history(model, "deleted", change.where(*owner(model, table), table.c.id == going.c.id)))
@@ -116,9 +118,11 @@ def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
 def take_along(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
 ) -> CompiledStatement:
-    """Marks the rows that refer to ``ids`` deleted, each with the root of its target, or deletes them for good.
+    """Return the statement to delete the rows that refer to ``ids``: softly, each with the root of its target, or
+    permanently.
 
-    For rows that nothing else leads to, however many there are: the process learns nothing of them.
+    Use it only if no other cascade reaches these rows and no row refers to them. It returns no rows, because their
+    number has no limit.
     """
     referring, name = reference
     table, going = table_of(registry, referring), _with_roots()
@@ -126,7 +130,7 @@ def take_along(
     rows = _by_tenant(referring, table, going.c.root.label("root")).where(*refers)
     held = materialized(rows.with_for_update(of=table), "held rows")
     same = [table.c.tenant_id == held.c.tenant_id] if referring.tenant_owned else []
-    # rows of one tenant go on one node, where the database has several
+    # Name the tenant, so that a distributed database runs the statement on one node.
     same = [of_tenant(table)] if model.tenant_owned else same
     if is_final:
         return compiled(with_history(referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id)))
@@ -136,9 +140,10 @@ def take_along(
 
 @lru_cache(REMEMBERED)
 def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """``lock_rows`` and ``mark_deleted`` in one, for rows that are deleted each for itself: their former versions.
+    """Return one statement for ``lock_rows`` and ``mark_deleted``, for rows deleted individually; it selects their
+    former versions.
 
-    For entities without a history: its lines could not be taken back with the mark.
+    Only for entities without a history, because ``take_mark_back`` cannot undo history entries.
     """
     table = table_of(registry, model)
     rows = sa.select(table.c.id).where(*owned_and_living(model, table), is_among(table.c.id))
@@ -151,7 +156,7 @@ def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(REMEMBERED)
 def take_mark_back(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Undoes ``lock_and_mark`` in its transaction: the rows are as they were, in their version too."""
+    """Undo ``lock_and_mark`` in its transaction, including the versions."""
     table = table_of(registry, model)
     before = {**_NOT_DELETED, "version": table.c.version - constant(1)}
     return compiled(sa.update(table).values(before).where(*_these(model, table)))
@@ -161,7 +166,7 @@ def take_mark_back(registry: Registry, model: EntityModel) -> CompiledStatement:
 def clear_references(
     registry: Registry, model: EntityModel, reference: ReferringField, *, is_final: bool
 ) -> CompiledStatement:
-    """Empties the references to these rows, by ``by`` at ``at``; ``is_final`` empties those of deleted rows too."""
+    """Set references to these rows to null, by ``by`` at ``at``; ``is_final`` includes those of soft-deleted rows."""
     referring, name = reference
     table = table_of(registry, referring)
     rows = sa.select(table).where(*_refers(model, reference, table, is_final=is_final))
@@ -174,14 +179,14 @@ def clear_references(
 
 @lru_cache(REMEMBERED)
 def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Deletes the rows themselves; an entity with a history also needs ``by`` and ``at``."""
+    """Delete the rows; an entity with a history also needs ``by`` and ``at``."""
     table = table_of(registry, model)
     return compiled(with_history(model, "purged", sa.delete(table).where(*_these(model, table))))
 
 
 @lru_cache(REMEMBERED)
 def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Locks the row to restore, and selects its version and whether it is deleted."""
+    """Lock the row to restore; select its version and whether it is deleted."""
     table = table_of(registry, model)
     is_deleted = table.c.is_deleted if is_soft(model) else sa.false().label("is_deleted")
     row = sa.select(version_of(table).label("version"), is_deleted).where(*_these(model, table))
@@ -190,7 +195,7 @@ def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 @lru_cache(REMEMBERED)
 def find_deleted_with(registry: Registry, model: EntityModel, reference: ReferringField) -> CompiledStatement:
-    """Locks the rows that refer to these and went along when ``root`` was deleted, in order of tenant."""
+    """Lock the referring rows that the deletion of ``root`` cascaded to, ordered by tenant."""
     table = table_of(registry, reference[0])
     rows = _by_tenant(reference[0], table).where(*_refers(model, reference, table, is_final=True))
     taken_along = table.c[DELETED_WITH] == parameter("root", sa.Uuid())
@@ -199,20 +204,20 @@ def find_deleted_with(registry: Registry, model: EntityModel, reference: Referri
 
 @lru_cache(REMEMBERED)
 def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Restores the rows, by ``by`` at ``at``, and answers them as they are shown, with ids and versions behind."""
+    """Restore the rows, by ``by`` at ``at``, and return them as in a response, then their ids and versions."""
     written = _restored(registry, model).returning(*table_of(registry, model).c).cte("written rows")
     return compiled(sa.select(*stored_columns(model, written)).add_cte(*history_lines(model, "restored", written)))
 
 
 @lru_cache(REMEMBERED)
 def restore_along(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Restores the rows, by ``by`` at ``at``, and answers none of them: there may be any number."""
+    """Restore any number of rows, by ``by`` at ``at``, and return none."""
     return compiled(with_history(model, "restored", _restored(registry, model)))
 
 
 @lru_cache(REMEMBERED)
 def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
-    """Whether the field of one of these rows refers to no living row; rows that it does refer to are locked."""
+    """Return the statement to lock the rows that the field references, and select whether one of them is not live."""
     table = table_of(registry, model)
     field, column = model.by_name[name], table.c[name]
     held = held_rows(registry, model, field, sa.select(column).where(*_these(model, table)))
@@ -221,7 +226,7 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
 
 
 def _with_roots() -> FromClause:
-    """The ``ids`` beside the ``roots`` whose deletion takes them along: a cascade has different ones."""
+    """Return a table of ``ids``, each with the root of its cascade."""
     going = func.unnest(IDS, parameter("roots", ARRAY(sa.Uuid()))).table_valued(
         sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid())
     )
@@ -229,7 +234,6 @@ def _with_roots() -> FromClause:
 
 
 def _marked(rows: sa.Table, root: Value) -> dict[str, Value]:
-    """Values of a row that is marked deleted, by ``by`` at ``at``, together with ``root``."""
     mark = {"is_deleted": sa.true(), "deleted_at": AT, "deleted_by": BY, DELETED_WITH: root}
     return {**mark, "version": next_version(rows)}
 
@@ -249,8 +253,8 @@ def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
 
 
 def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
-    """Conditions for the rows that refer to ``ids``: rows of every tenant, where ``model`` has no owner."""
+    """Conditions for rows that refer to ``ids``; of every tenant if ``model`` has no owner."""
     referring, name = reference
     refers = [*([of_tenant(rows)] if model.tenant_owned else []), is_among(rows.c[name])]
-    # when the target is deleted for good, rows marked deleted count as well: their foreign key would lead nowhere
+    # A permanent deletion also counts soft-deleted rows, because their foreign keys would break.
     return refers if is_final else [*refers, *living(referring, rows)]

@@ -1,4 +1,4 @@
-"""Deleting rows, and what their deletion does to the rows that refer to them."""
+"""Deletion of rows, and its effect on the rows that refer to them."""
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,9 +31,9 @@ from domain.scope import OneTenant, Scope
 
 @dataclass(frozen=True, slots=True)
 class RowsByModel:
-    """Rows of one model and tenant; ``roots`` maps each id to the row whose deletion takes it along.
+    """Rows of one model and tenant. ``roots`` maps each row's id to the row with the deletion that cascades to it.
 
-    ``tenant`` is None for entities whose rows all tenants share.
+    ``tenant`` is None for entities with rows that all tenants share.
     """
 
     model: EntityModel
@@ -74,8 +74,8 @@ class RemovalPlan:
     marked: frozenset[UUID] = frozenset()
 
     def take(self, rows: RowsByModel, *, is_final: bool) -> RowsByModel:
-        """Adds rows to the plan and returns those that are new to it."""
-        # a row that was only to be marked can still be deleted for good
+        """Add rows to the plan; return those new to it."""
+        # A row planned for soft deletion can still be deleted permanently.
         fresh = {
             row_id: root
             for row_id, root in rows.roots.items()
@@ -99,7 +99,7 @@ class RemovalPlan:
 
 @dataclass(frozen=True, slots=True)
 class PostgresRemoval:
-    """Deletion of rows with all that depends on them, by one transaction."""
+    """Deletion of rows and their dependents in one transaction."""
 
     connection: ServiceConnection
     scope: Scope
@@ -109,17 +109,17 @@ class PostgresRemoval:
     async def remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
-        # what is shared can be referred to by every tenant
+        # Every tenant can refer to shared rows.
         async with self.connection.widened(self.scope):
             return await self._remove(rows, version, is_final=is_final)
 
     async def _remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         is_final = is_final or not is_soft(rows.model)
         deletable = self._deletable(rows.model)
-        # Where all is only marked, and nothing recorded of it, the rows are marked at once.
+        # If all deletions are soft and without history, mark the rows at once.
         marks = not is_final and all(map(is_soft, deletable)) and not rows.model.declaration.history
-        # Locked before references to them are looked for: a transaction that has just referred to a row holds a lock
-        # on it, and is waited for; a later one finds the row gone.
+        # Lock before looking for references: a concurrent writer of a reference holds a lock on the row, and a later
+        # one finds the row deleted.
         locking = lock_rows(self.registry, rows.model, is_final=is_final)
         statement = lock_and_mark(self.registry, rows.model) if marks else locking
         found = await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
@@ -127,7 +127,7 @@ class PostgresRemoval:
         try:
             return await self._remove_found(plan, rows, found, version, is_final=is_final)
         except (PreconditionFailed, StillReferredTo):
-            # a project's code may catch the refusal and go on in the same transaction
+            # Project code may catch the refusal and continue the transaction.
             if plan.marked:
                 values = {**rows.values, "ids": list(plan.marked)}
                 await fetch(self.connection, take_mark_back(self.registry, rows.model), values)
@@ -153,8 +153,7 @@ class PostgresRemoval:
         return ids
 
     async def _gather(self, plan: RemovalPlan, rows: RowsByModel, *, is_final: bool) -> None:
-        """Adds the rows to the plan, and what their deletion takes along."""
-        # Waiting in a list of its own: a call for each step of a long chain of rows would exhaust Python's stack.
+        # A list, because a long chain of rows would exceed the recursion limit.
         waiting = [(rows, is_final)]
         while waiting:
             rows, is_final = waiting.pop()
@@ -167,7 +166,7 @@ class PostgresRemoval:
     async def _follow(
         self, plan: RemovalPlan, rows: RowsByModel, reference: ReferringField, *, is_final: bool
     ) -> list[RowsByModel]:
-        """Plans what the reference declares for its rows, restrict or clear; returns the rows of a cascade."""
+        """Plan restrict or clear for a reference; return the rows of a cascade."""
         referring, name = reference
         declared = referring.by_name[name].reference
         on_delete = declared.on_delete if declared is not None else "restrict"
@@ -195,7 +194,7 @@ class PostgresRemoval:
         ]
 
     async def _counted(self, plan: RemovalPlan) -> AsyncIterator[tuple[UUID, Referrer | None]]:
-        """Rows that forbid the act, counted by the server: there may be any number of them."""
+        """Return the rows that forbid the deletion, with counts from PostgreSQL, because there may be many."""
         by_referring: dict[EntityModel, list[Reference]] = {}
         for part in _together(plan.restricted):
             by_referring.setdefault(part[1][0], []).append(part)
@@ -210,7 +209,6 @@ class PostgresRemoval:
                 yield row["root"], Referrer(referring.plural, tuple(row["names"]), row["count"]) if is_ours else None
 
     def _deletable(self, root: EntityModel) -> frozenset[EntityModel]:
-        """Entities whose rows the deletion of rows of ``root`` can take along."""
         found, waiting = {root}, [root]
         while waiting:
             for referring, reference in self.registry.referring(waiting.pop().plural):
@@ -221,7 +219,7 @@ class PostgresRemoval:
         return frozenset(found)
 
     def _leads_no_further(self, plan: RemovalPlan, referring: EntityModel) -> bool:
-        """Whether nothing refers to the entity's rows, and one field alone leads from them into the deletion."""
+        """Return whether no entity refers to this one, and only one of its fields refers to deletable entities."""
         targets = {model.plural for model in plan.deletable}
         leading = [each for each in referring.declared if each.reference and each.reference.target in targets]
         return len(leading) == 1 and not self.registry.referring(referring.plural)
@@ -230,9 +228,8 @@ class PostgresRemoval:
         return tenant is None or (isinstance(self.scope, OneTenant) and self.scope.id == tenant)
 
     async def _write(self, plan: RemovalPlan, root: EntityModel) -> None:
-        """Takes along, marks, clears, then deletes for good."""
         acted = {"by": self.act.by, "at": self.act.at}
-        # those that go for good first: a row need not be marked before
+        # Delete permanently first: rows that are gone need no deletion mark.
         for rows, reference, is_final in sorted(_together(plan.along), key=lambda going: not going[2]):
             statement = take_along(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values_with_roots, **acted})
@@ -241,10 +238,10 @@ class PostgresRemoval:
         for rows, reference, is_final in _together(plan.cleared):
             statement = clear_references(self.registry, rows.model, reference, is_final=is_final)
             await fetch(self.connection, statement, {**rows.values, **acted})
-        # a row goes before the row that it refers to, or the foreign key would refuse
+        # Delete a row before its target, or the foreign key would refuse.
         order = list(self._referring_first(root, set()))
         if plan.purges_several_entities():
-            # entities can refer to each other in a ring: no order suits all of their keys
+            # Entities can refer to each other in a cycle, where no order satisfies all foreign keys.
             await self.connection.execute("SET CONSTRAINTS ALL DEFERRED")
         for rows in sorted(plan.rows(is_final=True), key=lambda rows: order.index(rows.model)):
             await fetch(self.connection, purge_rows(self.registry, rows.model), {**rows.values, **acted})

@@ -1,4 +1,4 @@
-"""Bringing a deleted row back, and with it what its deletion took along."""
+"""Restoration of a deleted row, with the rows that its deletion cascaded to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,8 +41,8 @@ class PostgresRestoring:
     act: Act
 
     async def restore(self, root: RowsByModel, version: Versions) -> Restored:
-        """Restores the single row of ``root`` and what its deletion took along."""
-        # locked first, as by its deletion: two acts on the same rows cannot wait for each other
+        """Restore the single row in ``root``, and the rows to which its deletion cascaded."""
+        # Lock first, in the same order as a deletion, to prevent deadlocks.
         found = await fetch_row(self.connection, lock_row(self.registry, root.model), root.values)
         if found is None:
             raise NotFound
@@ -52,12 +52,12 @@ class PostgresRestoring:
             raise PreconditionFailed
         if root.model.tenant_owned or not self.registry.referring(root.model.plural):
             return await self._restore(root)
-        # what is shared can have taken rows of every tenant along
+        # Shared rows can have cascaded to rows of every tenant.
         async with self.connection.widened(self.scope):
             return await self._restore(root)
 
     async def _restore(self, root: RowsByModel) -> Restored:
-        # Rows are judged after they live again; a project's code may catch the refusal and go on in the transaction.
+        # Rules check restored rows. Project code may catch the refusal and continue the transaction.
         await self.connection.execute("SAVEPOINT restoration")
         try:
             return await self._revived(root)
@@ -76,7 +76,7 @@ class PostgresRestoring:
                 await self._revive(rows, restore_along(self.registry, rows.model))
             except asyncpg.UniqueViolationError:
                 raise Conflict(TAKEN_MEANWHILE) from None
-        # asked when everything lives again: rows that come back together are there for each other
+        # Check after all rows are restored, because they may refer to each other.
         await self._ensure_references(root, is_root=True)
         for rows in along:
             await self._ensure_references(rows, is_root=False)
@@ -84,7 +84,6 @@ class PostgresRestoring:
         return Restored(row.id, row.version, row.body, tuple((rows.model.plural, tuple(rows.roots)) for rows in along))
 
     async def _taken_along(self, root: RowsByModel) -> list[RowsByModel]:
-        """Rows that the deletion of the root took along, all of a model and tenant together."""
         (row_id,) = root.roots
         found: dict[tuple[EntityModel, UUID | None], dict[UUID, UUID]] = {(root.model, root.tenant): {row_id: row_id}}
         waiting = [root]

@@ -1,4 +1,4 @@
-"""Locks of the rows that several writes' rules ask for; those on rows of all tenants make no other tenant wait."""
+"""Locks of rows for rules of concurrent writes. A lock on a row that all tenants share does not block other tenants."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -12,16 +12,16 @@ from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, Registry
 
 LOCKS = 64
-"""Locks that a tenant's rows are spread over: a transaction keeps each in memory that all of the server share."""
+"""Number of advisory locks that a tenant's rows share, because each lock needs shared memory of the server."""
 TAKE = "SELECT pg_advisory_xact_lock(number) FROM unnest($1::bigint[]) AS turn (number)"
 
 
 async def lock_referred_rows(
     connection: ServiceConnection, registry: Registry, model: EntityModel, tenant: UUID | None, rows: Sequence[Values]
 ) -> None:
-    """Locks what the rows refer to, each entity's in one order, before the rule of each row asks for its own.
+    """Lock the referenced rows, each entity's in one order, before each row's rule requests them.
 
-    ``tenant`` is None for rows that all tenants share.
+    ``tenant`` is None for rows shared by all tenants.
     """
     if tenant is not None:
         await take_advisory_locks(connection, tenant, shared_references(registry, model, rows))
@@ -37,20 +37,20 @@ async def lock_referred_rows(
 
 
 async def take_advisory_locks(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:
-    """Takes the tenant's advisory lock of each row until the transaction ends; each tenant has its own."""
-    # in one order, whatever that of the rows: two transactions cannot wait for each other
+    """Acquire the advisory lock of each row until the transaction ends; each tenant has separate locks."""
+    # Lock in one order, so that two transactions cannot deadlock.
     if numbers := sorted({_number(tenant, row_id) for row_id in ids}):
         await connection.execute(TAKE, numbers)
 
 
 def shared_fields(registry: Registry, model: EntityModel) -> list[str]:
-    """Names of the fields in which a tenant's row refers to rows of all tenants."""
+    """Return names of fields in which a tenant's row references rows shared by all tenants."""
     referring = (field for field in model.declared if field.reference is not None)
     return [field.name for field in referring if is_foreign(registry, model, field)]
 
 
 def shared_references(registry: Registry, model: EntityModel, rows: Iterable[Values]) -> Iterator[UUID]:
-    """Ids of rows of all tenants that these rows of a tenant refer to, where their rule may ask for them."""
+    """Yield ids of shared rows that these rows of a tenant reference."""
     names = shared_fields(registry, model)
     for row in rows:
         for name in names:

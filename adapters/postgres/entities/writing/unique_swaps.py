@@ -1,10 +1,10 @@
-"""The statement before an update whose rows pass unique values on to each other, such as two rows that swap theirs.
+"""The statement that precedes an update in which rows swap unique values.
 
-PostgreSQL compares each row with what is stored at that moment, and a unique index over living rows alone cannot wait
-for the end of the statement. So the rows are set aside first: where a deletion marks rows, by that mark, which takes
-them out of every unique index; elsewhere by values that no row has. Where a unique has no such values, as one of
-booleans or references alone, the rows are deleted and inserted anew in one statement, while no other request writes to
-the table. No version and no history tells of it.
+PostgreSQL compares each row with the values stored at that moment, and cannot defer the check of a partial unique
+index. So this statement first sets the rows aside. It uses the soft delete mark, which removes rows from unique
+indexes, or values that no row has. Some unique constraints have no such values, such as one of only booleans or
+references. Then one statement deletes the rows and inserts them again, while no other request writes to the table.
+Neither a version nor a history records these steps.
 """
 
 from collections.abc import Callable
@@ -23,13 +23,13 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
 from domain.entities.markers import Unique
 
-# a control character, which no person types, and the id of the row
+# A control character that users do not type; the row's id follows it.
 _MARK = "\x01"
 
 
 @lru_cache(REMEMBERED)
 def set_aside(registry: Registry, model: EntityModel, spared: tuple[FieldModel, ...]) -> CompiledStatement:
-    """Takes the rows ``ids`` out of every unique index, by other values of the fields that are ``spared``."""
+    """Remove the rows ``ids`` from every unique index by giving the ``spared`` fields other values."""
     table = table_of(registry, model)
     values: dict[str, Value] = {field.name: _own_value(model, table, field) for field in spared}
     if is_soft(model):
@@ -38,7 +38,7 @@ def set_aside(registry: Registry, model: EntityModel, spared: tuple[FieldModel, 
 
 
 def spared_fields(model: EntityModel) -> tuple[FieldModel, ...] | None:
-    """Fields that have another value while rows are set aside, one of each unique; None where a unique has no such."""
+    """Return one field of each unique constraint to change while rows are set aside; None if one has no such field."""
     if is_soft(model):
         return ()
     spared = {unique: _spared(model, unique) for unique in model.unique}
@@ -48,7 +48,7 @@ def spared_fields(model: EntityModel) -> tuple[FieldModel, ...] | None:
 
 @lru_cache(REMEMBERED)
 def insert_anew(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Deletes the rows ``ids`` and inserts them with other unique values: an array (``new_name``) for each of them."""
+    """Delete the rows ``ids`` and insert them with other unique values, in an array (``new_name``) each."""
     table, fields = table_of(registry, model), unique_fields(model)
     gone = sa.delete(table).where(*owner(model, table), is_among(table.c.id)).returning(*table.c).cte("rows before")
     columns = [sa.column("id", sa.Uuid()), *(sa.column(field.name, transfer_type(field)) for field in fields)]
@@ -56,13 +56,13 @@ def insert_anew(registry: Registry, model: EntityModel) -> CompiledStatement:
     given = func.unnest(IDS, *arrays).table_valued(*columns).render_derived(name="g")
     kept = {column.name: gone.c[column.name] for column in table.c if column.computed is None}
     values = {**kept, **{field.name: transferred(field, given.c[field.name]) for field in fields}}
-    # sorted, so that the last row is deleted before the first is inserted
+    # Sorting makes PostgreSQL delete all rows before the first insert.
     rows = sa.select(*values.values()).select_from(gone.join(given, given.c.id == gone.c.id)).order_by(gone.c.id)
     return compiled(sa.insert(table).from_select(list(values), rows))
 
 
 def lock_table(registry: Registry, model: EntityModel) -> str:
-    """Makes other writers wait before they begin: one that waited for a row would find it gone."""
+    """Make other writers wait before they begin: a writer waiting for a row would find it gone."""
     return f"LOCK TABLE {quoted(table_of(registry, model).name)} IN EXCLUSIVE MODE"
 
 
@@ -71,7 +71,7 @@ def unique_fields(model: EntityModel) -> tuple[FieldModel, ...]:
 
 
 def new_name(field: FieldModel) -> str:
-    """Parameter with an array of the values that rows get."""
+    """Return the name of the parameter with the rows' new values."""
     return f"new_{field.name}"
 
 
@@ -81,7 +81,7 @@ def _spared(model: EntityModel, unique: Unique) -> FieldModel | None:
 
 
 def _own_value(model: EntityModel, table: sa.Table, field: FieldModel) -> Value:
-    # nulls are never equal
+    # Nulls are never equal.
     make = None if field.nullable else _maker_of(field.kind)
     return sa.null() if make is None else make(model, table, field)
 
@@ -97,7 +97,7 @@ def _below_all(model: EntityModel, table: sa.Table, field: FieldModel) -> Value:
 
 
 def _maker_of(kind: Kind) -> Callable[[EntityModel, sa.Table, FieldModel], Value] | None:
-    """Makes values that no row has for a required field; None where there are no such values."""
+    """Return a function that makes unused values for a required field of this kind; None if there are none."""
     match kind:
         case Kind.TEXT | Kind.CHOICE:
             return _own_text

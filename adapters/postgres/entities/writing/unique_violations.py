@@ -1,4 +1,4 @@
-"""The field, and in a batch the rows, whose unique value is taken."""
+"""The field, and in a batch the rows, of a duplicate unique value."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -32,12 +32,12 @@ from domain.entities.markers import Unique
 from domain.errors import Conflict, FieldError
 
 PLACE = "row number"
-# does not say by which row: it may be a row that the caller must not see
+# Security: do not name the other row, because the caller may not see it.
 TAKEN = "is taken already"
 
 
 class PassedOn(Exception):
-    """Rows of a batch pass a unique value on to each other; ``conflict`` is the error where that cannot be written."""
+    """Rows of a batch swap unique values; ``conflict`` is the error to raise if the swap is impossible."""
 
     def __init__(self, model: EntityModel, error: asyncpg.UniqueViolationError) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class PassedOn(Exception):
 
 
 def named(wire: str, n: int, count: int) -> str:
-    """``items[3].sku`` for a field of the fourth of several rows, ``sku`` for that of a row alone."""
+    """Return the field's name for an error: ``items[3].sku`` for the fourth of several rows, else ``sku``."""
     return wire if count == 1 else f"items[{n}].{wire}"
 
 
@@ -60,19 +60,20 @@ async def of_many(
     tenant: UUID | None,
     failed: tuple[asyncpg.UniqueViolationError, Sequence[UUID], Sequence[Mapping[str, object]]],
 ) -> Conflict | None:
-    """Conflict that names the rows whose value another living row has, or another row of the batch, for each unique.
+    """Return a Conflict naming, for each unique constraint, the rows with a value of another live row or row of the
+    batch.
 
-    None where the values are different once all rows are written: rows of the batch only pass a value on.
+    Return None if the values differ once all rows are written.
     """
     error, ids, sent = failed
-    _broken(model, error)  # raises the error where the constraint is none of the entity's
+    _broken(model, error)  # raises the error if the constraint is not the entity's
     taken: list[tuple[Unique, list[int]]] = []
-    # the server told of the first one alone
+    # Check every constraint, because PostgreSQL reports only the first conflict.
     for unique in model.unique:
         values: dict[str, Any] = {"tenant": tenant, "ids": list(ids)}
         before = await fetch(connection, stored_values(registry, model, unique), values)
         stored: dict[UUID, Mapping[str, object]] = {row["id"]: dict(row) for row in before}
-        # a partial update may have sent only some of the fields that are unique together
+        # A partial update may have sent only some of the unique fields.
         rows = [{**stored.get(row_id, {}), **changed} for row_id, changed in zip(ids, sent, strict=True)]
         for name in unique.fields:
             values[_array_name(name)] = array_of(model.by_name[name], [row.get(name) for row in rows])
@@ -104,7 +105,7 @@ def stored_values(registry: Registry, model: EntityModel, unique: Unique) -> Com
 
 @lru_cache(REMEMBERED)
 def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> CompiledStatement:
-    """Selects the numbers, from 1, of the rows whose unique value is taken."""
+    """Select the numbers, from 1, of rows with an existing unique value."""
     given = _given_values(model, unique)
     sent, other = given.alias("g"), given.alias("o")
     stored = rows_of(registry, model, "t")
@@ -121,13 +122,12 @@ def clashing_rows(registry: Registry, model: EntityModel, unique: Unique) -> Com
 
 
 def _given_values(model: EntityModel, unique: Unique) -> sa.CTE:
-    """What the rows would have in the unique index, by the names of the fields."""
     fields = [model.by_name[name] for name in unique.fields]
     arrays = [parameter(_array_name(field.name), ARRAY(transfer_type(field))) for field in fields]
     columns = [sa.column("id", sa.Uuid()), *(sa.column(field.name, transfer_type(field)) for field in fields)]
     rows = func.unnest(IDS, *arrays).table_valued(*columns, with_ordinality=PLACE).render_derived(name="g")
     sent = [transferred(field, _key(model, unique, rows, field.name)).label(field.name) for field in fields]
-    # lowered beforehand: row-level security keeps an index from a comparison with lower() of any column
+    # Lower in advance: under row-level security, an index cannot serve a comparison with lower() of a column.
     return materialized(sa.select(rows.c.id, rows.c[PLACE], *sent), "given rows")
 
 

@@ -1,4 +1,4 @@
-"""Inserting and updating rows, all or none, and what an answer or an error of the server means for them."""
+"""Atomic inserts and updates of rows, and the meaning of the server's results and errors."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -43,7 +43,7 @@ NO_SUCH_ROW = "refers to nothing that exists"
 
 @dataclass(frozen=True, slots=True)
 class _Swap:
-    """A batch update whose rows pass unique values on to each other, with the arguments of its statement."""
+    """Arguments of a batch update that swaps unique values."""
 
     names: tuple[str, ...]
     changes: Sequence[Change]
@@ -53,7 +53,7 @@ class _Swap:
 
 @dataclass(frozen=True, slots=True)
 class PostgresWriting:
-    """Writes of one entity's rows; ``tenant`` is None for entities whose rows all tenants share."""
+    """Writes rows of one entity; ``tenant`` is None for entities with rows that all tenants share."""
 
     connection: ServiceConnection
     registry: Registry
@@ -78,7 +78,7 @@ class PostgresWriting:
         try:
             return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
         except unique_violations.PassedOn:
-            # the row that had the value is gone by now: the transaction can be tried again
+            # The conflicting row is gone, so the transaction can be retried.
             raise SerializationConflict from None
 
     async def change(self, changes: Sequence[Change], act: Act) -> list[Stored]:
@@ -109,9 +109,9 @@ class PostgresWriting:
                 raise conflict or error.conflict from None
 
     async def _swap(self, swap: "_Swap") -> list[Stored]:
-        """Changes rows that pass unique values on to each other: in two steps, which a transaction holds together."""
+        """Update rows that swap unique values, by two statements in one transaction."""
         spared = spared_fields(self.model)
-        # Numbers below the lowest may be out of range, and some kinds have no values to spare.
+        # A temporary number may be out of range; then the rows are deleted and inserted instead.
         with suppress(asyncpg.NumericValueOutOfRangeError):
             if spared is not None:
                 async with self._all_or_none():
@@ -127,7 +127,7 @@ class PostgresWriting:
             return await self._brought_back(swap, rows, fields)
 
     async def _rows_of(self, swap: "_Swap") -> dict[UUID, Current]:
-        # in the order of all batches, and living: what is set aside could not be told from a deleted row
+        # Lock in the order of all batches, and only live rows.
         rows = await self.current([change.id for change in swap.changes], locked=True)
         if len(rows) < len(swap.changes):
             raise SerializationConflict
@@ -149,7 +149,7 @@ class PostgresWriting:
 
     @asynccontextmanager
     async def _all_or_none(self) -> AsyncIterator[None]:
-        """Several statements that are undone together, inside a transaction and outside of one."""
+        """Transaction, or savepoint within one."""
         if not self.connection.is_in_transaction():
             async with self.connection.transaction():
                 yield
@@ -182,9 +182,9 @@ class PostgresWriting:
 
     async def _change_row(self, change: Change, act: Act) -> Stored | None:
         if not change.values:
-            # nothing changes, not even the version: the bulk statement answers the row as it is
+            # Nothing changes, so the bulk statement returns the row.
             return None
-        # in the order of the declaration, so that the order in a request's body makes no further statement
+        # Declaration order, so that the order in a request adds no statement.
         columns = tuple(name for name in self.model.names if name in change.values)
         statement = update_row(self.registry, self.model, columns, self._references(change.values))
         return await self._write_row(statement, change, {**self._acted(act), "version": change.version})
@@ -200,16 +200,15 @@ class PostgresWriting:
         return None if answer is None else stored(self.model, answer)
 
     def _references(self, values: Values) -> tuple[str, ...]:
-        """Names of the fields with a reference whose value is not null."""
         referring = (field.name for field in self._declared if field.reference is not None)
         return tuple(name for name in referring if values.get(name) is not None)
 
     @asynccontextmanager
     async def _naming_conflicts(self, ids: Sequence[UUID], values: Sequence[Values]) -> AsyncIterator[None]:
-        """Raises Conflict for a unique value that is taken, naming the rows if there are several."""
+        """Raise Conflict for a unique value that another row already has; for a batch, the error names the rows."""
         several, within = len(ids) > 1, self.connection.is_in_transaction()
-        # Looking for the rows takes a further statement, which a failed transaction refuses: the savepoint allows it,
-        # and ends with the transaction. Outside a transaction the failed statement has left nothing behind.
+        # Set a savepoint: without one, PostgreSQL would refuse the statement that finds the conflicting rows, because
+        # the transaction has failed.
         if several and within:
             await self.connection.execute("SAVEPOINT batch")
         try:
@@ -242,15 +241,15 @@ def _current(model: EntityModel, row: asyncpg.Record) -> Current:
 
 
 def as_declared(field: FieldModel, value: Any) -> Any:
-    """The value as the entity's own struct holds it: ``"draft"`` becomes ``Status.DRAFT``.
+    """Convert the value to the entity's type: ``"draft"`` becomes ``Status.DRAFT``.
 
-    A stored value that the enum does not know any more stays text, so that its row can be mended.
+    A value unknown to the enum stays text, so that its row can be repaired.
     """
     return msgspec.convert(value, field.type) if value in field.choices else value
 
 
 def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:
-    """Rows in the order of ``ids``; raises the error of the problems, if the answer has some."""
+    """Rows in the order of ``ids``. Raises the error of the answer's problems."""
     wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
     if wrong:
         raise _refusal(model, wrong, len(ids))
@@ -259,7 +258,7 @@ def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[
 
 
 def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -> Exception:
-    """Error of the worst problem: a wrong value, then a row that is absent, then another version."""
+    """Return the most severe error: a wrong value, then a missing row, then another version."""
     values = [(model.by_name[name].wire, n) for name, n in wrong if name not in ("id", "version")]
     if values:
         return ValidationError(

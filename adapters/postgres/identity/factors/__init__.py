@@ -1,4 +1,4 @@
-"""Statements on second factors.
+"""Second factors in PostgreSQL.
 
-Everything else of identity stands in the folder above.
+The parent folder has the rest of identity.
 """

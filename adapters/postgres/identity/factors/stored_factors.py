@@ -32,7 +32,7 @@ _RENAME = "UPDATE factors SET name = $3 WHERE user_id = $1 AND id = $2 RETURNING
 _REMOVE = """
 WITH gone AS (DELETE FROM factors WHERE user_id = $1 AND ($2::uuid IS NULL OR id = $2) RETURNING 1)
 SELECT count(*) FROM gone"""
-# `last_step < $2` makes one of two parallel uses of a code the first: the other finds no row to change.
+# `last_step < $2`: of two concurrent uses of one code, the second finds no row to update.
 _USE_STEP = """
 UPDATE factors SET last_step = $2, sealed = $3, last_used_at = $4 WHERE id = $1 AND last_step < $2 RETURNING true"""
 _USE_CREDENTIAL = """

@@ -11,7 +11,7 @@ from adapters.postgres.schema.declarative import BigInt, IdentityBase, RowId, Us
 
 
 class FactorRow(IdentityBase):
-    """Second factor of a user: an authenticator app (``totp``) or a passkey, whose columns are null for the other."""
+    """Second factor of a user: an authenticator app (``totp``) or a passkey. The columns of the other kind are null."""
 
     __tablename__ = "factors"
 

@@ -1,4 +1,4 @@
-"""Ways into a tenant, in PostgreSQL: invitations, domains, requests to join, and marks of former members.
+"""Joining a tenant, in PostgreSQL: invitations, domains, join requests, and marks of former members.
 
-Accounts and memberships themselves stand in the folder above.
+The parent folder has accounts and memberships.
 """

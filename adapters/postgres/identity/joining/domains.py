@@ -1,4 +1,4 @@
-"""Domains of tenants, requests to join, and the marks of former members, which outlive the account."""
+"""Domains of tenants, join requests, and marks of former members, which outlive the account."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, chec
     WHERE r.id = ANY (d.role_ids) AND (r.tenant_id = d.tenant_id OR r.tenant_id IS NULL)
     ORDER BY r.name, r.id) AS roles
 FROM tenant_domains d WHERE tenant_id = $1 ORDER BY domain"""
-# A statement of its own: the next one must see what those before have added.
+# Lock first: the next statement must see additions of earlier transactions.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.domains:' || $1::text, 0))"
 _LOCK = """
 SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at
@@ -55,7 +55,7 @@ RETURNING tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, c
 _ADD_REQUEST = """
 INSERT INTO join_requests (tenant_id, user_id, domain, created_at, status, ended_at, ended_by)
 VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING RETURNING true"""
-# Accounts are looked up for the rows of the page, and not for those before it.
+# Look up accounts only for the rows of the page.
 PAGE = """
 SELECT j.tenant_id, j.user_id, j.domain, j.created_at, j.status, j.ended_at, j.ended_by, u.email, u.full_name
 FROM (

@@ -1,4 +1,4 @@
-"""Invitations: those of a tenant, and those that an address has received."""
+"""Invitations, by tenant and by address."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +25,12 @@ COLUMNS = Invitation.__struct_fields__
 
 _branding = msgspec.json.Decoder(Branding)
 
-# A statement of its own: the next one must see what those before have counted. Locked in one order, against deadlocks.
+# Lock first: the next statement must see counts of earlier transactions. Lock in one order against deadlocks.
 _TAKE_TURNS = """
 SELECT pg_advisory_xact_lock(number) FROM (
     SELECT hashtextextended('tenantry.invitations:' || name, 0) AS number FROM unnest($1::text[]) AS turn (name)
     ORDER BY number OFFSET 0) AS turns"""
-# An expired one must give way first: the unique index knows the status alone, and an INSERT of the same statement
-# would meet it still.
+# Expire old invitations first: the unique index covers only the status, so an INSERT in this statement would conflict.
 _STANDING = """
 WITH expired AS (
     UPDATE invitations SET status = 'expired', ended_at = expires_at
@@ -44,7 +43,7 @@ SELECT key.email_key, (
     AND i.expires_at > $3) AS is_pending,
     (SELECT count(*) FROM invitations WHERE tenant_id = $1 AND created_at > $4) AS made
 FROM unnest($2::text[]) AS key (email_key)"""
-# One statement: a hundred invitations with their mails and audit lines take no longer than one.
+# One statement, so that a hundred invitations are as fast as one.
 _ADD = """
 WITH given AS (
     SELECT * FROM jsonb_to_recordset($1::text::jsonb) AS g (
@@ -64,7 +63,7 @@ noted AS (
     INSERT INTO audit_events (tenant_id, id, actor_id, action, target_id, address, request_id, occurred_at)
     SELECT tenant_id, line_id, actor_id, action, id, address, request_id, created_at FROM given JOIN made USING (id))
 SELECT count(*) FROM made"""
-# Names of roles are looked up for the rows of the page, and not for those before it.
+# Look up role names only for the rows of the page.
 PAGE = """
 SELECT tenant_id, id, email, email_key, role_ids, invited_by, created_at, expires_at, hash, status, ended_at,
     accepted_by, mailed_at, ARRAY(
@@ -119,13 +118,13 @@ LEFT JOIN users account ON account.email_key = i.email_key
 WHERE i.email_key = $1 AND i.status = 'pending' AND i.expires_at > $2 AND t.is_active AND t.deleted_at IS NULL
 AND coalesce(inviter.id, program.id) IS NOT NULL
 ORDER BY i.created_at DESC, i.id"""
-# By way of the memberships: the primary key of invitations begins with the tenant.
+# Use the memberships: the primary key of invitations begins with the tenant.
 _ACCEPTED = """
 SELECT i.tenant_id, i.id, i.email, i.email_key, i.role_ids, i.invited_by, i.created_at, i.expires_at, i.hash, i.status,
     i.ended_at, i.accepted_by, i.mailed_at
 FROM memberships m JOIN invitations i ON i.tenant_id = m.tenant_id AND i.id = $2
 WHERE m.user_id = $1 AND i.accepted_by = $1"""
-# KEY SHARE: a role cannot be deleted between this lookup and the membership that is given it.
+# KEY SHARE, so that no transaction can delete a role before the membership receives it.
 _ROLES = """
 SELECT id, tenant_id, name, description, permissions FROM roles
 WHERE id = ANY ($2) AND (tenant_id = $1 OR tenant_id IS NULL) ORDER BY name, id FOR KEY SHARE"""

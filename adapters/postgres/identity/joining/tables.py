@@ -1,4 +1,4 @@
-"""Models of the ways into a tenant."""
+"""Models of joining tenants."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,7 +11,7 @@ from adapters.postgres.schema.declarative import IdentityBase, RowId, TextKey, U
 
 
 class InvitationRow(IdentityBase):
-    """Invitation of an address into a tenant; there may be no account yet, so it refers to none."""
+    """Invitation of an address to a tenant. It does not reference an account, because none may exist yet."""
 
     __tablename__ = "invitations"
 
@@ -45,7 +45,7 @@ class InvitationRow(IdentityBase):
 
 
 class TenantDomainRow(IdentityBase):
-    """Domain of a tenant; several may wait for its proof, and one is proved."""
+    """Domain of a tenant. Several tenants may wait for its proof, but only one has it."""
 
     __tablename__ = "tenant_domains"
 
@@ -55,7 +55,7 @@ class TenantDomainRow(IdentityBase):
     role_ids: Mapped[list[UUID]] = mapped_column(sa.ARRAY(sa.Uuid()))
     proof: Mapped[str]
     state: Mapped[str]
-    # No foreign key: the domain outlives the account, and gives no roles by itself then.
+    # No foreign key: the domain outlives the account, and then gives no roles automatically.
     set_by: Mapped[UUID | None]
     created_at: Mapped[datetime]
     checked_at: Mapped[datetime]
@@ -67,7 +67,7 @@ class TenantDomainRow(IdentityBase):
 
 
 class JoinRequestRow(IdentityBase):
-    """Wish of an account to join a tenant."""
+    """Request of an account to join a tenant."""
 
     __tablename__ = "join_requests"
 
@@ -87,7 +87,7 @@ class JoinRequestRow(IdentityBase):
 
 
 class FormerAddressRow(IdentityBase):
-    """Mailbox of a former member, as a keyed digest; refers to no account, for it outlives the account."""
+    """Mailbox of a former member, as a keyed digest; references no account, because it outlives the account."""
 
     __tablename__ = "former_addresses"
 
@@ -99,7 +99,7 @@ class FormerAddressRow(IdentityBase):
 
 
 class FormerMemberRow(IdentityBase):
-    """Somebody whose membership has ended, and who does not come back by a domain."""
+    """Former member of a tenant; a domain does not admit them again."""
 
     __tablename__ = "former_members"
 

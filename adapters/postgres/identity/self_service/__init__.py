@@ -1,4 +1,4 @@
-"""Everything that is stored about a person, read for the export of their account.
+"""All stored data about a person, for the export of their account.
 
-The tables of accounts have files of their own in the folder above.
+The parent folder has the account tables.
 """

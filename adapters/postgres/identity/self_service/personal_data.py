@@ -1,4 +1,4 @@
-"""Everything that is stored about a person, by one statement, which is one snapshot."""
+"""All stored data about a person, read in one statement and so in one snapshot."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from adapters.postgres.context import PostgresContext
 from application.ports.identity.personal_data import EVENTS, PersonalData
 from domain.identity.users import User
 
-# $1 is the account, $2 the normal form of its address, $3 how many events, and one more to know of further ones.
+# $1 is the account, $2 the normal form of its address, $3 the number of events plus one to detect more.
 _DATA = """
 SELECT json_build_object(
 'account', json_build_object(

@@ -1,4 +1,1 @@
-"""Service accounts and their API keys, in PostgreSQL.
-
-Nothing else of identity stands here.
-"""
+"""Service accounts and their API keys, in PostgreSQL."""

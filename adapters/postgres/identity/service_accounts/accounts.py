@@ -1,4 +1,4 @@
-"""Service accounts. A deleted account keeps its row, to which its ended keys refer, and frees its name."""
+"""Service accounts. Deletion retains the row for its ended keys, and frees the name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ TAKEN: Mapping[str, tuple[str, str]] = {
 }
 SORTED_BY = ("created_at", "name", "is_active")
 
-# A tenant has some dozens of accounts: the order is that of one sort in memory, and needs no index.
+# A tenant has some dozens of accounts, so sorting needs no index.
 _PAGE = """
 SELECT row_to_json(o) AS account, u.keys, u.last_used_at, u.next_end, count(*) OVER () AS total
 FROM service_accounts a, LATERAL (
@@ -53,7 +53,7 @@ ORDER BY
 LIMIT $8 OFFSET $9"""
 _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('tenantry.service_accounts:' || $1::uuid, 0))"
 _COUNT = "SELECT count(*) FROM service_accounts WHERE tenant_id = $1 AND deleted_at IS NULL"
-# SHARE: whoever deletes the tenant waits until the roles are stored, and takes them; who comes later stores none.
+# SHARE: a deletion of the tenant waits until the roles are stored, and then deletes them; later writers find no tenant.
 _LOCK_TENANT = "SELECT true FROM tenants WHERE id = $1 AND deleted_at IS NULL FOR SHARE"
 _ADD = """
 INSERT INTO service_accounts (tenant_id, id, name, description, is_active, created_at, created_by)
@@ -88,7 +88,7 @@ class PostgresServiceAccounts:
         rows = await self._rows(listing, None, now)
         if rows or listing.page == 1:
             return [_listed(row) for row in rows], rows[0]["total"] if rows else 0
-        # A page behind the last one has no row that could tell the total.
+        # A page past the end has no rows, so read the total from the first page.
         first = await self._rows(msgspec.structs.replace(listing, page=1, page_size=1), None, now)
         return [], first[0]["total"] if first else 0
 
@@ -104,7 +104,7 @@ class PostgresServiceAccounts:
         return list(await self.connection.fetch(_PAGE, *which, *order, now, *paging, listing.role))
 
     async def lock(self, tenant_id: UUID) -> int:
-        # A statement of its own: the snapshot of the next one begins after the lock is held.
+        # Lock first: the next statement's snapshot begins after the lock.
         await self.connection.execute(_LOCK, tenant_id)
         return int(await self.connection.fetchval(_COUNT, tenant_id))
 
@@ -138,7 +138,6 @@ class PostgresServiceAccounts:
 
 
 def _escaped(word: str) -> str:
-    """The word with LIKE's wildcards taken literally."""
     return word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 

@@ -23,12 +23,12 @@ _ADD = """
 INSERT INTO api_keys (
     id, tenant_id, account_id, name, start, hash, permissions, networks, created_at, created_by, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text[]::cidr[], $9, $10, $11)"""
-# The end only ever comes nearer: an ended key never lives again.
+# Only shorten the lifetime: an ended key never becomes valid again.
 _END = """
 UPDATE api_keys SET ended_at = $2
 WHERE id = $1 AND (ended_at IS NULL OR ended_at > $2) AND (expires_at IS NULL OR expires_at > $2) RETURNING true"""
-# The server writes the state as JSON, which msgspec decodes straight into the domain's structs; one statement is one
-# snapshot, so that the versions are those under which the roles were read.
+# PostgreSQL writes JSON, and msgspec decodes it directly into domain structs. One statement is one snapshot, so the
+# token versions match the roles.
 KEY_STATE = """
 SELECT row_to_json(state) AS state FROM (
     SELECT (
@@ -77,7 +77,7 @@ class PostgresApiKeys:
     connection: ServiceConnection
 
     async def lock(self, tenant_id: UUID, account_id: UUID, now: datetime) -> int:
-        # A statement of its own: the snapshot of the next one begins after the lock is held.
+        # Lock first: the next statement's snapshot begins after the lock.
         await self.connection.execute(_LOCK, tenant_id, account_id)
         return len(await self.of_account(tenant_id, account_id, now))
 

@@ -13,7 +13,7 @@ from adapters.postgres.schema.sql import without_case
 
 
 class ServiceAccountRow(IdentityBase):
-    """Account of a tenant that stands for no person; a deleted one keeps its row, to which its ended keys refer."""
+    """Account of a tenant for a program. Deletion retains the row for its ended keys."""
 
     __tablename__ = "service_accounts"
 
@@ -23,7 +23,7 @@ class ServiceAccountRow(IdentityBase):
     description: Mapped[str]
     is_active: Mapped[DefaultTrue]
     created_at: Mapped[datetime]
-    # No foreign key: a person or another account made it, and it outlives both.
+    # No foreign key: the creator may be a person or an account, and the row outlives both.
     created_by: Mapped[UUID | None]
     deleted_at: Mapped[datetime | None]
 
@@ -54,7 +54,7 @@ class ServiceAccountRoleRow(IdentityBase):
 
 
 class ApiKeyRow(IdentityBase):
-    """Key of a service account; its text is known to nobody any more, and found by its hash."""
+    """Key of a service account. The row stores only the hash of the key's text."""
 
     __tablename__ = "api_keys"
 
@@ -70,7 +70,7 @@ class ApiKeyRow(IdentityBase):
     created_by: Mapped[UUID | None]
     expires_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
-    warned_at: Mapped[datetime | None]  # when the tenant was told by mail that the key expires soon
+    warned_at: Mapped[datetime | None]  # time of the expiry warning
     last_used_at: Mapped[datetime | None]
     last_used_address: Mapped[str | None]
 

@@ -1,4 +1,4 @@
-"""Files of migrations that are applied beside reads and writes: what they hold, how they are written and applied.
+"""Online migration files, applied during reads and writes: content, writing and application.
 
-Decision 0012 says why. Nothing here may lock a table longer than a moment.
+Decision 0012 has the reasons. No operation here may lock a table longer than a moment.
 """

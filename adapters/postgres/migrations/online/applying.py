@@ -1,4 +1,4 @@
-"""Applies pending migrations in steps: what a transaction holds together, and each file beside reads and writes."""
+"""Application of pending migrations in steps: the changes of one transaction, and each online file."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
@@ -12,11 +12,11 @@ from adapters.postgres.migrations.online.operations import ONLINE
 
 Tell = Callable[[int, int], None]
 APPLIED = "tell_applied"
-"""Attribute of Alembic's configuration: the function that env.py has called after each file."""
+"""Key in Alembic's attributes for the callback after each file."""
 
 
 def steps(commands: AlembicCommands, connection: Connection) -> Iterator[tuple[str, bool]]:
-    """Revisions to upgrade to one after the other, and whether the step is a file beside reads and writes."""
+    """Yield the revisions to upgrade to, in order, each with whether it is an online file."""
     pending = _pending(commands, connection)
     for place, revision in enumerate(pending):
         if is_online(revision.module):
@@ -30,7 +30,7 @@ def _pending(commands: AlembicCommands, connection: Connection) -> list[Script]:
     script = ScriptDirectory.from_config(commands.config)
     applied = MigrationContext.configure(connection).get_current_heads()
     connection.rollback()
-    # Alembic has no public method that lists the steps of an upgrade.
+    # Alembic has no public method for the steps of an upgrade.
     steps = script._upgrade_revs("heads", applied)  # type: ignore[arg-type]  # noqa: SLF001  # as said
     return [step.revision for step in steps]
 
@@ -45,9 +45,9 @@ def upgrade(
     limit_waiting: Callable[[bool], None],
     tell: Tell | None = None,
 ) -> None:
-    """Applies everything that is pending; ``limit_waiting`` is told whether the limit is one of the whole session.
+    """Apply all pending migrations; ``limit_waiting`` receives whether the limit covers the whole session.
 
-    What was applied before a file beside reads and writes stays applied where that file fails.
+    If an online file fails, earlier files remain applied.
     """
     attributes = commands.config.attributes
     if tell is not None:

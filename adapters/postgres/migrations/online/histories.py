@@ -1,4 +1,4 @@
-"""Histories of renamed fields and entities: their lines get the new name beside reads and writes, a day at a time."""
+"""Histories of renamed fields and entities: an online migration renames in their entries, one day at a time."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -21,8 +21,8 @@ _DAY = timedelta(days=1)
 
 
 def rename_in_histories(entity: str, old: str, new: str) -> None:
-    """Gives what the lines of an entity tell of a field its new JSON name."""
-    # the values stay as they are written, a decimal with its scale, for they never leave their JSON
+    """Rename a field in the history entries of an entity, by JSON name."""
+    # Values stay JSON, so that decimals retain their scale.
     told = sa.func.json_array_elements(_LINES.c.changes).table_valued(
         sa.column("change", JSON()), with_ordinality="place"
     )
@@ -37,7 +37,7 @@ def rename_in_histories(entity: str, old: str, new: str) -> None:
 
 
 def move_histories(old: str, new: str) -> None:
-    """Gives the lines of a renamed entity its new plural."""
+    """Rename a renamed entity in its history entries, by plural."""
     _change({"entity": new}, _LINES.c.entity == old)
 
 
@@ -52,7 +52,7 @@ def _change(values: Mapping[str, Any], *which: Truth) -> None:
 
 
 def _days(*which: Truth) -> Iterator[datetime | None]:
-    """Days of the lines in question, in UTC; None, for all together, in SQL that is printed."""
+    """Return the UTC days of the history entries; for printed SQL, only None, for all days."""
     if op.get_context().as_sql:
         yield None
         return

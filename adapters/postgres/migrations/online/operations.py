@@ -1,8 +1,8 @@
-"""Operations beside reads and writes: indexes, foreign keys and NOT NULL of tables that are in use.
+"""Online operations: indexes, foreign keys and NOT NULL on tables in use.
 
-Each is several statements, of which none locks a table longer than a moment, and can be begun again after a failure. A
-transaction would keep its locks until its end, and no index is built ``CONCURRENTLY`` in one: there, as while another
-migration is written, they are Alembic's own operations.
+Each operation is several short statements and can be repeated after a failure. None locks a table longer than a moment.
+A transaction would hold its locks until its end, and cannot build an index ``CONCURRENTLY``. In a transaction, and
+while another migration is written, Alembic's own operations apply.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from adapters.postgres.schema.sql import quoted
 
 ONLINE = "online"
-"""Key of Alembic's attributes: whether each statement of the file is a transaction of its own."""
+"""Key in Alembic's attributes: whether each statement of the file is a separate transaction."""
 _INDEXES = sa.table("pg_index", sa.column("indexrelid"), sa.column("indisvalid", sa.Boolean()))
 _CONSTRAINTS = sa.table(
     "pg_constraint", sa.column("conrelid"), sa.column("conname"), sa.column("convalidated", sa.Boolean())
@@ -27,7 +27,7 @@ _CONSTRAINTS = sa.table(
 
 
 def create_index_online(name: str, table: str, columns: Sequence[Any], **options: Any) -> None:
-    """``op.create_index`` whose index is built ``CONCURRENTLY``; one that a failure left behind is dropped first."""
+    """Build an index ``CONCURRENTLY``, as ``op.create_index`` does; first drop one left by a failure."""
     if not is_online():
         op.create_index(name, table, columns, **options)
         return
@@ -41,7 +41,7 @@ def create_index_online(name: str, table: str, columns: Sequence[Any], **options
 def create_foreign_key_online(
     name: str, source: str, referent: str, local: list[str], remote: list[str], **options: Any
 ) -> None:
-    """``op.create_foreign_key`` that holds for what is written from now on, and is then compared with all rows."""
+    """Create a foreign key that at once applies to writes, then validate all rows."""
     if not is_online():
         op.create_foreign_key(name, source, referent, local, remote, **options)
         return
@@ -53,7 +53,7 @@ def create_foreign_key_online(
 
 
 def set_not_null_online(table: str, column: str) -> None:
-    """``NOT NULL`` that holds for what is written from now on, and is then compared with all rows."""
+    """Set ``NOT NULL`` on a column: apply it to writes at once, then validate the existing rows."""
     if not is_online():
         op.alter_column(table, column, nullable=False)
         return
@@ -65,17 +65,17 @@ def set_not_null_online(table: str, column: str) -> None:
         try:
             _validate(table, check)
         except IntegrityError:
-            # a file that is taken back leaves nothing behind that refuses null; unless the table is in use
+            # Drop the constraint, so that the failed migration does not leave it; if the table is in use, it remains.
             with suppress(SQLAlchemyError):
                 op.drop_constraint(check, table)
             raise
-    # PostgreSQL knows by the constraint that no row is null, and reads none
+    # The constraint proves that no row has a null, so PostgreSQL reads no rows.
     op.alter_column(table, column, nullable=False)
     op.drop_constraint(check, table)
 
 
 def check_of(column: str) -> str:
-    """Name of the check by which ``NOT NULL`` begins; a process that is stopped in between leaves it behind."""
+    """Return the name of the check that precedes ``NOT NULL``; it remains if the process stops before the end."""
     return f"{column[:54]}_is_set"
 
 
@@ -85,7 +85,7 @@ def is_online() -> bool:
 
 
 def _constraint(table: str, name: str) -> bool | None:
-    """Whether all rows are known to obey the constraint; None where the table has none of this name."""
+    """Return whether the constraint is validated; None if the table does not have it."""
     named = (_CONSTRAINTS.c.conrelid == _known(table), _CONSTRAINTS.c.conname == name)
     found = _answer(sa.select(_CONSTRAINTS.c.convalidated).where(*named))
     return None if found is None else bool(found)
@@ -99,7 +99,7 @@ def _validate(table: str, name: str) -> None:
 
 @contextmanager
 def by_itself() -> Iterator[None]:
-    """A statement outside a transaction, which waits for others as long as it takes: nobody waits behind it."""
+    """Run a statement outside a transaction, without a lock timeout, because no process waits behind it."""
     context = op.get_context()
     if context.as_sql:
         context.impl.emit_commit()
@@ -111,7 +111,7 @@ def by_itself() -> Iterator[None]:
     try:
         yield
     except BaseException:
-        # of a connection that is lost, its loss is told
+        # On a lost connection, the original error reports the loss.
         with suppress(SQLAlchemyError):
             _wait_for_locks(before)
         raise
@@ -123,17 +123,16 @@ def _wait_for_locks(limit: str) -> None:
 
 
 def _answer(statement: sa.Select[Any]) -> Any:
-    """The first value; None for SQL that is printed, which is for a database where nothing has failed."""
+    """Return the first value; None for printed SQL, because it assumes a database without earlier failures."""
     return None if op.get_context().as_sql else op.get_bind().execute(statement).scalar()
 
 
 def _known(name: str) -> sa.ColumnElement[Any]:
-    """The relation of this name; null where there is none."""
     return sa.func.to_regclass(quoted(name))
 
 
 class Online(MigrateOperation):
-    """An operation of autogenerate in a file that is applied beside reads and writes."""
+    """Autogenerate operation in an online file."""
 
     def __init__(self, plain: CreateIndexOp | CreateForeignKeyOp | AlterColumnOp) -> None:
         self.plain = plain

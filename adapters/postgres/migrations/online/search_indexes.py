@@ -1,4 +1,4 @@
-"""Search indexes in migrations: made where the server can have them, and compared with what entities declare."""
+"""Search indexes in migrations: the operation to create them, and their comparison with the declarations."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,7 +26,7 @@ _GIN = sa.table("pg_am", sa.column("oid"), sa.column("amname", sa.Text()))
 
 
 class SearchState(Struct, frozen=True):
-    """Index and functions that a database has for the searches of a table."""
+    """A database's index and functions for the searches of a table."""
 
     functions: frozenset[str]
     indexes: tuple[tuple[str, bool, tuple[str, ...]], ...]
@@ -38,10 +38,10 @@ class SearchState(Struct, frozen=True):
 
 
 def index_search(table: str, fields: Sequence[str], *, by_tenant: bool = True) -> None:
-    """Lets an index find what searches ask: ``index_search("books", ["title"])``; without fields it takes all away.
+    """Create an index for searches: ``index_search("books", ["title"])``; without fields, drop all search indexes.
 
-    Nothing is done where the server has no pg_trgm and btree_gin, or the owner may not make them. In a file beside
-    reads and writes the index is built ``CONCURRENTLY``.
+    Does nothing without pg_trgm and btree_gin, or without the right to create them. An online file builds the index
+    ``CONCURRENTLY``.
     """
     if not op.get_context().as_sql:
         op.execute(_MAKE)
@@ -60,7 +60,7 @@ def index_search(table: str, fields: Sequence[str], *, by_tenant: bool = True) -
 
 
 def _make_index(table: str, fields: Sequence[str], *, by_tenant: bool) -> None:
-    """Makes the index, and then drops those that it takes the place of: searches have one all the time."""
+    """Create the index before dropping those it replaces: searches always have one."""
     name, keys = search.search_index_name(table), tuple(search.search_keys(fields, by_tenant=by_tenant))
     before = _state(table).indexes
     kept = next((index for index, is_valid, found in before if fields and is_valid and found == keys), None)
@@ -86,7 +86,7 @@ def _rename(index: str, name: str) -> None:
 
 
 def _alone() -> AbstractContextManager[None]:
-    """Outside a transaction, as CONCURRENTLY has to be, where the file is applied beside reads and writes."""
+    """Leaves the transaction in an online file, as CONCURRENTLY requires."""
     return by_itself() if is_online() else nullcontext()
 
 
@@ -116,7 +116,7 @@ def state_of(connection: Connection, table: str) -> SearchState:
 
 
 class IndexSearch(MigrateOperation):
-    """Operation of autogenerate; in the migration's file it is ``index_search(…)``."""
+    """Autogenerate operation; in the migration file it is ``index_search(…)``."""
 
     def __init__(self, table: str, fields: Sequence[str], before: Sequence[str], *, by_tenant: bool) -> None:
         self.table, self.fields, self.before, self.by_tenant = table, list(fields), list(before), by_tenant
@@ -135,10 +135,10 @@ def _render(context: AutogenContext, operation: IndexSearch) -> str:
 
 
 def search_indexes(connection: Connection, registry: Registry) -> Iterator[IndexSearch]:
-    """Operations for the entities whose searches no index finds, or another one than they declare.
+    """Yield operations for entities with a missing or outdated search index.
 
-    A table that is not there yet gets its index wherever the file is applied; for those that are, this server tells
-    whether it can have one.
+    A new table always gets the operation, and the server that applies it decides. For an existing table, this server
+    decides.
     """
     is_possible = connection.execute(_IS_POSSIBLE).scalar()
     tables = set(sa.inspect(connection).get_table_names())

@@ -1,4 +1,4 @@
-"""Locks of a written migration, and the part of it for a second file, which is applied beside reads and writes."""
+"""Locks of a written migration, and its second file, applied online."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +14,16 @@ from adapters.postgres.migrations.switches import EnsureNoneDeleted
 from adapters.postgres.schema.search import search_index_name
 
 ONLINE_MESSAGE = ", beside reads and writes"
-"""End of the message of a second file."""
+"""End of the second file's message."""
 
 _NOBODY = "nobody waits, but for a moment"
 
 
 def split(operations: list[Any]) -> tuple[list[Any], list[Any]]:
-    """Operations that one transaction holds together, and those that are applied one by one afterwards.
+    """Split operations into those of one transaction and those applied one by one afterwards.
 
-    A table that is made anew has no rows. An index that takes the place of another one of its name stays with it, so
-    that there is no moment without.
+    Operations on new tables stay in the transaction, because these have no rows. An index that replaces one of the same
+    name also stays, so that one always exists.
     """
     together: list[Any] = []
     after: list[Any] = []
@@ -56,12 +56,12 @@ def _is_late(operation: Any, replaced: set[str]) -> bool:
 
 
 class Locks(ops.MigrateOperation):
-    """Comment at the head of a file: which tables its statements lock, whom that keeps out, and for how long."""
+    """Comment at the head of a file: locked tables, blocked users, and duration."""
 
     def __init__(self, operations: list[Any], *, is_beside: bool) -> None:
         self.sentences = list(dict.fromkeys(_sentences(operations)))
         self.head = "# Locks, beside reads and writes:" if is_beside else "# Locks:"
-        """The first line; by it the template knows a file that is applied beside reads and writes."""
+        """The first line, by which the template recognizes an online file."""
 
     def reverse(self) -> ops.MigrateOperation:
         return self
@@ -113,7 +113,7 @@ def _sentence(operation: Any) -> str:
 
 
 def _first(operation: Rename | EnsureNoneDeleted) -> str:
-    """The sentence about an operation that stands in front of all changes."""
+    """Sentence about an operation before all changes."""
     if isinstance(operation, EnsureNoneDeleted):
         return f"{operation.table}: writes wait until all is applied, from the moment in which deleted rows are counted"
     return _renamed(operation)

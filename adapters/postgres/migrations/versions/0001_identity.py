@@ -1,4 +1,4 @@
-"""Tables of the service itself, and the role that it runs as."""
+"""The service's tables, and its role."""
 
 from typing import Any
 
