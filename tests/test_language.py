@@ -36,7 +36,7 @@ DIRECTIVE = re.compile(r"#\s*(noqa|type:|!)")
 
 
 def prose(text: str) -> str:
-    return CODE.sub(" ", text.replace("``", "`"))
+    return CODE.sub(" ", text)
 
 
 @cache
@@ -57,7 +57,7 @@ def documents() -> Iterator[str]:
 def docstrings() -> Iterator[str]:
     for node in trees(*LAYERS):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield prose(ast.get_docstring(node) or "")
+            yield prose((ast.get_docstring(node) or "").replace("``", "`"))
 
 
 def comments() -> Iterator[str]:
