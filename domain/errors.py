@@ -173,7 +173,7 @@ class NotFound(Error):
     """Error for an unknown, malformed or deleted id, or an id of another tenant. All cases have the same message."""
 
     code = "NOT_FOUND"
-    sentence = "There is no such resource."
+    sentence = "The resource does not exist."
 
 
 class MethodNotAllowed(Error):

@@ -169,9 +169,9 @@ def _parts(kind: object) -> Iterator[object]:
 
 def _choice_error(kind: object) -> str:
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return f"takes one of: {', '.join(str(member.value) for member in kind)}"
+        return f"must be one of: {', '.join(str(member.value) for member in kind)}"
     if get_origin(kind) is Literal:
-        return f"takes one of: {', '.join(map(str, get_args(kind)))}"
+        return f"must be one of: {', '.join(map(str, get_args(kind)))}"
     # The choice may be inside a list or a union.
     return next((error for part in get_args(kind) if (error := _choice_error(part))), "")
 
@@ -204,12 +204,12 @@ def plain(text: str) -> str:
 
 def text_errors(field: str, text: str | None, shortest: int, longest: int) -> list[FieldError]:
     if text is not None and not shortest <= len(text) <= longest:
-        return [FieldError(field, f"takes {shortest} to {longest} characters")]
+        return [FieldError(field, f"must have {shortest} to {longest} characters")]
     if text is not None and plain(text) != text:
-        return [FieldError(field, "takes no control characters and no marks of writing direction")]
+        return [FieldError(field, "must not contain control characters or marks of writing direction")]
     # A blank or invisible name leaves a gap.
     if text and shortest and not any(map(_is_seen, text)):
-        return [FieldError(field, "takes at least one character that can be seen")]
+        return [FieldError(field, "needs at least one visible character")]
     return []
 
 
@@ -218,7 +218,7 @@ def url_errors(field: str, text: str | None, longest: int) -> list[FieldError]:
     errors = text_errors(field, text, 0, longest)
     # Security: pages show it as a picture or link, where `javascript:` and `data:` would run.
     if not errors and text and not _WEB_ADDRESS.fullmatch(text):
-        errors = [FieldError(field, "takes an address that begins with https:// or http://")]
+        errors = [FieldError(field, "must be an address that begins with https:// or http://")]
     return errors
 
 

@@ -13,7 +13,7 @@ from domain.errors import Forbidden, ReauthenticationRequired, TokenExpired, Tok
 ALL_PERMISSIONS = "*"
 
 _NAME = re.compile(r"\*|(\*|[a-z0-9][a-z0-9_-]{0,62}):(\*|[a-z0-9][a-z0-9_-]{0,62})")
-PERMISSION_HINT = "takes <action>:<resource> in lower case, with * for either side, or * alone"
+PERMISSION_HINT = "must be <action>:<resource> in lower case, with * for either side, or only *"
 
 
 class Permission(Struct, frozen=True, kw_only=True):

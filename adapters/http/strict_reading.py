@@ -126,7 +126,7 @@ def _ensure_text(value: object) -> None:
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise BadRequest("A name stands twice in one JSON object.")
+        raise BadRequest("A JSON object contains a name twice.")
     return members
 
 

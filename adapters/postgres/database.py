@@ -127,7 +127,7 @@ class PostgresDatabase:
 
     async def connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
         if self.pooler == "transaction":
-            raise ServiceUnavailable("Sessions of SQLAlchemy need a connection that keeps its settings.")
+            raise ServiceUnavailable("Sessions of SQLAlchemy need a connection with persistent settings.")
         connection = await connect(
             self.url,
             pooler=self.pooler,

@@ -89,7 +89,7 @@ def _rows(
 def _with_good_bytes(row: Cells, encoding: str) -> Cells | BadRow:
     if _BAD not in "".join(filter(None, row)):
         return row
-    return BadRow(f"has bytes that are no {encoding}: the option encoding names the right one", cells=row)
+    return BadRow(f"has bytes that are not {encoding}: name the right encoding in the option encoding", cells=row)
 
 
 def _records(source: "_Lines", delimiter: str) -> Iterator[Cells | BadRow]:
@@ -105,7 +105,7 @@ def _records(source: "_Lines", delimiter: str) -> Iterator[Cells | BadRow]:
             yield BadRow(_OPEN_QUOTE if len(error.lines) > 1 else str(error))
             read_again += sum(map(len, error.lines[1:]))
             if read_again > MOST_READ_AGAIN:
-                raise BadRequest("The file has too many rows whose quotes never end.") from None
+                raise BadRequest("The file has too many rows with quotes that never end.") from None
             source.give_back(error.lines[1:])
         else:
             return
@@ -155,7 +155,7 @@ def _lines(file: BinaryIO, encoding: str) -> Iterator[str]:
             yield line
     except UnicodeError:
         # Codecs such as idna refuse bytes without calling the error handler.
-        raise BadRequest(f"The file is no {encoding}: the option encoding names the right one.") from None
+        raise BadRequest(f"The file is not {encoding}: name the right encoding in the option encoding.") from None
     finally:
         # Detach: the wrapper would close the caller's file. The caller may have closed it already.
         with suppress(ValueError):
@@ -172,7 +172,7 @@ def _encoding(file: BinaryIO, options: ImportOptions) -> str:
         name = codecs.lookup(options.encoding).name
         "a".encode(name)  # some codecs, such as base64, do not encode text
     except (LookupError, UnicodeError, ValueError):
-        raise ValidationError.on("options.encoding", "is no text encoding that is known here") from None
+        raise ValidationError.on("options.encoding", "is not a known text encoding") from None
     # utf-16-le with a byte order mark is utf-16: the mark does not belong to the first column name.
     if marked and name.startswith(marked.removesuffix("-sig")):
         return marked

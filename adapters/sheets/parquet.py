@@ -55,7 +55,7 @@ def _guarded_rows(
     # Catch PanicException separately: it is not an Exception. Hide the library's messages: they describe its source
     # code, not the file.
     except (PolarsError, PanicException, OSError) as error:
-        raise BadRequest("The file is no Parquet that can be read: it is damaged or encrypted.") from error
+        raise BadRequest("The file is not a readable Parquet file: it is damaged or encrypted.") from error
 
 
 def _ensure_no_options(options: ImportOptions) -> None:

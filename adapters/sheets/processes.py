@@ -42,7 +42,7 @@ SMALL, FEW = 256 * 1024, 5_000
 ENDS_WITHIN = 5.0
 SILENT = 120.0
 """Maximum seconds between two frames of a child process: several times the need of a file's largest piece."""
-BROKEN = "The file cannot be read: it takes too much memory or time, or it is damaged."
+BROKEN = "The file cannot be read: it needs too much memory or time, or it is damaged."
 _GIVES_BACK = "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0,retain:false"
 """Jemalloc setting in polars: return free memory at once instead of retaining 60 MiB."""
 _WRITERS: dict[BuiltForm, str] = {"xlsx": "writer", "parquet": "parquet_writer"}

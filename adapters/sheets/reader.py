@@ -79,7 +79,7 @@ def main() -> None:
         except Error as error:
             send(out, REFUSED, refusal_of(error))
         except MemoryError:
-            send(out, REFUSED, refusal_of(BadRequest("The file takes too much memory to be read.")))
+            send(out, REFUSED, refusal_of(BadRequest("The file needs too much memory to be read.")))
 
 
 def _is_parquet(file: BinaryIO) -> bool:

@@ -93,7 +93,7 @@ def stores_rows(
         try:
             return await repeated(of, write, model, *args, **named)
         except SerializationConflict:
-            raise Conflict("Other requests keep changing the same rows: try again.") from None
+            raise Conflict("Other requests are changing the same rows: try again.") from None
 
     return write_rows
 

@@ -35,7 +35,7 @@ class Application(Struct, rename="camel", kw_only=True):
         # The service reads the id in a header as Latin-1 and trims it, so new ids must survive this. Clients send older
         # ids in bodies.
         if (before is None or before.app_id != self.app_id) and not all("!" <= char <= "~" for char in self.app_id):
-            yield FieldError("appId", "takes printable ASCII characters without spaces")
+            yield FieldError("appId", "must be printable ASCII characters without spaces")
         # A permission that was stored before this rule existed must not block other changes, such as closing the
         # application.
         is_kept = before is not None and before.required_permission == self.required_permission
@@ -43,7 +43,7 @@ class Application(Struct, rename="camel", kw_only=True):
             yield FieldError("requiredPermission", PERMISSION_HINT)
         addresses = self.redirect_urls or []
         if len(addresses) > MOST_ADDRESSES:
-            yield FieldError("redirectUrls", f"takes {MOST_ADDRESSES} addresses at most")
+            yield FieldError("redirectUrls", f"accepts at most {MOST_ADDRESSES} addresses")
         for number, address in enumerate(addresses[:MOST_ADDRESSES]):
             if (mistake := redirect_mistake(address)) is not None:
                 yield FieldError(f"redirectUrls[{number}]", mistake)

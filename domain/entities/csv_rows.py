@@ -74,7 +74,7 @@ def _plain(message: str) -> str:
     if message.startswith("is longer"):
         return message
     if "expected after" in message:
-        return "has something behind a quoted cell that is no delimiter"
+        return "has text between a quoted cell and the next delimiter"
     if "unexpected end" in message:
         return "has a quote that never ends"
     return "cannot be read as CSV"

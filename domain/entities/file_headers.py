@@ -56,7 +56,7 @@ def read_header(
             errors.append(FieldError(title, _unknown(title, wire, known)))
         found.append(field)
     # The remaining renamings name no column of the file.
-    errors += [FieldError(f"options.columns.{name}", "is no column of the file") for name in spelt.values()]
+    errors += [FieldError(f"options.columns.{name}", "is not a column of the file") for name in spelt.values()]
     if not errors and not any(found):
         errors.append(FieldError("file", f"has no column that is taken; there are {', '.join(known)}"))
     if errors:

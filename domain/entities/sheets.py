@@ -67,7 +67,7 @@ def ensure_row_count(model: EntityModel, count: int) -> None:
     if count <= most:
         return
     if model.asks_other_rows:
-        raise PayloadTooLarge(f"A file of rows whose rule reads other rows may have {most} rows at most.")
+        raise PayloadTooLarge(f"The entity has a rule on other rows, so a file may have at most {most} rows.")
     raise PayloadTooLarge(f"A file may have {most} rows at most.")
 
 

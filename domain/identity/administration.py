@@ -36,7 +36,7 @@ def roles_named(names: Iterable[str], found: Iterable[Role], field: str = "roles
     wanted = list(dict.fromkeys(names))
     missing = [name for name in wanted if name not in by_name]
     if missing:
-        raise ValidationError.on(field, f"there is no role {missing[0]!r} here")
+        raise ValidationError.on(field, f"the role {missing[0]!r} does not exist here")
     return [by_name[name] for name in wanted]
 
 
@@ -238,7 +238,7 @@ def ensure_keeps_name(role: Role, name: str) -> None:
     """
     shipped = shipped_name(role)
     if shipped is not None and name not in (role.name, shipped):
-        raise Conflict.on("name", f"The role {shipped} belongs to the service and keeps its name.")
+        raise Conflict.on("name", f"The role {shipped} belongs to the service and cannot be renamed.")
 
 
 def ensure_fits_beside(role: Role, beside: Iterable[Sequence[Role]], field: str) -> None:
@@ -328,9 +328,9 @@ _TOGETHER = frozenset({"CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"})
 def role_name_errors(field: str, name: str) -> list[FieldError]:
     """Return the errors of a name that imitates another with invisible, full-width or similar characters."""
     if unicodedata.normalize("NFKC", name) != name or any(unicodedata.category(char)[0] == "C" for char in name):
-        return [FieldError(field, "takes no invisible characters and no full-width or other forms of letters")]
+        return [FieldError(field, "must not contain invisible characters or full-width or other forms of letters")]
     if any(len(_scripts(word)) > 1 for word in name.split()):
-        return [FieldError(field, "takes letters of one script in each word")]
+        return [FieldError(field, "must use letters of one script in each word")]
     looks = _skeleton(name)
     alike = [role for role in SHIPPED_ROLES if looks == _skeleton(role) and name.casefold() != role.casefold()]
     return [FieldError(field, f"can be mistaken for the system role {alike[0]}")] if alike else []

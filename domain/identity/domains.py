@@ -92,7 +92,7 @@ def domain_errors(text: str) -> list[FieldError]:
     if domain is None:
         return [FieldError("domain", "is not a domain: write it like acme.example")]
     if domain in PUBLIC_MAIL:
-        return [FieldError("domain", "gives addresses to everybody: it is nobody's company")]
+        return [FieldError("domain", "is a public mail provider, not a company's domain")]
     return []
 
 

@@ -26,7 +26,7 @@ def password_errors(
     shortest, longest = PASSWORD_LENGTH
     normal = normal_password(password)
     if len(password) > TYPED_LENGTH or not shortest <= len(normal) <= longest:
-        return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+        return (FieldError(field, f"must have {shortest} to {longest} characters"),)
     if len(set(normal)) == 1:
         return (FieldError(field, "repeats one character: choose another"),)
     if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):

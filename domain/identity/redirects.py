@@ -24,17 +24,17 @@ def redirect_mistake(address: str) -> str | None:
     Example: ``https://shop.example/signed-in`` and ``http://localhost:3000/`` are valid.
     """
     if len(address) > LONGEST_ADDRESS or _SIGNS.fullmatch(address) is None:
-        return f"takes addresses of at most {LONGEST_ADDRESS} letters, digits and signs of a URL, without a fragment"
+        return f"accepts addresses of at most {LONGEST_ADDRESS} letters, digits and URL characters, without a fragment"
     parts = _parts(address)
     host = None if parts is None else _host(parts.netloc)
     if parts is None or host is None:
-        return "takes https:// or http:// and a host, in small letters, and perhaps a port; no user name"
+        return "must be https:// or http:// and a host in lower case, optionally with a port, without a user name"
     if parts.scheme != "https" and (parts.scheme != "http" or host not in LOCAL_HOSTS):
-        return "takes https, and http for localhost and 127.0.0.1 alone"
+        return "must be https; only localhost and 127.0.0.1 may use http"
     if any(step in (".", "..") for step in unquote(parts.path).split("/")):
-        return "takes a path without . and .. steps: browsers leave them out"
+        return "must be a path without . and .. segments, because browsers remove them"
     if {name for name, _ in parse_qsl(parts.query, keep_blank_values=True)} & {"code", "state"}:
-        return "takes no parameters called code or state: the answer has those"
+        return "must not have parameters called code or state: the response adds them"
     return None
 
 

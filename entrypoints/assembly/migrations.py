@@ -235,7 +235,7 @@ async def _ensure_own(settings: Settings) -> list[str]:
     if has_none_of_ours and (others := await tables_of_others(settings.owner_url, versions)):
         raise CommandError(
             f"The database has tables of another application, which Tenantry would make too: {', '.join(others)}. "
-            "Nothing was changed. Tenantry takes a database of its own: create one, and name it in "
+            "Nothing was changed. Tenantry needs a separate database: create one, and name it in "
             "TENANTRY_DATABASE_URL and TENANTRY_DATABASE_OWNER_URL.",
             MIGRATIONS,
         )

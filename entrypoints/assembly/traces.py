@@ -26,7 +26,7 @@ def trace_warnings(environment: Mapping[str, str]) -> Iterator[str]:
         return
     exporter = environment.get("OTEL_TRACES_EXPORTER", "otlp")
     if exporter not in EXPORTERS:
-        yield f"OTEL_TRACES_EXPORTER is {exporter!r}, and traces are off: it takes otlp, console or none."
+        yield f"OTEL_TRACES_EXPORTER is {exporter!r}, and traces are off: it must be otlp, console or none."
     # The gRPC packages are large, and every collector accepts HTTP.
     protocol = next((environment[name] for name in PROTOCOLS if environment.get(name)), "http/protobuf")
     if protocol != "http/protobuf":

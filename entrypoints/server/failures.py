@@ -20,8 +20,8 @@ from entrypoints.terminal.errors import MIGRATIONS, SETTINGS, UNAVAILABLE, Comma
 SERVICE = "TENANTRY_DATABASE_URL"
 NOT_MIGRATED = "The database has no tables, or older ones: run `tenantry migrate`, or start the service once."
 NO_ROLE = (
-    f"The server has no role {ROLE}, as one that was never migrated, or into which the database was copied: run"
-    " `tenantry migrate`, which makes it and grants it its rights."
+    f"The server does not have the role {ROLE}, as one that was never migrated, or into which the database was copied:"
+    " run `tenantry migrate` to create it."
 )
 NO_RIGHTS = (
     "The database refuses the role of the service: {error}. Run `tenantry migrate`, which grants what is missing; "
@@ -50,7 +50,7 @@ REDIS_REFUSES = {
         "TENANTRY_REDIS_URL names a cluster, and {reason} is in none: write redis:// for a single server."
     ),
     RedisRefusal.REPLICA: (
-        "TENANTRY_REDIS_URL names a replica, which takes no writes: name its master, or sentinels that know it."
+        "TENANTRY_REDIS_URL names a replica, and replicas do not accept writes: name its master, or sentinels."
     ),
     RedisRefusal.NO_SENTINEL: (
         "TENANTRY_REDIS_URL names sentinels, and {reason} is none: write redis:// for a single server."

@@ -85,7 +85,7 @@ def _toml(
             mistakes.append(f"{TOML}: {key} is not a setting{hint}")
         elif (value := _text(given)) is None:
             got = f"a {type(given).__name__} (not shown)" if key.upper() in secrets else repr(given)
-            mistakes.append(f"{TOML}: {key} got {got}; it takes a text, a number, true, false or a list of texts.")
+            mistakes.append(f"{TOML}: {key} got {got}; it must be a text, a number, true, false or a list of texts.")
         else:
             values[prefix + key.upper()] = value
     return values

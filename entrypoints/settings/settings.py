@@ -236,7 +236,7 @@ def _read(variable: Variable[Any], text: str) -> Any:
 def _wrong(name: str, text: str, reason: str) -> str:
     variable = VARIABLES[name]
     got = _masked(text) if variable.secret else repr(text)
-    return f"{PREFIX}{name} got {got}{reason}; it takes {variable.takes}."
+    return f"{PREFIX}{name} got {got}{reason}; it must be {variable.takes}."
 
 
 def _masked(text: str) -> str:
@@ -256,7 +256,7 @@ def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterat
     # with the key.
     if "DATABASE_URL" in given and not {"SECRET_KEY", "SECRET_KEY_FILE"} & given.keys():
         yield (
-            f"{PREFIX}SECRET_KEY is not set; it takes {SECRET_KEY.takes}, the same on all replicas, "
+            f"{PREFIX}SECRET_KEY is not set; it must be {SECRET_KEY.takes}, the same on all replicas, "
             f"and must be given when {PREFIX}DATABASE_URL is."
         )
     if "DATABASE_OWNER_URL" in given and "DATABASE_URL" not in given:
@@ -279,9 +279,9 @@ def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterat
 def _social_mistakes(name: str, given: Mapping[str, str], needs_secret: bool) -> Iterator[str]:
     has_id, has_secret = f"{name}_CLIENT_ID" in given, f"{name}_CLIENT_SECRET" in given
     if not has_id and (has_secret or f"{name}_BASE_URL" in given):
-        yield f"{PREFIX}{name}_CLIENT_ID is not set; it takes the id that turns the provider on."
+        yield f"{PREFIX}{name}_CLIENT_ID is not set; it must be the id that turns the provider on."
     if has_id and needs_secret and not has_secret:
-        yield f"{PREFIX}{name}_CLIENT_SECRET is not set; it takes the secret that belongs to the client id."
+        yield f"{PREFIX}{name}_CLIENT_SECRET is not set; it must be the secret that belongs to the client id."
 
 
 def _password_mistakes(values: Mapping[str, Any]) -> Iterator[str]:

@@ -212,7 +212,7 @@ async def shown_codes(visitor: Visitor) -> None:
     await expect(visitor.page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     assert len((await visitor.page.locator("pre").inner_text()).split()) == 10
     assert await violations(visitor) == []
-    await visitor.page.get_by_role("button", name="I have kept them").click()
+    await visitor.page.get_by_role("button", name="I have stored them").click()
 
 
 async def add_app(visitor: Visitor, email: str) -> tuple[str, list[str]]:

@@ -37,7 +37,7 @@ def read_target(request: StrictRequest) -> Target | None:
         if not given.get(name):
             raise ValidationError.on(name, "is missing")
     if given.get(METHOD, "S256") != "S256":
-        raise ValidationError.on(METHOD, "takes S256 alone")
+        raise ValidationError.on(METHOD, "must be S256")
     return Target(
         app_id=given["app"],
         redirect=given["redirect"],

@@ -26,7 +26,7 @@ def same_origin(base_url: str) -> Guard:
         # Compare origins in the browser's spelling. `null` is not an origin.
         is_own = headers.get("sec-fetch-site") == "same-origin" or headers.get("origin") == own
         if not is_own or headers.get("x-console") != "1" or not _is_json(connection):
-            raise Forbidden("This is for the console alone: programs use /api/auth.")
+            raise Forbidden("Only the console may use this address: programs use /api/auth.")
 
     return guard
 

@@ -48,7 +48,7 @@ def session_router(services: UseCases, console: Console) -> Router:
         body = await request.read_object()
         way = body.get(WAY)
         if not isinstance(way, str) or way not in ways:
-            raise ValidationError(fields=[FieldError(WAY, f"takes one of: {', '.join(ways)}")])
+            raise ValidationError(fields=[FieldError(WAY, f"must be one of: {', '.join(ways)}")])
         return cookie.answer(await ways[way](request, {name: body[name] for name in body if name != WAY}))
 
     @post("/refresh", name="console.refresh", opt=rules(policy=PUBLIC), status_code=200)

@@ -20,7 +20,7 @@ class SessionCookie(HostCookie):
         """Return the refresh token; raise Unauthorized without the cookie."""
         token = self.read(request)
         if not token:
-            raise Unauthorized("No session is kept here: sign in.")
+            raise Unauthorized("There is not a session in this browser: sign in.")
         return token
 
     def answer(self, result: Struct) -> Json:

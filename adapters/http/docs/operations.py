@@ -19,7 +19,7 @@ from domain.limits import Limit
 Json = dict[str, Any]
 
 LIMIT_HEADERS = {
-    "X-RateLimit-Limit": ("limit", "How many requests the window takes."),
+    "X-RateLimit-Limit": ("limit", "Number of requests allowed in the window."),
     "X-RateLimit-Remaining": ("remaining", "How many of them are left."),
     "X-RateLimit-Reset": ("reset", "The epoch second at which there is room again."),
 }

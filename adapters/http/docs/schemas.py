@@ -175,7 +175,7 @@ def _ensure_readable(handler: HTTPRouteHandler, kind: Any) -> None:
             ": bounds stand inside of `| None`, as in Annotated[str, Meta(…)] | None" if "None" in str(error) else ""
         )
         name = kind.__name__ if isinstance(kind, type) else kind
-        raise UnreadableType(f"{handler} takes or answers {name}: {error}{remedy}") from None
+        raise UnreadableType(f"{handler} accepts or answers {name}: {error}{remedy}") from None
 
 
 def _bare_structs(kind: Any) -> Iterator[type[Struct]]:

@@ -146,7 +146,7 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
 
 
 async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
-    _ensure_no_version(request, "delete a row by itself where its version matters")
+    _ensure_no_version(request, "delete a row separately if its version matters")
     write = write_of(request, await request.body())
     written = await batches.delete(write, fields.model, read_ids(data))
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
@@ -199,7 +199,7 @@ async def read_batch(body: bytes, decimals: bool) -> dict[str, object]:
     if len(items) > MOST_ITEMS:
         raise BadRequest(f"The list of `items` may hold at most {MOST_ITEMS:,} entries.")
     if body.count(b":") - sum(bytes(item).count(b":") for item in items) != 1:
-        raise BadRequest("A name stands twice in one JSON object.")
+        raise BadRequest("A JSON object contains a name twice.")
     return {"items": [await _read_item(bytes(item), decimals) for item in items]}
 
 

@@ -88,7 +88,7 @@ def _form(parameters: dict[str, str], accept: str | None) -> str:
     given = parameters.get("format")
     if given is not None:
         if given.lower() not in TYPES:
-            raise BadRequest(f"format takes one of: {', '.join(TYPES)}.")
+            raise BadRequest(f"format must be one of: {', '.join(TYPES)}.")
         return given.lower()
     return _accepted(accept)
 

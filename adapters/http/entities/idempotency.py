@@ -33,7 +33,7 @@ def _key(request: StrictRequest, body: bytes) -> IdempotencyKey | None:
     if given is None or request.method != "POST":
         return None
     if not (0 < len(given) <= LONGEST_KEY and given.isascii() and given.isprintable()):
-        raise BadRequest(f"Idempotency-Key takes 1 to {LONGEST_KEY} printable ASCII characters.")
+        raise BadRequest(f"Idempotency-Key must have 1 to {LONGEST_KEY} printable ASCII characters.")
     path = "/" + request.scope["path"].strip("/")
     asked = b"\n".join((path.encode(), request.scope["query_string"], body))
     return IdempotencyKey(given, hashlib.sha256(asked).hexdigest())

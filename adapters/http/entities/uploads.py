@@ -48,7 +48,7 @@ class Upload:
             return
         self.options += piece
         if len(self.options) > LARGEST_OPTIONS:
-            raise ValidationError.on("options", f"takes {LARGEST_OPTIONS // 1024} kB at most")
+            raise ValidationError.on("options", f"must not exceed {LARGEST_OPTIONS // 1024} kB")
 
 
 @asynccontextmanager
@@ -78,9 +78,9 @@ def options_of(upload: Upload) -> dict[str, object]:
     try:
         value = read_json(bytes(upload.options), decimals=False)
     except BadRequest as error:
-        raise ValidationError.on("options", f"takes a JSON object: {error.message}") from None
+        raise ValidationError.on("options", f"must be a JSON object: {error.message}") from None
     if not isinstance(value, dict):
-        raise ValidationError.on("options", "takes a JSON object")
+        raise ValidationError.on("options", "must be a JSON object")
     return value
 
 

@@ -197,7 +197,7 @@ class Pipeline(ASGIMiddleware):
         # Security: a proxy may have checked another occurrence of a repeated header.
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := repeated_header(given)):
-            return BadRequest(f"The header {name.decode('ascii')} stands twice: send it once.")
+            return BadRequest(f"The header {name.decode('ascii')} occurs twice: send it once.")
         if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:

@@ -86,5 +86,5 @@ def _position(given: bytes | None) -> Position | None:
         return None
     found = _POSITION.match(given)
     if found is None:
-        raise BadRequest("X-Read-After takes what the header of an earlier answer said.")
+        raise BadRequest("X-Read-After must be the value of that header in an earlier response.")
     return Position(int(found[1], 16), int(found[2], 16))

@@ -136,7 +136,7 @@ class StrictRequest(Request[Any, Any, Any]):
         """Return the application of a login: X-App-Id, else that in the body; an empty name means none."""
         asked = self.header(b"x-app-id") or in_body or None
         if asked is not None and len(asked) > LONGEST_APP_ID:
-            raise ValidationError.on("requestedAppId", f"takes {LONGEST_APP_ID} characters at most")
+            raise ValidationError.on("requestedAppId", f"must not exceed {LONGEST_APP_ID} characters")
         return asked
 
     def parameters(self) -> tuple[tuple[str, str], ...]:
@@ -197,7 +197,7 @@ def read_scope(given: bytes) -> Scope:
     try:
         return OneTenant(read_id(given.decode("latin-1")), sees_all=True)
     except NotFound:
-        raise BadRequest("X-Tenant-Scope takes `all` or the id of a tenant.") from None
+        raise BadRequest("X-Tenant-Scope must be `all` or the id of a tenant.") from None
 
 
 def _tags(given: bytes) -> list[bytes]:

@@ -50,6 +50,6 @@ def _sentences(rows: "list[asyncpg.Record]") -> Iterator[str]:
             " `tenantry migrations check` names the statements that end it."
         )
     if any(row["lacks_role"] for row in rows):
-        yield f"The server has no role {ROLE}: run `tenantry migrate`, which makes it and grants it its rights."
+        yield f"The server does not have the role {ROLE}: run `tenantry migrate` to create it."
     elif names := [row["name"] for row in rows if row["is_closed"]]:
         yield f"The role {ROLE} lacks rights on {', '.join(names)}: run `tenantry migrate`, which grants them."

@@ -106,7 +106,7 @@ def _role_missing(connection: sa.Connection, role: str) -> Iterator[Gap]:
         # The owner grants the service's role to the login role.
         member = f"GRANT {role} TO {found['owner']} WITH ADMIN OPTION"
     if not found["is_there"]:
-        yield Gap(f"The server has no role {role}.", (_MAKE % role, member), by)
+        yield Gap(f"The server does not have the role {role}.", (_MAKE % role, member), by)
     elif not found["may_take_on"]:
         yield Gap(f"The owner {found['owner']} may not take on the role {role}.", (member,), by)
 

@@ -140,7 +140,7 @@ def _ensure_apart(parts: Sequence[zipfile.ZipInfo]) -> None:
     end = 0
     for part in sorted(parts, key=lambda part: part.header_offset):
         if part.header_offset < end:
-            raise BadRequest(f"The file is a damaged xlsx: {part.filename} stands within another part.")
+            raise BadRequest(f"The file is a damaged xlsx: {part.filename} lies within another part.")
         end = part.header_offset + 30 + part.compress_size
 
 

@@ -47,7 +47,7 @@ def _chosen(sheets: Sequence[SheetPart], options: ImportOptions) -> SheetPart:
     if isinstance(wanted, int):
         if 1 <= wanted <= len(sheets):
             return sheets[wanted - 1]
-        raise ValidationError.on("options.sheet", f"takes 1 to {len(sheets)}")
+        raise ValidationError.on("options.sheet", f"must be 1 to {len(sheets)}")
     found = next((sheet for sheet in sheets if sheet.name.lower() == wanted.lower()), None)
     if found is None:
         raise ValidationError.on("options.sheet", unknown_name(wanted, [sheet.name for sheet in sheets]))

@@ -76,7 +76,7 @@ class SheetReader(XmlPart):
                 number = attributes[place + 1]
         if not (number.isdecimal() and number.isascii() and len(number) < 8 and self._row < int(number) <= LAST_ROW):
             raise BadRequest(
-                f"The file is a damaged xlsx: behind row {self._row} of {self.part} stands {number[:20]!r}."
+                f"The file is a damaged xlsx: row {self._row} of {self.part} is followed by {number[:20]!r}."
             )
         self._row = int(number)
 

@@ -75,13 +75,13 @@ class CellReader(Struct, frozen=True):
         except NotAMoment:
             if _has_zone(local):
                 return content
-            raise WrongCell(f"is no date: {content[:40]!r}") from None
+            raise WrongCell(f"is not a date: {content[:40]!r}") from None
         return self._moment_text(moment, kind)
 
     def _moment(self, content: str) -> datetime:
         """Return the date and time of a serial number, to the millisecond."""
         if _NUMBER.fullmatch(content) is None:
-            raise WrongCell(f"is no number: {content[:40]!r}")
+            raise WrongCell(f"is not a number: {content[:40]!r}")
         serial = float(content)
         epoch = _EPOCH_1904 if self.is_1904 else _EPOCH_1900
         if not self.is_1904:
@@ -100,7 +100,7 @@ class CellReader(Struct, frozen=True):
 
     def _moment_text(self, moment: datetime, kind: Kind) -> str:
         if kind in NUMBERS or kind is Kind.BOOLEAN:
-            raise WrongCell(f"is the date {_shown(moment)}, and takes no date")
+            raise WrongCell(f"is the date {_shown(moment)}, but the field does not accept a date")
         return self._utc(moment) if kind is Kind.TIMESTAMP else _shown(moment)
 
     def _utc(self, moment: datetime) -> str:
@@ -167,12 +167,12 @@ def number_text(content: str, kind: Kind) -> str:
     if _PLAIN.fullmatch(content):
         return content
     if _NUMBER.fullmatch(content) is None:
-        raise WrongCell(f"is no number: {content[:40]!r}")
+        raise WrongCell(f"is not a number: {content[:40]!r}")
     if kind is Kind.FLOAT or _WHOLE.fullmatch(content):
         return content
     number = float(content)
     rounded = Decimal(f"{number:.{DIGITS}g}")
     if not rounded.is_finite() or (not rounded and Decimal(content)):
-        raise WrongCell(f"is no number that can be kept: {content[:40]}")
+        raise WrongCell(f"is not a number that can be stored: {content[:40]}")
     plain = rounded.normalize() if rounded else Decimal(0)
     return f"{plain:f}" if abs(plain.adjusted()) <= _EXPANDED else str(plain)

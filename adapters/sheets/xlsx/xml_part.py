@@ -73,7 +73,7 @@ class XmlPart(ABC):
                 yield from self.found()
             parser.Parse(b"", True)
         except (expat.ExpatError, ValueError, LookupError) as error:
-            raise BadRequest(f"The file is a damaged xlsx: {self.part} is no XML that can be read.") from error
+            raise BadRequest(f"The file is a damaged xlsx: {self.part} is not valid XML.") from error
         yield from self.found()
 
     def read_all(self, pieces: Iterable[bytes], text: Callable[[str], None] | None = None) -> None:

@@ -96,7 +96,7 @@ class ParameterReader:
         given = [text for text in self.given.get(name, "").split(",") if text]
         chosen = frozenset(choice for choice in known if choice in given)
         if len(chosen) != len(set(given)):
-            self.errors.append(FieldError(name, f"takes one or more of: {', '.join(known)}"))
+            self.errors.append(FieldError(name, f"must be one or more of: {', '.join(known)}"))
         return chosen
 
     def ensure_valid(self) -> None:
@@ -111,7 +111,7 @@ class ParameterReader:
             return None
         found = [read for text in texts if (read := uuid_of(text.strip())) is not None]
         if len(texts) > MAX_PAGE_SIZE or len(found) < len(texts):
-            self.errors.append(FieldError(name, f"takes up to {MAX_PAGE_SIZE} ids (UUID) between commas"))
+            self.errors.append(FieldError(name, f"accepts up to {MAX_PAGE_SIZE} ids (UUID), separated by commas"))
             return None
         return tuple(dict.fromkeys(found))
 
@@ -120,7 +120,7 @@ class ParameterReader:
         if text is None:
             return default
         if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) >= 1):
-            self.errors.append(FieldError(name, "takes a whole number from 1"))
+            self.errors.append(FieldError(name, "must be a whole number from 1"))
             return default
         return int(text) if largest is None else min(int(text), largest)
 
@@ -147,5 +147,5 @@ class _ListingReader(ParameterReader):
             return default
         by_case = {choice.lower(): value for choice, value in choices.items()}
         if text.lower() not in by_case:
-            self.errors.append(FieldError(name, f"takes one of: {', '.join(choices)}"))
+            self.errors.append(FieldError(name, f"must be one of: {', '.join(choices)}"))
         return by_case.get(text.lower(), default)

@@ -148,7 +148,7 @@ class MembershipAdministration:
         await self._ensure_tenant(tx, tenant_id)
         # Security: only a super-admin may learn of users in other tenants.
         if state is None or (state.membership_in(tenant_id) is None and not caller.is_super_admin):
-            raise ValidationError.on("userId", "there is no such user")
+            raise ValidationError.on("userId", "the user does not exist")
         return state
 
     async def _new_roles(

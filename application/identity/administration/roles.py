@@ -212,7 +212,7 @@ def _errors(form: RoleForm | RoleChange) -> list[FieldError]:
     errors += _length_errors("description", form.description or "", 0, DESCRIPTION_LENGTH)
     permissions = form.permissions or []
     if len(permissions) > MAX_PERMISSIONS:
-        errors.append(FieldError("permissions", f"takes at most {MAX_PERMISSIONS} permissions"))
+        errors.append(FieldError("permissions", f"accepts at most {MAX_PERMISSIONS} permissions"))
     errors += [
         FieldError(f"permissions[{index}]", PERMISSION_HINT)
         for index, name in enumerate(permissions[:MAX_PERMISSIONS])
@@ -224,7 +224,7 @@ def _errors(form: RoleForm | RoleChange) -> list[FieldError]:
 def _name_errors(name: str) -> list[FieldError]:
     errors = text_errors("name", name, 1, NAME_LENGTH)
     if not errors and name != name.strip():
-        errors.append(FieldError("name", "takes no white space at its ends"))
+        errors.append(FieldError("name", "must not begin or end with white space"))
     return errors or role_name_errors("name", name)
 
 
@@ -236,7 +236,7 @@ def _ensure(errors: Sequence[FieldError]) -> None:
 def _length_errors(field: str, text: str, shortest: int, longest: int) -> Sequence[FieldError]:
     if shortest <= len(text) <= longest:
         return ()
-    return (FieldError(field, f"takes {shortest} to {longest} characters"),)
+    return (FieldError(field, f"must have {shortest} to {longest} characters"),)
 
 
 def _changed(role: Role, form: RoleChange) -> Role:

@@ -27,13 +27,15 @@ def security_errors(form: SecurityForm) -> Iterator[FieldError]:
     """Return the errors of every invalid field, by JSON name."""
     methods = form.mfa_methods
     if methods is not UNSET and methods and set(methods) == {"recovery"}:
-        yield FieldError("security.mfaMethods", "takes passkey or totp beside recovery, which only stands in for them")
+        yield FieldError(
+            "security.mfaMethods", "needs passkey or totp in addition to recovery, which only replaces them"
+        )
     for name, shortest in (("mfa_grace_days", 0), ("session_days", 1), ("idle_days", 1)):
         days = getattr(form, name)
         if isinstance(days, int) and not shortest <= days <= MOST_DAYS:
             first, _, last = name.partition("_")
             wire = {"mfa_grace_days": "mfaGraceDays"}.get(name, first + last.title())
-            yield FieldError(f"security.{wire}", f"takes {shortest} to {MOST_DAYS} days")
+            yield FieldError(f"security.{wire}", f"must be {shortest} to {MOST_DAYS} days")
 
 
 def asked_security(before: TenantSecurity | UnsetType, form: SecurityForm, now: datetime) -> TenantSecurity:

@@ -18,7 +18,10 @@ SETTING_LENGTH = 100
 TenantTitle = Annotated[str, documented(1, NAME_LENGTH)]
 Identifier = Annotated[str, documented(2, 63, pattern="^[a-z0-9][a-z0-9-]*[a-z0-9]$")]
 SettingText = Annotated[str, documented(1, SETTING_LENGTH)]
-IDENTIFIER_HINT = "takes 2 to 63 of a-z, 0-9 and -, no - at its ends, and no name of the service such as api or admin"
+IDENTIFIER_HINT = (
+    "must have 2 to 63 of a-z, 0-9 and -, without - at its ends, and must not be a name of the service such as api or"
+    " admin"
+)
 
 
 class SettingsForm(Struct, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -94,7 +97,7 @@ def _errors(name: str | None, identifier: str | None, domain: str | None) -> lis
     if identifier is not None and not is_free_identifier(identifier):
         errors.append(FieldError("identifier", IDENTIFIER_HINT))
     if domain is not None and not 1 <= len(domain) <= DOMAIN_LENGTH:
-        errors.append(FieldError("domain", f"takes 1 to {DOMAIN_LENGTH} characters"))
+        errors.append(FieldError("domain", f"must have 1 to {DOMAIN_LENGTH} characters"))
     return errors
 
 
@@ -102,7 +105,7 @@ def settings_errors(form: SettingsForm) -> list[FieldError]:
     """Return the errors of every invalid field, as ``settings.timezone``."""
     errors = _text_errors(form)
     if isinstance(form.timezone, str) and not errors and not _is_zone(form.timezone):
-        errors.append(FieldError("settings.timezone", "takes the name of a time zone, such as Europe/Berlin"))
+        errors.append(FieldError("settings.timezone", "must be the name of a time zone, such as Europe/Berlin"))
     both = (form.features, form.enabled_features)
     if UNSET not in both and set(form.features or ()) != set(form.enabled_features or ()):
         errors.append(FieldError("settings.features", "is the same as enabledFeatures: send one of them"))
@@ -122,7 +125,7 @@ def _is_zone(name: str) -> bool:
 def _feature_errors(form: SettingsForm) -> list[FieldError]:
     given = {"features": form.features, "enabledFeatures": form.enabled_features}
     return [
-        FieldError(f"settings.{name}[{index}]", f"takes 1 to {SETTING_LENGTH} characters")
+        FieldError(f"settings.{name}[{index}]", f"must have 1 to {SETTING_LENGTH} characters")
         for name, features in given.items()
         for index, feature in enumerate(features or ())
         if not 1 <= len(feature) <= SETTING_LENGTH
@@ -132,7 +135,7 @@ def _feature_errors(form: SettingsForm) -> list[FieldError]:
 def _text_errors(form: SettingsForm) -> list[FieldError]:
     texts = {"timezone": form.timezone, "language": form.language, "currency": form.currency}
     return [
-        FieldError(f"settings.{name}", f"takes 1 to {SETTING_LENGTH} characters")
+        FieldError(f"settings.{name}", f"must have 1 to {SETTING_LENGTH} characters")
         for name, text in texts.items()
         if isinstance(text, str) and not 1 <= len(text) <= SETTING_LENGTH
     ]

@@ -146,7 +146,7 @@ def _errors(form: OwnSettingsForm) -> Iterator[FieldError]:
     yield from url_errors("branding.logoUrl", sent.get("logo_url"), LOGO_LENGTH)
     color, email = sent.get("primary_color"), sent.get("support_email")
     if color is not None and not _COLOR.fullmatch(color):
-        yield FieldError("branding.primaryColor", "takes a colour such as #00458b")
+        yield FieldError("branding.primaryColor", "must be a colour such as #00458b")
     if email is not None and not (len(email) <= EMAIL_LENGTH and is_address(email)):
         yield FieldError("branding.supportEmail", "is not an e-mail address")
 

@@ -116,7 +116,7 @@ def ensure_valid_name(name: str | UnsetType) -> None:
 
 def wrong_ticket(field: str) -> ValidationError:
     """Return the one error for a wrong, used or expired ticket or state."""
-    return ValidationError.on(field, "is wrong, was used, or has expired: begin anew")
+    return ValidationError.on(field, "is wrong, was used, or has expired: begin again")
 
 
 def factor_item(factor: Factor) -> FactorItem:

@@ -115,7 +115,7 @@ class MyFactors:
             await tx.memberships.lock(caller.user_id)
             state = await self._state(tx, caller)
             if not state.factors.kinds:
-                raise Conflict("Recovery codes stand in for a second factor: set one up first.")
+                raise Conflict("Recovery codes replace a second factor: set one up first.")
             return await self._renew(tx, state, client)
 
     async def _add(self, tx: FactorTransaction, state: AccountState, new: NewFactor, client: Client) -> list[str]:

@@ -193,4 +193,4 @@ def methods_of(credential: Credential, *, is_user_verified: bool) -> tuple[str, 
 
 
 def _wrong_response() -> ValidationError:
-    return ValidationError.on("response", "is no answer of a passkey that is registered here")
+    return ValidationError.on("response", "is not a response of a registered passkey")

@@ -168,7 +168,7 @@ class SecondFactor:
 def _ensure_counts(ticket: Ticket[LoginTicket], method: Method, field: str) -> None:
     """Raises ValidationError for a method that the login does not accept, before anything is consumed."""
     if method not in ticket.content.accepted:
-        raise ValidationError.on(field, "does not count here: take another method")
+        raise ValidationError.on(field, "is not accepted here: use another method")
 
 
 def _enrolled(result: Completed, codes: list[str]) -> Enrolled:

@@ -34,19 +34,19 @@ class Targets:
         """
         application = await self.applications.by_id(target.app_id)
         if application is None or not application.is_active:
-            raise ValidationError.on("app", "is no application that is registered here and open")
+            raise ValidationError.on("app", "is not a registered, active application")
         # Security: compare exactly, so that no spelling of a registered address leads elsewhere. Also check rows not
         # written by the API.
         is_registered = target.redirect in (application.redirect_urls or ())
         if not is_registered or redirect_mistake(target.redirect) is not None:
             raise ValidationError.on("redirect", "is none of the application's redirectUrls; they are compared exactly")
         if not is_challenge(target.challenge):
-            raise ValidationError.on("codeChallenge", "takes an S256 challenge of 43 characters (RFC 7636)")
+            raise ValidationError.on("codeChallenge", "must be an S256 challenge of 43 characters (RFC 7636)")
         # Limit the bytes: a cookie stores the state during the login at a provider, and browsers limit a cookie to 4
         # kB.
         if target.state is not None and len(target.state.encode("utf-8", "replace")) > LONGEST_STATE:
-            raise ValidationError.on("state", f"takes {LONGEST_STATE} bytes at most")
+            raise ValidationError.on("state", f"must not exceed {LONGEST_STATE} bytes")
         # RFC 6749, A.5, forbids them, and each needs six bytes in the cookie.
         if target.state is not None and any(char < " " for char in target.state):
-            raise ValidationError.on("state", "takes no control characters")
+            raise ValidationError.on("state", "must not contain control characters")
         return application

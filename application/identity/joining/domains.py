@@ -75,7 +75,7 @@ class DomainAdministration:
         """
         tenant_id, now = caller.tenant.id, self.clock.now()
         if tenant_id == SYSTEM_TENANT_ID:
-            raise Forbidden("Nobody joins the tenant system by a domain.")
+            raise Forbidden("Users cannot join the tenant system by a domain.")
         if errors := domain_errors(form.domain):
             raise ValidationError(fields=errors)
         name = normal_domain(form.domain)
@@ -155,7 +155,7 @@ class DomainAdministration:
 def _ensure_free(usage: DomainUsage, *, is_new: bool) -> None:
     if usage.is_taken:
         # Security: the error must not reveal another tenant.
-        raise Conflict.on("domain", "is verified already: ask whoever runs this service")
+        raise Conflict.on("domain", "is verified already: contact the service operator")
     if is_new and usage.count >= DOMAINS:
         raise Conflict(f"A tenant has at most {DOMAINS} domains: remove one first.")
 

@@ -88,7 +88,7 @@ class InvitationAdministration:
     async def create_batch(self, caller: Caller, form: InvitationBatch, client: Client) -> InvitationsMade:
         """Invite all addresses or none; errors name their items."""
         if not 1 <= len(form.items) <= BATCH:
-            raise ValidationError.on("items", f"takes 1 to {BATCH} invitations")
+            raise ValidationError.on("items", f"accepts 1 to {BATCH} invitations")
         prefixes = [f"items[{number}]." for number in range(len(form.items))]
         return InvitationsMade(items=await self._invite(caller, form.items, prefixes, client))
 
@@ -217,7 +217,7 @@ class InvitationAdministration:
         for role in await tx.roles.by_names(caller.tenant.id, names):
             found.setdefault(role.name, role)
         missing = [
-            FieldError(f"{prefix}roles", f"there is no role {name!r} here")
+            FieldError(f"{prefix}roles", f"the role {name!r} does not exist here")
             for form, prefix in zip(forms, prefixes, strict=True)
             for name in form.roles
             if name not in found
@@ -238,7 +238,7 @@ def _read_addresses(forms: Sequence[InvitationForm], prefixes: Sequence[str]) ->
         if key is None:
             errors.append(FieldError(f"{prefix}email", "is not an e-mail address"))
         elif key in keys:
-            errors.append(FieldError(f"{prefix}email", "stands in the batch twice"))
+            errors.append(FieldError(f"{prefix}email", "occurs twice in the batch"))
         else:
             keys.append(key)
     if errors:

@@ -124,9 +124,9 @@ def ensure_valid_key(form: KeyForm, now: datetime, longest: timedelta | None) ->
     """Raise ValidationError with every invalid field; ``longest`` is the greatest lifetime, None without one."""
     errors = [*name_errors(form.name), *_permission_errors(form.permissions), *_network_errors(form.networks)]
     if form.expires_at is not None and not now < form.expires_at <= LAST_MOMENT:
-        errors.append(FieldError("expiresAt", "takes a time to come, before the year 10000 in UTC"))
+        errors.append(FieldError("expiresAt", "must be a time in the future, before the year 10000 in UTC"))
     elif form.expires_at is not None and longest is not None and form.expires_at > now + longest:
-        errors.append(FieldError("expiresAt", f"takes a time within {longest.days} days"))
+        errors.append(FieldError("expiresAt", f"must be a time within {longest.days} days"))
     if errors:
         raise ValidationError(fields=errors)
 
@@ -134,7 +134,7 @@ def ensure_valid_key(form: KeyForm, now: datetime, longest: timedelta | None) ->
 def name_errors(name: str) -> list[FieldError]:
     errors = text_errors("name", name, 1, NAME_LENGTH)
     if not errors and name != name.strip():
-        return [FieldError("name", "takes no white space at its ends")]
+        return [FieldError("name", "must not begin or end with white space")]
     return errors
 
 
@@ -142,7 +142,7 @@ def _permission_errors(permissions: list[str] | None) -> list[FieldError]:
     if permissions is None:
         return []
     if not 1 <= len(permissions) <= PERMISSIONS_PER_KEY:
-        message = f"takes 1 to {PERMISSIONS_PER_KEY} permissions; leave it out for those of the account"
+        message = f"accepts 1 to {PERMISSIONS_PER_KEY} permissions; omit it for those of the account"
         return [FieldError("permissions", message)]
     wrong = (index for index, name in enumerate(permissions) if not is_permission(name))
     return [FieldError(f"permissions[{index}]", PERMISSION_HINT) for index in wrong]
@@ -152,9 +152,9 @@ def _network_errors(networks: list[str] | None) -> list[FieldError]:
     if networks is None:
         return []
     if not 1 <= len(networks) <= NETWORKS_PER_KEY:
-        return [FieldError("networks", f"takes 1 to {NETWORKS_PER_KEY} networks; leave it out for any address")]
+        return [FieldError("networks", f"accepts 1 to {NETWORKS_PER_KEY} networks; omit it for any address")]
     wrong = (index for index, text in enumerate(networks) if not _is_network(text))
-    hint = "takes an address or a network in CIDR form, such as 192.0.2.0/24 or 2001:db8::/32"
+    hint = "must be an address or a network in CIDR form, such as 192.0.2.0/24 or 2001:db8::/32"
     return [FieldError(f"networks[{index}]", hint) for index in wrong]
 
 

@@ -18,7 +18,7 @@ from domain.limits import Lockout
 from domain.scope import Client, Permission
 
 # All adapters use this text, so that the memory adapter answers like PostgreSQL.
-ROLE_HELD = "Users, members of tenants or service accounts still hold this role: take it from them first."
+ROLE_HELD = "Users, members of tenants or service accounts still hold this role: remove it from them first."
 PERMISSION_TAKEN = "There is a permission of this name already."
 
 

@@ -63,9 +63,9 @@ def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAcces
 
 def _wrong_options(model: EntityModel, options: ImportOptions, may: FieldAccess) -> Iterator[FieldError]:
     if options.delimiter is not None and (len(options.delimiter) != 1 or options.delimiter in '"\r\n\0'):
-        yield FieldError("options.delimiter", "takes one character that is neither a quote nor a line break")
+        yield FieldError("options.delimiter", "must be one character, other than a quote or a line break")
     if options.time_zone is not None and not _is_time_zone(options.time_zone):
-        yield FieldError("options.timeZone", "takes the name of a time zone, such as Europe/Berlin")
+        yield FieldError("options.timeZone", "must be the name of a time zone, such as Europe/Berlin")
     if options.date_format is not None and not is_date_format(options.date_format):
         yield FieldError("options.dateFormat", "takes DD, MM and YYYY with a point, slash or hyphen between them")
     yield from _wrong_key(model, options, may)
@@ -82,10 +82,12 @@ def _wrong_key(model: EntityModel, options: ImportOptions, may: FieldAccess) -> 
     keys = list(_keys(model, may))
     if options.key is None:
         if len(keys) != 1:
-            hint = f"is required: it takes one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
+            hint = (
+                f"is required: it must be one of {', '.join(keys)}" if keys else "needs a unique field: there is none"
+            )
             yield FieldError("options.key", hint)
     elif options.key.lower() not in {key.lower() for key in keys}:
-        yield FieldError("options.key", f"takes a unique field: {', '.join(keys) or 'there is none'}")
+        yield FieldError("options.key", f"must be a unique field: {', '.join(keys) or 'there is none'}")
 
 
 def is_date_format(text: str) -> bool:

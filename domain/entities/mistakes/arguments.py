@@ -35,7 +35,7 @@ def right_arguments(given: Declaration) -> tuple[Declaration, list[Mistake]]:
     mistakes: list[str] = []
     right: dict[str, Any] = {}
     if not isinstance(given.plural, str):
-        mistakes.append('entity takes the path first, as in @entity("books")')
+        mistakes.append('entity needs the path first, as in @entity("books")')
     for name, (takes, instead) in _VALUES.items():
         if (wrong := type_mistake(getattr(given, name), takes)) is not None:
             right[name] = instead
@@ -53,20 +53,20 @@ def right_arguments(given: Declaration) -> tuple[Declaration, list[Mistake]]:
 
 
 def type_mistake(value: object, takes: str) -> str | None:
-    """Return ``takes a text, and got 5`` for a value that the argument does not accept."""
+    """Return ``must be a text; got 5`` for a value that the argument does not accept."""
     is_right = isinstance(value, bool if takes == FLAG else str) or (takes == TEXT_OR_NONE and value is None)
-    return None if is_right else f"takes {takes}, and got {value!r}"
+    return None if is_right else f"must be {takes}; got {value!r}"
 
 
 def _list_mistakes(name: str, given: Any, kind: type, words: str, *, may_be_none: bool = False) -> Iterator[str]:
     if given is None and may_be_none:
         return
     if not is_list(given):
-        yield f"{name} takes a list, and got {given!r}"
+        yield f"{name} must be a list; got {given!r}"
         return
     for item in given:
         if not isinstance(item, kind):
-            yield f"{name} takes a list of {words}, and got {item!r} in it"
+            yield f"{name} must be a list of {words}; got {item!r} in it"
 
 
 def _right_items(marker: str, given: Any, kind: type[L], mistakes: list[str]) -> tuple[L, ...]:
@@ -76,7 +76,7 @@ def _right_items(marker: str, given: Any, kind: type[L], mistakes: list[str]) ->
     items = given if is_list(given) else ()
     for item in (each for each in items if isinstance(each, kind)):
         strangers = [field for field in item.fields if type_mistake(field, TEXT)]
-        mistakes += [f"{marker}() takes names of fields, and got {stranger!r}" for stranger in strangers]
+        mistakes += [f"{marker}() accepts names of fields; got {stranger!r}" for stranger in strangers]
         wrong = type_mistake(getattr(item, "ignore_case", False), FLAG)
         mistakes += [] if wrong is None else [f"unique(…, ignore_case=…) {wrong}"]
         right += [] if strangers or wrong else [item]
@@ -86,18 +86,20 @@ def _right_items(marker: str, given: Any, kind: type[L], mistakes: list[str]) ->
 def _right_relations(given: Any, mistakes: list[str]) -> Mapping[str, Many]:
     example = '{"books": many("books", by="author_id")}'
     if not isinstance(given, Mapping):
-        mistakes.append(f"has_many takes a dict by name, as in {example}, and got {given!r}")
+        mistakes.append(f"has_many must be a dict by name, as in {example}; got {given!r}")
         return {}
     right: dict[str, Many] = {}
     for name, relation in given.items():
         if not isinstance(name, str):
-            mistakes.append(f"has_many takes a dict by name, as in {example}, and got the name {name!r}")
+            mistakes.append(f"has_many must be a dict by name, as in {example}; got the name {name!r}")
         elif not isinstance(relation, Many):
-            mistakes.append(f"has_many takes what many(…) returns, as in {example}, and got {relation!r} for {name!r}")
+            mistakes.append(
+                f"has_many accepts what many(…) returns, as in {example}, and got {relation!r} for {name!r}"
+            )
         elif any(type_mistake(argument, TEXT) for argument in (relation.target, relation.by)):
             got = f"many({relation.target!r}, by={relation.by!r})"
             mistakes.append(
-                f"has_many takes a path and the name of a field, as in {example}, and got {got} for {name!r}"
+                f"has_many needs a path and the name of a field, as in {example}, and got {got} for {name!r}"
             )
         else:
             right[name] = relation
@@ -107,7 +109,7 @@ def _right_relations(given: Any, mistakes: list[str]) -> Mapping[str, Many]:
 def reference_mistakes(reference: Reference) -> Iterator[str]:
     """Return the errors of ``ref(…)`` arguments with wrong types, as phrases that follow the field's name."""
     if not isinstance(reference.target, str):
-        yield f'has ref({reference.target!r}): it takes the path of an entity first, as in ref("books")'
+        yield f'has ref({reference.target!r}): it accepts the path of an entity first, as in ref("books")'
     for name, takes in (("relation", TEXT_OR_NONE), ("permanent", FLAG)):
         if (wrong := type_mistake(getattr(reference, name), takes)) is not None:
             yield f"has ref(…, {name}=…), which {wrong}"

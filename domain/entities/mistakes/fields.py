@@ -146,7 +146,7 @@ def _money_bounds(money: Money, said: str) -> Iterator[str]:
     bounds = [(name, bound) for name, bound in (("ge", money.ge), ("le", money.le)) if bound is not None]
     for name, bound in bounds:
         if not _is_number(bound):
-            yield f'has {said} with {name}={bound!r}, which is no number: write ge=0, or ge="0.5"'
+            yield f'has {said} with {name}={bound!r}, which is not a number: write ge=0, or ge="0.5"'
             return
         if not (bound.is_finite() and abs(bound) <= largest):
             yield f"has {said} with {name}={bound}, which is beyond what it can hold: at most {largest:f}"

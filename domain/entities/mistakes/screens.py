@@ -41,7 +41,7 @@ def screen_mistakes(model: EntityModel) -> Iterator[Mistake]:
 
 def _text_mistake(text: object, longest: int) -> str | None:
     if not isinstance(text, str) or not text.strip():
-        return "is no text to show"
+        return "is not a text to show"
     return f"has {len(text)} characters: at most {longest} are shown" if len(text) > longest else None
 
 

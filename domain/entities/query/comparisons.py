@@ -31,7 +31,7 @@ def read_comparison(filtered: Filtered, text: str) -> Comparison:
         is_one = filtered.operator is None and len(values) == 1
         return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
     if filtered.operator in PARTS and not text:
-        raise NotAValue("takes a text of at least one character")
+        raise NotAValue("must be a text of at least one character")
     return filtered.operator, read_stored(field, text)
 
 

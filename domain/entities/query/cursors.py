@@ -59,7 +59,7 @@ def read_cursor(registry: Registry, model: EntityModel, sort: Sequence[SortKey],
             return tuple(values)
     except (ValueError, IndexError, binascii.Error, msgspec.MsgspecError, NotAValue):
         pass
-    raise BadRequest("The cursor is not valid for this order: take nextCursor from a response with the same sort.")
+    raise BadRequest("The cursor is not valid for this order: use nextCursor of a response with the same sort.")
 
 
 def _order(sort: Sequence[SortKey]) -> str:
@@ -70,7 +70,7 @@ def _value(field: FieldModel, text: str | None) -> object:
     value = None if text is None else read_stored(field, text)
     if isinstance(value, Decimal) and field.money is not None and _digits_after_point(value) > field.money.scale:
         # No row has a value with more digits, so the service did not write this cursor.
-        raise NotAValue(f"takes at most {field.money.scale} digits after the point")
+        raise NotAValue(f"accepts at most {field.money.scale} digits after the point")
     return value
 
 

@@ -164,8 +164,8 @@ MOST_INCLUDED_BYTES = MOST_INCLUDED * 1024 * 1024
 
 def too_much_included() -> ValidationError:
     """Return the error for included lists that exceed ``MOST_INCLUDED``."""
-    remedy = "take fewer rows to a page or fewer relations, or read the related rows by themselves"
-    return ValidationError.on("include", f"brings lists of more than {MOST_INCLUDED} MiB: {remedy}")
+    remedy = "request fewer rows per page or fewer relations, or read the related rows separately"
+    return ValidationError.on("include", f"makes lists of more than {MOST_INCLUDED} MiB: {remedy}")
 
 
 def relations_of(conditions: Iterable[Condition]) -> set[tuple[str, ...]]:
@@ -186,7 +186,7 @@ LARGEST_PAGE_BYTES = LARGEST_PAGE * 1024 * 1024
 
 def too_large_page() -> ValidationError:
     """Return the error for a page that exceeds ``LARGEST_PAGE``."""
-    return ValidationError.on("pageSize", f"brings a page of more than {LARGEST_PAGE} MiB: take fewer rows to a page")
+    return ValidationError.on("pageSize", f"makes a page of more than {LARGEST_PAGE} MiB: request fewer rows per page")
 
 
 def too_large_batch() -> ValidationError:

@@ -125,7 +125,7 @@ class _ParameterReader:
         # Security: stop reading at once, so that thousands of parameters cost nothing.
         if len(self.given) == _MAX_PARAMETERS:
             raise ValidationError.on(
-                parameter.name, f"is one too many: a query takes at most {_MAX_PARAMETERS} parameters"
+                parameter.name, f"is one too many: a query accepts at most {_MAX_PARAMETERS} parameters"
             )
         if parameter.name.lower() in self.given:
             self._wrong(parameter.name, "is given twice; several values go into one, between commas")
@@ -155,8 +155,8 @@ class _ParameterReader:
         found = [condition for given in self.filters for condition in self._condition(given)]
         if (led := len(relations_of(found))) > MAX_FILTERED_RELATIONS:
             last = next(given.name for given in reversed(self.filters) if "." in given.name)
-            most = f"they take at most {MAX_FILTERED_RELATIONS}"
-            self._wrong(last, f"is one of filters that lead through {led} relations together; {most}")
+            most = f"a query accepts at most {MAX_FILTERED_RELATIONS}"
+            self._wrong(last, f"is one of several filters through {led} relations; {most}")
         return in_one_order(found)
 
     def search(self) -> tuple[str, ...]:
@@ -218,7 +218,7 @@ class _ParameterReader:
             steps = tuple(relation.name for relation in relations)
             paths |= {steps[: depth + 1] for depth in range(len(steps))}
         if len(paths) > MAX_INCLUDES:
-            raise NotAValue(f"takes at most {MAX_INCLUDES} relations")
+            raise NotAValue(f"accepts at most {MAX_INCLUDES} relations")
         # Sorted and with all intermediate relations, so that equal sets of includes share a prepared statement.
         return tuple(sorted(paths))
 
@@ -238,7 +238,7 @@ class _ParameterReader:
             raise NotAValue(f"is not taken here: {self.model.plural} have no search fields")
         words = dict.fromkeys(read_text(text).split())
         if len(words) > MAX_WORDS:
-            raise NotAValue(f"takes at most {MAX_WORDS} words")
+            raise NotAValue(f"accepts at most {MAX_WORDS} words")
         return tuple(words)
 
     def _direction(self) -> bool | None:
@@ -253,7 +253,7 @@ class _ParameterReader:
     def _sort_keys(self, text: str) -> tuple[SortKey, ...]:
         parts = [part.partition(":") for part in _names(text)]
         if len(parts) > MAX_SORT_KEYS:
-            raise NotAValue(f"takes at most {MAX_SORT_KEYS} keys")
+            raise NotAValue(f"accepts at most {MAX_SORT_KEYS} keys")
         keys = [
             self._sort_key(name.strip(), bool(colon) and _one_of(direction, _DIRECTIONS))
             for name, colon, direction in parts
@@ -304,16 +304,16 @@ def _names(text: str) -> list[str]:
 
 def _whole(text: str, largest: int | None) -> int:
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
-        raise NotAValue("takes a whole number from 1")
+        raise NotAValue("must be a whole number from 1")
     # Replace very long digits by a number above every limit: int() needs quadratic time.
     if len(text.lstrip("0")) > 16:
         text = "9" * 17
     if largest is not None and int(text) > largest:
-        raise NotAValue(f"takes a whole number from 1 to {largest}")
+        raise NotAValue(f"must be a whole number from 1 to {largest}")
     return int(text)
 
 
 def _one_of(text: str, choices: dict[str, T]) -> T:
     if text.lower() not in choices:
-        raise NotAValue(f"takes one of: {', '.join(choices)}")
+        raise NotAValue(f"must be one of: {', '.join(choices)}")
     return choices[text.lower()]

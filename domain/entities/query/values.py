@@ -29,7 +29,7 @@ _MOST_SHOWN = 40  # characters of a refused value in a message
 
 def read_boolean(text: str) -> bool:
     if text.lower() not in _BOOLEANS:
-        raise NotAValue("takes true or false")
+        raise NotAValue("must be true or false")
     return _BOOLEANS[text.lower()]
 
 
@@ -120,7 +120,7 @@ def split_list(text: str, most: int) -> list[str]:
         value, rest, has_more = _take_first(rest)
         values.append(value)
         if len(values) > most:
-            raise NotAValue(f"takes at most {most} values")
+            raise NotAValue(f"accepts at most {most} values")
         if not has_more:
             return values
 
@@ -142,23 +142,23 @@ def read_integer(field: FieldModel, text: str) -> int:
     limit = 2 ** BITS[field.kind]
     number = whole_number(Decimal(text)) if _NUMBER.fullmatch(text) else None
     if not isinstance(number, int):
-        raise NotAValue("takes a whole number")
+        raise NotAValue("must be a whole number")
     if not -limit <= number < limit:
-        raise NotAValue(f"takes a whole number from {-limit} to {limit - 1}")
+        raise NotAValue(f"must be a whole number from {-limit} to {limit - 1}")
     return number
 
 
 def read_decimal(_: FieldModel, text: str) -> Decimal:
     # PostgreSQL and Python compare numbers with huge exponents very slowly.
     if not _NUMBER.fullmatch(text) or abs(Decimal(text).adjusted()) > _LARGEST_EXPONENT:
-        raise NotAValue("takes a number")
+        raise NotAValue("must be a number")
     return Decimal(text)
 
 
 def read_float(_: FieldModel, text: str) -> float:
     number = float(text) if _NUMBER.fullmatch(text) else inf
     if not isfinite(number) or (not number and Decimal(text)):
-        raise NotAValue("takes a number")
+        raise NotAValue("must be a number")
     return number
 
 
@@ -168,12 +168,12 @@ def read_day(_: FieldModel, text: str) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise NotAValue("takes a date such as 2026-11-20")
+    raise NotAValue("must be a date such as 2026-11-20")
 
 
 def read_id(_: FieldModel, text: str) -> UUID:
     if (found := uuid_of(text)) is None:
-        raise NotAValue("takes an id such as 0198c0de-0000-7000-8000-000000000000")
+        raise NotAValue("must be an id such as 0198c0de-0000-7000-8000-000000000000")
     return found
 
 
@@ -181,7 +181,7 @@ def read_choice(field: FieldModel, text: str) -> str:
     if text not in field.choices:
         wrong = text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
         remedy = "use .eq or .in to find rows with a value that was removed"
-        raise NotAValue(f"takes one of: {', '.join(field.choices)}; '{wrong}' is none of them ({remedy})")
+        raise NotAValue(f"must be one of: {', '.join(field.choices)}; '{wrong}' is not ({remedy})")
     return text
 
 

@@ -56,7 +56,7 @@ class Vocabulary:
         if not rest:
             return Filtered(found_property, bound=bound)
         if bound is not None or len(rest) > 1:
-            raise NotAWord(f"takes no operator: {rest[0]!r} comes after a bound or an operator")
+            raise NotAWord(f"does not accept an operator: {rest[0]!r} comes after a bound or an operator")
         return Filtered(found_property, operator=_operator(field, rest[0]))
 
     def property(self, name: str) -> Property:

@@ -28,7 +28,7 @@ async def add_admin(settings: Settings, email: str, password: str | None) -> str
 async def unlock_email(settings: Settings, email: str) -> str:
     key = email_key(email)
     if key is None:
-        raise ValidationError.on("email", "takes an e-mail address")
+        raise ValidationError.on("email", "must be an e-mail address")
     registry = load_registry(settings.entities)
     async with open_adapters(settings, registry) as adapters, adapters.database.transaction(EveryTenant()) as tx:
         state, now = await tx.users.state_by_email(key), adapters.clock.now()

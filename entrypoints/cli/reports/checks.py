@@ -13,12 +13,12 @@ from entrypoints.settings.settings import Settings, SettingsError, read_settings
 from entrypoints.terminal.errors import SETTINGS, CommandError
 
 STANDBY = (
-    "The server of TENANTRY_DATABASE_URL is a standby, or stopped in the middle of a recovery, and takes no writes: "
-    "name its primary, or let it take writes by SELECT pg_promote()."
+    "The server of TENANTRY_DATABASE_URL is a standby, or stopped in the middle of a recovery, and does not accept"
+    " writes: name its primary, or let it take writes by SELECT pg_promote()."
 )
 READ_ONLY = (
-    "The database of TENANTRY_DATABASE_URL takes no writes: default_transaction_read_only is on, for the server, the "
-    "database or the role. Turn it off."
+    "The database of TENANTRY_DATABASE_URL does not accept writes: default_transaction_read_only is on, for the server,"
+    " the database or the role. Turn it off."
 )
 
 

@@ -160,8 +160,8 @@ async def mail_server_findings(url: str, sender: str) -> AsyncIterator[str]:
         await SmtpMailer(server, sender, MAIL_SERVER_ACCEPTS_WITHIN).ensure_accepted()
     except MailServerUnavailable as refusal:
         yield (
-            f"The mail server {server.host}:{server.port} answers, and takes no mail from here ({refusal}): check"
-            " TENANTRY_SMTP_URL."
+            f"The mail server {server.host}:{server.port} answers, but does not accept mail from here ({refusal}):"
+            " check TENANTRY_SMTP_URL."
         )
 
 

@@ -44,7 +44,7 @@ async def test_an_administrator_asks_for_second_factors_and_is_asked_first(visit
     await page.get_by_label("Code that the app shows").fill(code(visitor, secret))
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
-    await page.get_by_role("button", name="I have kept them").click()
+    await page.get_by_role("button", name="I have stored them").click()
     await visitor.open("settings")
     await expect(security.get_by_label("Days of a session")).to_have_value("3")
     await expect(security.get_by_label("Passkey")).not_to_be_checked()

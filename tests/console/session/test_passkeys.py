@@ -91,7 +91,7 @@ async def test_a_passkey_is_created_signs_in_without_a_password_and_is_removed(
     await page.get_by_role("dialog").get_by_role("button", name="Save").click()
     await page.get_by_role("button", name="Remove Old laptop").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
-    await expect(page.get_by_text("None: the password alone opens this account.")).to_be_visible()
+    await expect(page.get_by_text("None: your password is enough to sign in.")).to_be_visible()
 
 
 async def test_a_passkey_is_offered_at_the_field_of_the_e_mail(visitor: Visitor, device: Device) -> None:
@@ -200,7 +200,7 @@ async def test_a_required_passkey_is_created_while_signing_in(visitor: Visitor, 
     assert await violations(visitor) == []
     await page.get_by_role("button", name="Passkey", exact=True).click()
     await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
-    await page.get_by_role("button", name="I have kept them").click()
+    await page.get_by_role("button", name="I have stored them").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")
 
 

@@ -74,5 +74,5 @@ async def test_where_a_tenant_demands_a_factor_it_is_set_up_while_signing_in(vis
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     assert await violations(visitor) == []
-    await page.get_by_role("button", name="I have kept them").click()
+    await page.get_by_role("button", name="I have stored them").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hello")

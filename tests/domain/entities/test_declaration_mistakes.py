@@ -104,7 +104,7 @@ WRONG_FIELDS: dict[str, tuple[Any, str]] = {
     "a repeated choice": (text(pattern="^([a-z]+|[0-9])+$"), "with a repeated group that reads one text in many ways"),
     "an end that is searched for everywhere": (text(pattern=" +$"), "to the power of 2: add max_length=3162 or less"),
     "anchored in part": (text(pattern="^a|b$"), "anchors only some of its alternatives"),
-    "an empty label": (Annotated[str, label(" ")], "has label(' '), which is no text to show"),
+    "an empty label": (Annotated[str, label(" ")], "has label(' '), which is not a text to show"),
     "two labels": (Annotated[str, label("A"), label("B")], "has more than one label(…)"),
     "help beyond 500 characters": (Annotated[str, help_text("x" * 501)], "has 501 characters: at most 500 are shown"),
     "an unknown widget": (
@@ -169,7 +169,7 @@ WRONG_ENTITIES: dict[str, tuple[type[Struct], str]] = {
         declared({"name": str}, history=True, writable=False, sort="name"),
         "history is declared beside writable=False",
     ),
-    "an empty title": (declared({"name": str}, title=""), "title is '', which is no text to show"),
+    "an empty title": (declared({"name": str}, title=""), "title is '', which is not a text to show"),
     "a row named by no field": (declared({"name": str}, display="nam"), "display names 'nam', which is not a field"),
     "a row named by a list": (declared({"words": list[str]}, display="words"), "which is a list and names no row"),
     "no columns": (declared({"name": str}, columns=[]), "columns is empty: name one field or more"),

@@ -278,8 +278,8 @@ def test_every_error_inside_an_object_or_a_list_is_named_with_its_place() -> Non
     with pytest.raises(ValidationError) as caught:
         read_form(Order, body)
     assert {error.field: error.message for error in caught.value.fields} == {
-        "first.color": "takes one of: red, green",
-        "first.sizes[1]": "takes one of: small, large",
+        "first.color": "must be one of: red, green",
+        "first.sizes[1]": "must be one of: small, large",
         "first.colour": "is not known; did you mean 'color'?",
         "items[1].color": "is required",
         "items[2].color": "expected text, got a whole number",

@@ -128,7 +128,7 @@ def told_of(kind: type[Struct]) -> tuple[str, ...]:
 def test_a_marker_argument_of_a_wrong_type_is_reported(argument: str) -> None:
     for given in WRONG_TYPES:
         told = told_of(declared({"x_id": FIELDS_WITH[argument](given)}))
-        assert "B: search takes a list, and got 'letters'" in told
+        assert "B: search must be a list; got 'letters'" in told
         assert all(mistake.startswith(("A: field 'x_id' ", "A: relation ", "B: ")) for mistake in told), told
 
 
@@ -139,39 +139,39 @@ def test_a_decorator_argument_of_a_wrong_type_is_reported(argument: str) -> None
         if argument == "a name" and isinstance(given, list | dict):
             continue
         told = told_of(declared({"x": str}, **ARGUMENTS_WITH[argument](given)))
-        assert "B: search takes a list, and got 'letters'" in told
+        assert "B: search must be a list; got 'letters'" in told
         assert all(mistake.startswith(("A: ", "B: ")) for mistake in told), told
 
 
 @pytest.mark.parametrize("plural", [given for given in WRONG_TYPES if given != "words"])
 def test_a_path_of_a_wrong_type_is_reported(plural: Any) -> None:
     told = told_of(declared({"x": set[str]}, plural=plural))
-    assert told[0] == 'A: entity takes the path first, as in @entity("books")'
+    assert told[0] == 'A: entity needs the path first, as in @entity("books")'
     assert [mistake.split(" has ")[0] for mistake in told[1:]] == [
         "A: field 'x'",
-        "B: search takes a list, and got 'letters'",
+        "B: search must be a list; got 'letters'",
     ]
 
 
 WRONG_ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
-    "a unique that is text": ({"unique": ["x"]}, "unique takes a list of what unique(…) returns, and got 'x' in it"),
-    "a unique alone": ({"unique": unique("x")}, "unique takes a list, and got Unique("),
-    "a unique of no name": ({"unique": [unique(5)]}, "unique() takes names of fields, and got 5"),  # type: ignore[arg-type]
+    "a unique that is text": ({"unique": ["x"]}, "unique must be a list of what unique(…) returns; got 'x' in it"),
+    "a unique alone": ({"unique": unique("x")}, "unique must be a list; got Unique("),
+    "a unique of no name": ({"unique": [unique(5)]}, "unique() accepts names of fields; got 5"),  # type: ignore[arg-type]
     "a unique with and without case": (
         {"unique": [unique("x", ignore_case=None)]},  # type: ignore[arg-type]
-        "unique(…, ignore_case=…) takes True or False, and got None",
+        "unique(…, ignore_case=…) must be True or False; got None",
     ),
-    "an index that is text": ({"indexes": ["x"]}, "indexes takes a list of what index(…) returns"),
-    "a search of letters": ({"search": "name"}, "search takes a list, and got 'name'"),
-    "a search of numbers": ({"search": ["x", 5]}, "search takes a list of names of fields, and got 5 in it"),
-    "an iterator": ({"unique": iter([unique("x")])}, "unique takes a list"),
-    "columns of letters": ({"columns": "name"}, "columns takes a list, and got 'name'"),
-    "reads of letters": ({"check_reads": "name"}, "check_reads takes a list, and got 'name'"),
-    "no order": ({"sort": None}, "sort takes a text, and got None"),
-    "rows that are nobody's": ({"tenant_owned": None}, "tenant_owned takes True or False, and got None"),
-    "a title of a number": ({"title": 5}, "title takes a text, or None, and got 5"),
-    "has_many as a list": ({"has_many": ["bs"]}, "has_many takes a dict by name"),
-    "a relation that is text": ({"has_many": {"bs": "as"}}, "has_many takes what many(…) returns, as in {"),
+    "an index that is text": ({"indexes": ["x"]}, "indexes must be a list of what index(…) returns"),
+    "a search of letters": ({"search": "name"}, "search must be a list; got 'name'"),
+    "a search of numbers": ({"search": ["x", 5]}, "search must be a list of names of fields; got 5 in it"),
+    "an iterator": ({"unique": iter([unique("x")])}, "unique must be a list"),
+    "columns of letters": ({"columns": "name"}, "columns must be a list; got 'name'"),
+    "reads of letters": ({"check_reads": "name"}, "check_reads must be a list; got 'name'"),
+    "no order": ({"sort": None}, "sort must be a text; got None"),
+    "rows that are nobody's": ({"tenant_owned": None}, "tenant_owned must be True or False; got None"),
+    "a title of a number": ({"title": 5}, "title must be a text, or None; got 5"),
+    "has_many as a list": ({"has_many": ["bs"]}, "has_many must be a dict by name"),
+    "a relation that is text": ({"has_many": {"bs": "as"}}, "has_many accepts what many(…) returns, as in {"),
     "a relation of no field": (
         {"has_many": {"bs": many("as", by=None)}},  # type: ignore[arg-type]
         "got many('as', by=None) for 'bs'",
@@ -193,16 +193,16 @@ def test_an_argument_of_another_type_is_reported(case: str) -> None:
 
 def test_a_decorator_without_brackets_is_reported() -> None:
     (told,) = mistakes(entity(defstruct("A", [("x", str)])))  # type: ignore[arg-type]
-    assert told == 'A: entity takes the path first, as in @entity("books")'
+    assert told == 'A: entity needs the path first, as in @entity("books")'
 
 
 def test_a_wrong_argument_hides_no_other_mistake_and_makes_none() -> None:
     child = declared({"p_id": reference([])}, "C", "cs", sort=None, search=["y"])
     parent = declared({"x": str}, "P", "ps", has_many={"cs": many("cs", by="p_id")}, check_reads=5)
     assert mistakes(parent, child) == (
-        "P: check_reads takes a list, and got 5",
-        "C: sort takes a text, and got None",
-        "C: field 'p_id' has ref([]): it takes the path of an entity first, as in ref(\"books\")",
+        "P: check_reads must be a list; got 5",
+        "C: sort must be a text; got None",
+        "C: field 'p_id' has ref([]): it accepts the path of an entity first, as in ref(\"books\")",
         "C: search names 'y', which is not one of its text fields",
     )
 
@@ -211,7 +211,7 @@ def test_a_bound_of_money_is_a_number_as_it_is_written() -> None:
     assert money(5, 2, ge=0.1).ge == Decimal("0.1")  # type: ignore[arg-type]  # gets past those who check no types
     for bound in ("abc", "nan"):
         (told,) = mistakes(declared({"x": amount(5, 2, ge=bound, le=5)}))
-        assert "which is no number" in told
+        assert "which is not a number" in told
 
 
 SAME_NAMES: dict[str, tuple[list[type[Struct]], str, str]] = {

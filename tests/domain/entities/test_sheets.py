@@ -60,7 +60,7 @@ def test_rows_come_back_with_null_and_empty_text_apart(rows: list[list[str | Non
 @pytest.mark.parametrize(
     ("text", "row", "said"),
     [
-        ('a,b\n"c"d,e\n', 2, "behind a quoted cell"),
+        ('a,b\n"c"d,e\n', 2, "between a quoted cell"),
         ('a,b\n1,2\n"c,d\n', 3, "never ends"),
     ],
 )

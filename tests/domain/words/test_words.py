@@ -99,7 +99,7 @@ def test_an_invalid_value_is_described_in_german(kind: Any, value: object, told:
 
 def test_sentences_are_translated_with_their_numbers_and_unknown_ones_are_not() -> None:
     german = words_of("de")
-    assert german.answer("takes 10 to 256 characters") == "braucht 10 bis 256 Zeichen"
+    assert german.answer("must have 10 to 256 characters") == "braucht 10 bis 256 Zeichen"
     assert german.answer("is not (an) e-mail.address") is None
     assert ENGLISH.answer("whatever it is") == "whatever it is"
 

@@ -88,7 +88,7 @@ async def test_doctor_reports_a_mail_server_with_refused_login_or_untrusted_cert
         url = "smtp://mailer:{}@127.0.0.1:" + str(server.port)
         assert [finding async for finding in mail_server_findings(url.format("p%40ss%3Aword%2F"), sender)] == []
         (refused,) = [finding async for finding in mail_server_findings(url.format("another"), sender)]
-    assert "takes no mail from here (535" in refused
+    assert "does not accept mail from here (535" in refused
     assert "another" not in refused
     shown, _ = certificate(tmp_path)
     async with smtp_server(starttls=shown) as server:

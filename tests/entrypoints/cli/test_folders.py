@@ -109,7 +109,7 @@ def test_a_truncated_secret_key_is_reported(tenantry: Tenantry, tmp_path: Path, 
 def test_an_unknown_home_folder_is_reported_as_a_wrong_setting(tenantry: Tenantry) -> None:
     ended = tenantry("tenants", "list", DATA_DIR="~nobodyxyz/x")
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
-    assert "TENANTRY_DATA_DIR got '~nobodyxyz/x'; it takes a folder" in ended.stderr
+    assert "TENANTRY_DATA_DIR got '~nobodyxyz/x'; it must be a folder" in ended.stderr
 
 
 @pytest.mark.parametrize("command", ["settings", "tenants list"])

@@ -225,7 +225,7 @@ def test_a_redis_replica_is_refused_because_it_accepts_no_writes(
         client.replicaof("127.0.0.1", "1")
     url = f"redis://:open%20sesame@127.0.0.1:{redis_server.port}/0"
     for command, code in (("serve", 2), ("check", 1)):
-        assert "names a replica, which takes no writes: name its master" in told(
+        assert "names a replica, and replicas do not accept writes: name its master" in told(
             tenantry, command, code, shared, REDIS_URL=url
         )
 

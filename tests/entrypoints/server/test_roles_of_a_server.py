@@ -46,18 +46,23 @@ def copied_to(url: str, migrated: dict[str, str]) -> dict[str, str]:
 async def test_a_copied_database_gets_its_roles_and_rights_again(tenantry: Tenantry, copied: dict[str, str]) -> None:
     listed = tenantry("users", "list", **copied)
     assert listed.returncode == 5
-    assert "The server has no role tenantry_service" in listed.stderr
+    assert "The server does not have the role tenantry_service" in listed.stderr
     pending = tenantry("migrate", "--check", **copied)
-    assert (pending.returncode, "The server has no role tenantry_service: run" in pending.stderr) == (5, True)
+    assert (pending.returncode, "The server does not have the role tenantry_service: run" in pending.stderr) == (
+        5,
+        True,
+    )
     for command, code in ((("check",), 1), (("doctor",), 1), (("migrations", "check"), 5)):
         ended = tenantry(*command, **copied)
         told = ended.stdout + ended.stderr
         assert ended.returncode == code
-        assert "The server has no role tenantry_service. As the owner of the tables, run: CREATE ROLE" in told
-        assert "The server has no role tenantry_search." in told
+        assert (
+            "The server does not have the role tenantry_service. As the owner of the tables, run: CREATE ROLE" in told
+        )
+        assert "The server does not have the role tenantry_search." in told
     mended = tenantry("migrate", **copied)
     assert mended.returncode == 0, mended.stderr
-    assert "Mended: The server has no role tenantry_service.\n" in mended.stdout
+    assert "Mended: The server does not have the role tenantry_service.\n" in mended.stdout
     assert tenantry("migrations", "check", **copied).returncode == 0
     assert tenantry("users", "list", **copied).returncode == 0
     assert tenantry("migrate", **copied).stdout == "The database is up to date.\n"

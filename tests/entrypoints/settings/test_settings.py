@@ -175,7 +175,7 @@ def test_a_good_value_is_read(name: str, good: str, read: object) -> None:
 def test_a_bad_value_is_reported_with_the_given_and_the_accepted_value(name: str, bad: str) -> None:
     (mistake,) = mistakes(given(**{name: bad}))
     assert mistake.startswith(f"TENANTRY_{name} got ")
-    assert "it takes " in mistake
+    assert "it must be " in mistake
     if VARIABLES[name].secret:
         assert bad not in mistake
     else:
@@ -291,7 +291,7 @@ GUESSABLE = [
 @pytest.mark.parametrize(("key", "reason"), GUESSABLE)
 def test_a_secret_key_of_little_chance_is_refused_with_the_reason_and_not_shown(key: str, reason: str) -> None:
     (mistake,) = mistakes({"TENANTRY_SECRET_KEY": key})
-    assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown) {reason}; it takes 32 ")
+    assert mistake.startswith(f"TENANTRY_SECRET_KEY got {len(key)} characters (not shown) {reason}; it must be 32 ")
 
 
 @pytest.mark.promise("security, secrets: a secret key of little chance is refused")

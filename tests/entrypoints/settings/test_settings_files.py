@@ -90,13 +90,13 @@ def test_a_wrong_value_is_named_with_its_file(tmp_path: Path) -> None:
     (tmp_path / "tenantry.toml").write_text("port = 0\nworkers = 1.5\nlog_level = { a = 1 }\n")
     (tmp_path / ".env").write_text(f'TENANTRY_SECRET_KEY=short\nTENANTRY_DOCS_TITLE="open\nTENANTRY_MIGRATE\n# {KEY}\n')
     assert mistakes(tmp_path, CONFIRM_EMAIL="never") == (
-        f".env: TENANTRY_SECRET_KEY got 5 characters (not shown); it takes {SECRET_KEY.takes}.",
+        f".env: TENANTRY_SECRET_KEY got 5 characters (not shown); it must be {SECRET_KEY.takes}.",
         ".env: line 2 sets TENANTRY_DOCS_TITLE to nothing that can be read: write TENANTRY_DOCS_TITLE=value.",
         ".env: line 3 sets TENANTRY_MIGRATE to nothing that can be read: write TENANTRY_MIGRATE=value.",
-        "TENANTRY_CONFIRM_EMAIL got 'never'; it takes true or false.",
-        "tenantry.toml: TENANTRY_PORT got '0'; it takes a whole number from 1 to 65535.",
-        "tenantry.toml: log_level got {'a': 1}; it takes a text, a number, true, false or a list of texts.",
-        "tenantry.toml: workers got 1.5; it takes a text, a number, true, false or a list of texts.",
+        "TENANTRY_CONFIRM_EMAIL got 'never'; it must be true or false.",
+        "tenantry.toml: TENANTRY_PORT got '0'; it must be a whole number from 1 to 65535.",
+        "tenantry.toml: log_level got {'a': 1}; it must be a text, a number, true, false or a list of texts.",
+        "tenantry.toml: workers got 1.5; it must be a text, a number, true, false or a list of texts.",
     )
 
 
@@ -141,7 +141,7 @@ def test_files_of_secrets_that_cannot_be_used_are_named(tmp_path: Path) -> None:
         f"TENANTRY_OTHER_SECRET_KEY_FILE: {tmp_path / 'bytes'} is not UTF-8.",
         "TENANTRY_PORT_FILE is not a setting; did you mean TENANTRY_PORT?",
         f"TENANTRY_REDIS_URL_FILE: {tmp_path / 'empty'} is empty.",
-        f"TENANTRY_SECRET_KEY got 6 characters (not shown); it takes {SECRET_KEY.takes}.",
+        f"TENANTRY_SECRET_KEY got 6 characters (not shown); it must be {SECRET_KEY.takes}.",
         f"TENANTRY_SMTP_URL_FILE: {tmp_path} cannot be read: Is a directory.",
     )
 

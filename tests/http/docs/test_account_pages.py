@@ -120,7 +120,9 @@ async def test_an_address_is_confirmed_by_a_click_and_not_by_opening(reader: Rea
 @in_browser
 async def test_a_user_who_did_not_create_the_account_is_led_to_a_new_password(reader: Reader) -> None:
     await reader.open(await reader.link())
-    await expect(reader.page.get_by_text("do not confirm it: whoever made it knows its password")).to_be_visible()
+    await expect(
+        reader.page.get_by_text("do not confirm it: the person who created it knows its password")
+    ).to_be_visible()
     await reader.page.get_by_role("link", name="Set a password of your own instead").click()
     await reader.page.get_by_label("E-mail").fill(ADA["email"])
     await reader.page.get_by_role("button", name="Send me a mail").click()

@@ -161,7 +161,7 @@ def outside_the_document(app: TestApp) -> set[str]:
 async def test_every_public_handler_outside_the_document_is_judged(person: Person) -> None:
     assert outside_the_document(person.app) == ATTEMPTS.keys() | NOBODY_IS_LET_IN
     refused = await sign_in(person.app, "nothing")
-    told = refused.json()["errors"][0]["message"].removeprefix("takes one of: ")
+    told = refused.json()["errors"][0]["message"].removeprefix("must be one of: ")
     assert set(told.split(", ")) == WAYS.keys()
 
 

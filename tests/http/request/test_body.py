@@ -313,7 +313,7 @@ def test_both_refuse_the_same(text: str, app: int, put: str) -> None:
     ],
 )
 def test_a_duplicate_name_in_a_json_object_is_refused(text: str) -> None:
-    assert read(text) == "A name stands twice in one JSON object."
+    assert read(text) == "A JSON object contains a name twice."
 
 
 def test_the_quick_reader_accepts_usual_bodies() -> None:

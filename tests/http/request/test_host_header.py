@@ -62,7 +62,7 @@ async def test_requests_that_need_no_host_or_have_one_are_answered(
 
 async def test_two_hosts_are_refused(app: TestApp) -> None:
     status, body = await answer_to(app, "/health/live", "1.1", [HOST, (b"host", b"elsewhere")])
-    assert (status, b"The header host stands twice" in body) == (400, True)
+    assert (status, b"The header host occurs twice" in body) == (400, True)
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2"])

@@ -52,7 +52,7 @@ def _wants_profile(parameters: tuple[tuple[str, str], ...]) -> bool:
     errors = [FieldError(name, unknown_name(name, ["include"])) for name, _ in parameters if name != "include"]
     values = {value for name, value in parameters if name == "include" and value}
     if values - {"profile"}:
-        errors.append(FieldError("include", "takes only 'profile'"))
+        errors.append(FieldError("include", "must be 'profile'"))
     if errors:
         raise ValidationError(fields=errors)
     return bool(values)

@@ -23,7 +23,7 @@ PARAMETERS = (
     Parameter("role", {"type": "string"}, "Only accounts with the role of this name."),
     IS_ACTIVE,
 )
-HOLDS = "Nobody gives, takes, stops or starts what they do not hold themselves."
+HOLDS = "You can only give, remove, stop or start what you hold yourself."
 Accounts: TypeAlias = NamedDependency[ServiceAccountAdministration]
 
 

@@ -35,7 +35,7 @@ class MemoryTenantDomains:
     async def save(self, domain: TenantDomain) -> None:
         async with self.access.write() as store:
             if domain.state == "verified" and _is_taken(store, domain.tenant_id, domain.domain):
-                raise Conflict.on("domain", "is verified already: ask whoever runs this service")
+                raise Conflict.on("domain", "is verified already: contact the service operator")
             stored = store.domains.get((domain.tenant_id, domain.domain))
             kept = replace(domain, created_at=stored.created_at) if stored else domain
             store.domains[domain.tenant_id, domain.domain] = kept

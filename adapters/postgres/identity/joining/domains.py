@@ -15,7 +15,7 @@ from application.ports.identity.users import AddressMark
 from domain.identity.domains import JoinRequest, JoinStatus, TenantDomain
 from domain.identity.users import Role
 
-TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: ask whoever runs this service")}
+TAKEN = {"uq_tenant_domains_verified": ("domain", "is verified already: contact the service operator")}
 
 _ALL = """
 SELECT tenant_id, domain, mode, role_ids, proof, state, set_by, created_at, checked_at, ARRAY(

@@ -217,7 +217,7 @@ def test_pieces_are_found(source: str) -> None:
         "connection.fetch(statement.text, *statement.arguments(values))",
         'literal_column("last_login_at DESC")',
         "connection.execute(text(_LOCK))",
-        'raise ValueError(f"takes {shortest} to {longest} characters")',
+        'raise ValueError(f"must have {shortest} to {longest} characters")',
         '", ".join(names)',
     ],
 )

@@ -46,7 +46,7 @@ async def test_the_list_of_users_is_ordered_and_clamped(tenants: TwoTenants) -> 
 async def test_a_wrong_sort_name_is_answered_with_the_names_used_in_answers(tenants: TwoTenants) -> None:
     wrong = await tenants.call("admin", "GET", "/api/users?sortBy=passwordHash")
     told = wrong.json()["errors"][0]["message"]
-    assert told == "takes one of: createdAt, email, fullName, isActive, lastLoginAt, updatedAt"
+    assert told == "must be one of: createdAt, email, fullName, isActive, lastLoginAt, updatedAt"
     for name in ("fullName", "FULLNAME"):
         assert (await tenants.call("admin", "GET", f"/api/users?sortBy={name}")).status_code == 200
 

@@ -188,7 +188,7 @@ async def test_an_application_asks_for_a_permission_that_a_role_can_hold(app: Te
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "UNPROCESSABLE_ENTITY")
     (detail,) = answer.json()["error"]["details"]
     assert detail["field"] == "requiredPermission"
-    assert detail["message"].startswith("takes <action>:<resource>")
+    assert detail["message"].startswith("must be <action>:<resource>")
 
 
 @pytest.mark.parametrize("app_id", ["\u00e4pp", "my app", " app", "app\n", "\u0430pp"])
