@@ -16,8 +16,9 @@ from domain.scope import EveryTenant
 OLDEST = timedelta(seconds=120)
 """Maximum age of an encrypted password."""
 WHAT_TO_SEND = (
-    'must be a JWE in compact serialization (alg RSA-OAEP-256 or ECDH-ES+A256KW, enc A256GCM, at most 2 kB) of '
-    '{"password", "iat", "jti"}, made within 120 seconds, used once, to the key of use "enc" in /.well-known/jwks.json; '
+    "must be a JWE in compact serialization (alg RSA-OAEP-256 or ECDH-ES+A256KW, enc A256GCM, at most 2 kB) of "
+    '{"password", "iat", "jti"}, made within 120 seconds, used once, to the key of use "enc" in '
+    "/.well-known/jwks.json; "
     "or the plain password with isPasswordEncrypted: false"
 )
 
