@@ -112,7 +112,7 @@ def _records(source: "_Lines", delimiter: str) -> Iterator[Cells | BadRow]:
 
 
 _OPEN_QUOTE = "has a quote that never ends, or something behind the one that ends it"
-_REST = "has the end of a quoted text that began in a row before"
+_REST = "contains the end of a quoted text that began in an earlier row: check the quotes"
 
 
 class _Lines:

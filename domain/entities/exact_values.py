@@ -75,7 +75,7 @@ def _float_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
     if not isfinite(stored):
         yield FieldError(field.wire, "must be a finite number, between -1.8e308 and 1.8e308")
     elif not stored and isinstance(value, Decimal) and value:
-        yield FieldError(field.wire, "must be 0, or at least 5e-324 away from it")
+        yield FieldError(field.wire, "must be 0 or have an absolute value of at least 5e-324")
 
 
 def _id_errors(field: FieldModel, value: object) -> Iterator[FieldError]:

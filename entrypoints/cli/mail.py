@@ -56,7 +56,10 @@ async def drop(settings: Settings, ids: Sequence[UUID]) -> str:
 
 
 async def _each(tx: Transaction, ids: Sequence[UUID], do: Callable[[UUID], Awaitable[bool]]) -> int:
-    """Number of mails. Raises NotFound for an id that was not given up."""
+    """Apply ``do`` to the mails with these ids, or to all undeliverable mails; return their number.
+
+    Raises NotFound for an id without an undeliverable mail.
+    """
     chosen = ids or [found.mail.id for found in await tx.outbox.given_up(MOST)]
     for mail_id in chosen:
         if not await do(mail_id):

@@ -52,12 +52,11 @@ IMPORT_FORM: dict[str, Any] = {
                 "decimal": {
                     "type": "string",
                     "enum": [".", ","],
-                    "default": ".",
-                    "description": "Decimal sign of the numbers in texts; with a comma, points group thousands.",
+                    "description": "Decimal sign of numbers in texts; with `,`, points group thousands. Default: `.`.",
                 },
                 "dateFormat": _TEXT
                 | {
-                    "description": "Order and separator of dates; those as 2026-11-22 are read beside them.",
+                    "description": "Order and separator of dates; dates such as 2026-11-22 are read too.",
                     "examples": ["DD.MM.YYYY", "MM/DD/YYYY"],
                 },
                 "headerRow": {

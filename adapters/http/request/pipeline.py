@@ -249,7 +249,7 @@ class Pipeline(ASGIMiddleware):
         if caller is None or not caller.is_super_admin:
             raise Forbidden
         if not rules.takes_scope:
-            raise BadRequest("X-Tenant-Scope is not taken here.")
+            raise BadRequest("This endpoint does not accept X-Tenant-Scope: omit the header.")
         named = read_scope(given.strip())
         if rules.is_write and isinstance(named, EveryTenant):
             raise BadRequest("Rows are written in one tenant at a time: name it in X-Tenant-Scope.")

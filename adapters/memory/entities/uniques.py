@@ -20,7 +20,7 @@ def taken_rows(model: EntityModel, unique: Unique, rows: Sequence[Row], others: 
 
 
 class TakenValues:
-    """An entity's unique values, for separate writes of many rows."""
+    """Unique values in use in an entity, to check many rows that are written one at a time."""
 
     def __init__(self, model: EntityModel, rows: Iterable[Row]) -> None:
         self._model = model

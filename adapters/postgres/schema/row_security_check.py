@@ -51,7 +51,7 @@ OWNER, SUPERUSER = "the owner of the tables", "a superuser"
 
 
 class Gap(Struct, frozen=True):
-    """A gap in the migrations' setup, and the statements with which ``by`` closes it."""
+    """Missing row-level security that migrations set up, and the statements that role ``by`` must run to add it."""
 
     told: str
     statements: tuple[str, ...]

@@ -38,7 +38,9 @@ def quoted(name: str) -> str:
 def ddl(
     statement: str, context: Mapping[str, object] = MappingProxyType({}), *, table: str = ""
 ) -> sa.ExecutableDDLElement:
-    """Return the statement with the names of ``context``, and with ``%(table)s`` and ``%(fullname)s`` for ``table``."""
+    """Return the DDL statement with values of ``context`` for its placeholders; ``%(table)s`` and ``%(fullname)s``
+    become ``table``.
+    """
     made: sa.ExecutableDDLElement = sa.DDL(statement, context=context)  # type: ignore[no-untyped-call]  # as above
     return made.against(sa.Table(table, sa.MetaData())) if table else made
 

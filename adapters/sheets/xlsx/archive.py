@@ -16,7 +16,8 @@ MOST_PARTS = 1_000
 LARGEST_DIRECTORY = 1024 * 1024
 """Maximum bytes of the archive's directory: Python's reader creates an object per entry, before they can be counted."""
 PIECE = 64 * 1024
-_ENDING = 65_536 + 128  # end of an archive: last record, comment, 64-bit record
+# Maximum bytes at the end of a ZIP file: end of central directory record (22), comment (65,535), ZIP64 records.
+_ENDING = 65_536 + 128
 _END, _END_64 = b"PK\x05\x06", b"PK\x06\x06"
 _LOCAL = b"PK\x03\x04"
 _ARCHIVES = (_LOCAL, b"Rar!", b"7z\xbc\xaf", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\xd0\xcf\x11\xe0")

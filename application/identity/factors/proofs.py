@@ -116,7 +116,7 @@ class FactorProofs:
             secret = None if factor.sealed is None else self.secrets.open(user.id, factor.sealed)
             step = None if secret is None else matching_step(secret, code, now)
             if secret is not None and step is not None:
-                # Reseal at each use, so that used apps get the current secret key.
+                # Encrypt the app's secret again at each use, so that it is encrypted with the current secret key.
                 return MatchedStep(factor.id, step, self.secrets.seal(user.id, secret))
         return None
 

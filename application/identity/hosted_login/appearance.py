@@ -77,7 +77,8 @@ def logo_of(url: str | None) -> Logo | None:
     except ValueError:
         return None
     path, query = quote(parts.path, safe=_PATH), quote(parts.query, safe=_QUERY)
-    # Security: in a policy, a path with a final slash matches everything below it, and an empty path the whole host.
+    # Security: in a Content Security Policy, a path with a final slash matches all paths below it, and an empty path
+    # the whole host.
     if parts.scheme != "https" or not _HOST.fullmatch(parts.netloc) or path.endswith("/") or not path:
         return None
     source = f"https://{parts.netloc.lower()}{path}"

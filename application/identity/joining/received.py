@@ -75,7 +75,8 @@ class InvitationInbox:
             state = await read.users.state(caller.user_id)
             if state is None:
                 raise TokenInvalid
-            # Security: anybody may register an address, and would learn the owner's invitations.
+            # Security: a user can register another person's address. Without this check, that user would see the
+            # owner's invitations.
             ensure_proved(state.user)
             offers = await read.received.of_address(state.user.email_key, self.clock.now())
         return [_received(offer) for offer in offers]

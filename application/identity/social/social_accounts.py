@@ -105,7 +105,8 @@ class SocialAccounts:
     async def _claim(self, user: User, identity: SocialIdentity, client: Client) -> AccountState | None:
         now, subjects = self.clock.now(), (user_subject(user.id),)
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
-            # Security: the provider proves the address owner, so the account becomes only theirs.
+            # Security: the provider verified that this user owns the address. Remove credentials that another user may
+            # have set.
             published.update(await self._clear_credentials(tx, user, client, now))
             await self._link(tx, identity, user.id, now)
             mail = own_notice(self.ids.new(), "identity-linked", user, client, now, about=identity.provider)

@@ -65,7 +65,7 @@ def _ensure_exact(text: str) -> None:
 def _float(text: str) -> object:
     if not _NUMBER.fullmatch(text):
         return text
-    # what is too small for a float would be 0: the check of the body refuses it
+    # Return a Decimal if float() rounds the number to 0, so that validation of the body rejects it.
     return float(text) or Decimal(text)
 
 

@@ -243,7 +243,7 @@ class _ParameterReader:
 
     def _direction(self) -> bool | None:
         if "sortdirection" in self.given and "sortorder" in self.given:
-            self._wrong("sortOrder", "does not go together with sortDirection, which says the same")
+            self._wrong("sortOrder", "cannot be combined with sortDirection, which means the same: send only one")
         name = "sortOrder" if "sortorder" in self.given else "sortDirection"
         return self._read(name, lambda text: _one_of(text, _DIRECTIONS), None)
 

@@ -152,7 +152,7 @@ FILES: dict[str, tuple[Callable[[], bytes], str, str]] = {
     "many quotes that never end": (
         lambda: HEADER + b'b",",c\n' * 2_000_000,
         "BAD_REQUEST",
-        "too many rows whose quotes never end",
+        "too many rows with quotes that never end",
     ),
     "too many rows": (lambda: HEADER + b'"A"b,AAA,1\r\n' * 200_001, "PAYLOAD_TOO_LARGE", "200000 rows"),
     "something that is no sheet": (lambda: b"%PDF-1.7\n" + bytes(range(128)), "BAD_REQUEST", "another format"),
@@ -272,11 +272,11 @@ async def test_a_file_that_is_not_text_is_refused_as_no_known_format(registry: R
 
 
 BAD_ROWS: dict[str, tuple[bytes, str, list[str]]] = {
-    "a byte that is no UTF-8": (b"B\xff,BBB,1", "has bytes that are no utf-8", []),
+    "a byte that is no UTF-8": (b"B\xff,BBB,1", "has bytes that are not utf-8", []),
     "a NUL in the middle": (b"B\0b,BBB,1", "name: contains a character", ["name"]),
     "a quote that never ends": (b'"B,BBB,1', "has a quote that never ends", []),
     "a quote in the middle that never ends": (b'B,"BBB,1', "has a quote that never ends", []),
-    "text behind a quoted cell": (b'"B"b,BBB,1', "has something behind a quoted cell", []),
+    "text behind a quoted cell": (b'"B"b,BBB,1', "has text between a quoted cell", []),
     "a row that is too short": (b"B,BBB", "has 2 cells where the header has 3", []),
     "a row that is too long": (b"B,BBB,1,2", "has 4 cells where the header has 3", []),
     "a wrong value": (b"B,wrong,x", "sku: ", ["sku", "price"]),
@@ -297,7 +297,7 @@ async def test_one_bad_cell_of_a_csv_is_an_error_of_its_row(registry: Registry, 
     found = await seen(registry, file)
     assert re.findall(rb'"([A-Z]{3})"', found.rows) == [b"AAA", b"CCC", b"DDD"]
     assert [error.row for error in found.errors] == [3, 6]
-    assert found.errors[0].message.startswith(message) or "no utf-16" in found.errors[0].message
+    assert found.errors[0].message.startswith(message) or "not utf-16" in found.errors[0].message
     assert [detail.field for detail in found.errors[0].details] == fields
 
 
@@ -313,7 +313,7 @@ async def test_the_rest_of_a_broken_text_is_not_taken_for_a_row(registry: Regist
 
 
 async def test_a_header_with_bad_bytes_breaks_the_file(registry: Registry) -> None:
-    with pytest.raises(Error, match="Row 1 has bytes that are no utf-8"):
+    with pytest.raises(Error, match="Row 1 has bytes that are not utf-8"):
         await seen(registry, b"n\xff,sku,price\r\nA,AAA,1\r\n")
 
 

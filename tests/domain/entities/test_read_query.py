@@ -1,5 +1,6 @@
 """The query grammar, with a row for each sentence of the decisions on querying."""
 
+from contextvars import Context
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Annotated
@@ -125,14 +126,10 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("name=%00", ["name"], "no text can hold"),
         ('name="a', ["name"], "does not end"),
         ("status=", ["status"], "must be one of: draft, live, retired"),
-        (
-            "status=draft,sold",
-            ["status"],
-            "must be one of: draft, live, retired; 'sold' is none of them (use .eq or .in",
-        ),
-        ("status=sold", ["status"], "'sold' is none of them"),
-        ("status=DRAFT,live", ["status"], "'DRAFT' is none of them"),
-        (f"status={'x' * 50}", ["status"], f"'{'x' * 40}…' is none of them"),
+        ("status=draft,sold", ["status"], "must be one of: draft, live, retired; 'sold' is not (use .eq or .in"),
+        ("status=sold", ["status"], "'sold' is not"),
+        ("status=DRAFT,live", ["status"], "'DRAFT' is not"),
+        (f"status={'x' * 50}", ["status"], f"'{'x' * 40}…' is not"),
         ("price=", ["price"], "must be a number"),
         ("price=NaN", ["price"], "must be a number"),
         ("price=1_0", ["price"], "must be a number"),
@@ -140,7 +137,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("stock=2147483648", ["stock"], "from -2147483648 to 2147483647"),
         ("stock=" + "9" * 5000, ["stock"], "must be a whole number"),
         ("isDeleted=1", ["isDeleted"], "must be true or false"),
-        ("id=1", ["id"], "takes an id"),
+        ("id=1", ["id"], "must be an id"),
         ("createdAfter=2026-02-30", ["createdAfter"], "is not a valid date or time"),
         ("createdAfter=2026-01-01T00:00:00", ["createdAfter"], "with a zone"),
         ("createdAfter=0001-01-01T00:00:00%2B14:00", ["createdAfter"], "between the years 1 and 9999"),
@@ -156,7 +153,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
         ("page=2&cursor=a", ["page"], "together with cursor"),
         ("sort=name&sortBy=name", ["sortBy"], "together with sort"),
         ("sort=name&sortDirection=asc", ["sortDirection"], "together with sort"),
-        ("sortBy=name&sortDirection=asc&sortOrder=asc", ["sortOrder"], "together with sortDirection"),
+        ("sortBy=name&sortDirection=asc&sortOrder=asc", ["sortOrder"], "combined with sortDirection"),
         ("sortDirection=up", ["sortDirection"], "must be one of: asc, ascending, desc, descending"),
         ("sort=name:up", ["sort"], "must be one of: asc, ascending, desc, descending"),
         ("sort=nam", ["sort"], "did you mean 'name'?"),
@@ -177,7 +174,7 @@ def test_values_have_the_type_of_their_field(text: str, value: object) -> None:
 )
 def test_a_mistake_names_its_parameter(registry: Registry, text: str, names: list[str], hint: str) -> None:
     with pytest.raises(ValidationError) as raised:
-        asked(text, registry)
+        Context().run(asked, text, registry)  # without the bound on hints of an earlier request
     assert [detail.field for detail in raised.value.fields] == names
     assert hint in raised.value.fields[0].message
 

@@ -1,6 +1,7 @@
 """Columns and cells of files: an import reads what an export writes, and refuses other values."""
 
 import io
+from contextvars import Context
 from typing import Annotated
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from domain.entities.files.options import read_options
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry
 from domain.entities.sheets import BrokenRow, RowError, escaped, related_columns, unescaped
-from domain.errors import FieldError, UnprocessableEntity, ValidationError, bound_hints
+from domain.errors import FieldError, UnprocessableEntity, ValidationError
 from domain.scope import Rights
 
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES])
@@ -145,7 +146,7 @@ def test_of_related_rows_only_columns_of_an_export_are_ignored(column: str, unkn
     [
         (["sku", "prise"], {}, "prise", "did you mean 'price'"),
         (["sku", "SKU"], {}, "SKU", "another column"),
-        (["sku"], {"Preis": "price"}, "options.columns.Preis", "no column of the file"),
+        (["sku"], {"Preis": "price"}, "options.columns.Preis", "not a column of the file"),
         (["sku", "x"], {"x": "prise"}, "x", "renamed to 'prise'"),
         (["id"], {}, "file", "no column that is taken"),
         (["a"] * 10_000, {}, "file", "10000 columns"),
@@ -154,9 +155,8 @@ def test_of_related_rows_only_columns_of_an_export_are_ignored(column: str, unkn
 def test_a_wrong_header_names_its_mistakes(
     names: list[str | None], renames: dict[str, str], field: str, said: str
 ) -> None:
-    bound_hints()  # an earlier test may have used those of this thread up
     with pytest.raises(ValidationError) as refused:
-        read_header(PRODUCT, names, renames)
+        Context().run(read_header, PRODUCT, names, renames)  # without the bound on hints of an earlier request
     assert [detail for detail in refused.value.fields if detail.field == field and said in detail.message]
 
 

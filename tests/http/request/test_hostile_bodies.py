@@ -91,8 +91,8 @@ LARGE: Mapping[str, tuple[bytes, str]] = {
     ),
     "an item of 2 MB": (b'{"items":[{"name":"%b"}]}' % (b"x" * 2_000_000), "1024 kB at most"),
     "other members": (json.dumps(unknown_names(BATCH_BODY - 900_000)).encode(), "`items` only"),
-    "items twice": (b'{"items":[],"items":[{"name":"%b"}]}' % (b"x" * 1_100_000), "A name stands twice"),
-    "a name twice in an item": (b'{"items":[{"a":"%b"},{"b":1,"b":2}]}' % (b"x" * 1_040_000), "A name stands twice"),
+    "items twice": (b'{"items":[],"items":[{"name":"%b"}]}' % (b"x" * 1_100_000), "contains a name twice"),
+    "a name twice in an item": (b'{"items":[{"a":"%b"},{"b":1,"b":2}]}' % (b"x" * 1_040_000), "contains a name twice"),
     "no JSON": (b'{"items":[{"a":"%b"}' % (b"x" * 1_100_000), "`items` only"),
     "no UTF-8": (b'{"items":[{"a":"%b\xff"}]}' % (b"x" * 1_100_000), "UTF-8"),
 }

@@ -267,7 +267,7 @@ class Load:
         return int(await fetch_value(self.connection, statement, {**self._values(), **values}, PATIENCE))
 
     async def _count_anew(self, statement: CompiledStatement) -> int:
-        """Result of a statement planned for this file."""
+        """Return the count from a statement that PostgreSQL plans again for this file, instead of a cached plan."""
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
         return int(await prepared.fetchval(*statement.arguments(self._values()), timeout=PATIENCE))
 

@@ -231,7 +231,7 @@ async def test_current_and_history_list_the_migrations_and_change_nothing(
     assert await inspection.current(url, registry) == [f"{newest} (head)"]
     first, *_, last = await inspection.history(url, registry)
     assert f"-> {newest} (head) (current), " in first
-    assert last.startswith("<base> -> 0001, Tables of the service itself")
+    assert last.startswith("<base> -> 0001, The service's tables")
     assert await write_migration(url, WITH_BOOKS, "Add books", folders) is not None
     assert len(await inspection.history(url, WITH_BOOKS, folders)) == len(list(VERSIONS.glob("0*.py"))) + 1
     await upgrade(url, WITH_BOOKS, folders)

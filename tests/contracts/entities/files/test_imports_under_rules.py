@@ -243,7 +243,7 @@ async def test_rows_referenced_by_stored_rows_are_locked_before_the_first_rule(
 async def test_a_file_of_more_rows_than_are_written_one_by_one_is_refused(imports: Imports) -> None:
     shelf = await imports.shelf("S")
     lines = ["code,shelfId", *(f"C{number},{shelf}" for number in range(MOST_ASKED_ROWS + 1))]
-    with pytest.raises(PayloadTooLarge, match="whose rule reads other rows may have 10000 rows at most"):
+    with pytest.raises(PayloadTooLarge, match="a file may have at most 10000 rows"):
         await imports.report("seats", lines)
     async with asking(imports.desk) as rows:
         assert await rows.count(Seat) == 0

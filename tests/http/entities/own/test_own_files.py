@@ -227,12 +227,12 @@ def test_entities_next_to_routes_that_are_not_listed_are_reported(tmp_path: Path
         ("@get('/own', opt=RULES)\nasync def own(rows: 'Nothing') -> None: ...", "Nothing"),
         (
             "@post('/own', opt=RULES)\nasync def own(data: JSONBody[Form]) -> None: ...",
-            r"wrong.py: ROUTES: own takes or answers Form: .*, as in Annotated\[str, Meta\(…\)\] \| None",
+            r"wrong.py: ROUTES: own accepts or answers Form: .*, as in Annotated\[str, Meta\(…\)\] \| None",
         ),
-        ("@get('/own', opt=RULES)\nasync def own() -> Response[list[Form]]: ...", r"own takes or answers Form: "),
+        ("@get('/own', opt=RULES)\nasync def own() -> Response[list[Form]]: ...", r"own accepts or answers Form: "),
         (
             "@get('/own', opt=RULES)\nasync def own() -> EntityData[list[Form]]: ...",
-            r"own takes or answers list\S+Form\]: ",
+            r"own accepts or answers list\S+Form\]: ",
         ),
         ("@get('/own', opt=RULES)\nasync def own(): ...", "return"),
         (

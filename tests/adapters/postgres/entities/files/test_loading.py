@@ -41,8 +41,8 @@ from tests.waiting import until
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
-UNLOCKED = "SELECT id FROM categories ORDER BY id FOR NO KEY UPDATE SKIP LOCKED"
-"""What a deletion could change at this moment."""
+UNLOCKED = "SELECT id FROM categories ORDER BY id FOR UPDATE SKIP LOCKED"
+"""Rows that a deletion could lock at this moment: it locks them for update."""
 
 
 async def lines(*categories: str | None) -> AsyncIterator[bytes]:
