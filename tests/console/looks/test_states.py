@@ -133,7 +133,7 @@ async def test_an_empty_list_says_so_and_suggests_the_next_step(visitor: Visitor
         "people?tab=invitations": "No invitations",
         "keys": "No service accounts",
         "settings": "This tenant has no owners",
-        "account": "the password alone opens this account",
+        "account": "your password is enough to sign in",
     }.items():
         await visitor.go(path)
         await expect(page.get_by_text(told).first).to_be_visible()

@@ -219,7 +219,7 @@ async def test_a_refused_passkey_is_reported_as_a_refused_passkey(visitor: Visit
     visitor.service.let_time_pass()
     await device.chooses(True)
     await page.get_by_role("button", name="Sign in with a passkey").click()
-    await expect(page.get_by_role("alert")).to_have_text(re.compile("^No account takes this passkey"))
+    await expect(page.get_by_role("alert")).to_have_text(re.compile("^This passkey does not belong to an account"))
     await page.unroute("**/console/session")
     # the device keeps a passkey that the account has no more
     await visitor.service.renew_tokens()
