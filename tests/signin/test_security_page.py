@@ -57,7 +57,7 @@ async def kept_codes(visitor: Visitor) -> str:
 async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
     page = visitor.page
     await enter(visitor, await someone(visitor, "guarded"))
-    await expect(page.get_by_text("the password alone opens this account")).to_be_visible()
+    await expect(page.get_by_text("your password is enough to sign in")).to_be_visible()
     assert len((await add_app(visitor)).split()) == 10
     await expect(page.get_by_text("Authenticator app", exact=True).first).to_be_visible()
     await expect(page.get_by_text("Chrome · Linux")).to_be_visible()
@@ -78,7 +78,7 @@ async def test_factors_are_added_used_and_removed(visitor: Visitor) -> None:
         await page.get_by_role("button", name=name).click()
         await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await expect(page.get_by_role("button", name=name)).to_have_count(0)
-    await expect(page.get_by_text("the password alone opens this account")).to_be_visible()
+    await expect(page.get_by_text("your password is enough to sign in")).to_be_visible()
 
 
 @pytest.mark.promise(
