@@ -13,9 +13,10 @@ from sqlalchemy.schema import Column, ForeignKeyConstraint, SchemaItem
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.migrations import copies
+from adapters.postgres.migrations.changes import way_back
 from adapters.postgres.migrations.guards import Guards
 from adapters.postgres.migrations.online.writing import ONLINE_MESSAGE, Locks, split
-from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in
+from adapters.postgres.migrations.operations import FillIn, FillInDefault, SecureTable, called_fill_in, converted
 from adapters.postgres.migrations.switches import EnsureNoneDeleted
 from adapters.postgres.schema.copies import is_name_of_copy
 
@@ -173,8 +174,17 @@ def _reversed(operations: list[Any]) -> list[Any]:
         if isinstance(operation, ops.ModifyTableOps):
             found.append(ops.ModifyTableOps(operation.table_name, _reversed(operation.ops), schema=operation.schema))
         elif not isinstance(operation, EnsureNoneDeleted | FillIn | SecureTable):
-            found.append(operation.reverse())
+            found.append(_way_back(operation.reverse()))
     return found
+
+
+def _way_back(operation: Any) -> Any:
+    """Return the operation of a downgrade; a change of a type gets the ``USING`` of its direction."""
+    if not isinstance(operation, ops.AlterColumnOp) or operation.modify_type is None:
+        return operation
+    assert operation.existing_type is not None
+    using = way_back(operation.existing_type, operation.modify_type, operation.column_name)
+    return converted(operation, using=using)
 
 
 def _left(operation: ops.DropColumnOp, notes: list[str]) -> Iterator[ops.AlterColumnOp]:

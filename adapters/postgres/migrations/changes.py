@@ -7,8 +7,11 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement
 from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.schema.sql import DIALECT, quoted
+
 _ANY = 1000
 """Digits of a numeric without a precision, before and after the point."""
+_NUMBERS = (sa.Integer, sa.Numeric, sa.Float)
 _WHOLE = r"^\s*[+-]?\d{1,9}\s*$"
 _NUMBER = r"^\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*$"
 
@@ -42,9 +45,42 @@ def _holds(before: TypeEngine[Any], after: TypeEngine[Any]) -> bool:
 
 def conversion(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str | None:
     """Return ``USING`` for a lossless change if PostgreSQL's conversion depends on the session's time zone."""
-    if isinstance(before, sa.Date) and isinstance(after, sa.DateTime):
-        return str(sa.func.timezone(sa.literal_column("'UTC'"), sa.cast(sa.column(column), sa.TIMESTAMP())))
-    return None
+    is_timed = isinstance(before, sa.Date) and isinstance(after, sa.DateTime)
+    return cast_of(before, after, column) if is_timed else None
+
+
+def way_back(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str | None:
+    """Return ``USING`` for a downgrade; None if PostgreSQL converts from ``before`` to ``after`` without it."""
+    is_plain = isinstance(after, sa.String) or _are(_NUMBERS, before, after)
+    return None if is_plain else cast_of(before, after, column)
+
+
+def cast_of(before: TypeEngine[Any], after: TypeEngine[Any], column: str) -> str:
+    """Return the expression that converts a column; without a cast in PostgreSQL, it reads the text of the value."""
+    name, wanted = quoted(column), shown(after)
+    match before, after:
+        case (sa.Date(), sa.DateTime()):
+            return f"timezone('UTC', CAST({name} AS TIMESTAMP))"
+        case (sa.DateTime(), sa.Date()):
+            return f"CAST(timezone('UTC', {name}) AS DATE)"
+        case (sa.Boolean(), _) if isinstance(after, _NUMBERS):
+            return f"CAST(CAST({name} AS INTEGER) AS {wanted})"
+        case (_, sa.Boolean()) if isinstance(before, _NUMBERS):
+            return f"{name} <> 0"
+    is_text = isinstance(before, sa.String) or isinstance(after, sa.String)
+    if is_text or _are(_NUMBERS, before, after) or _are(sa.ARRAY, before, after):
+        return f"CAST({name} AS {wanted})"
+    return f"CAST(CAST({name} AS TEXT) AS {wanted})"
+
+
+def shown(kind: TypeEngine[Any]) -> str:
+    """Type for a PostgreSQL cast: ``UUID[]``, not ``ARRAY``."""
+    written: str = kind.compile(dialect=DIALECT)
+    return written.partition(" COLLATE ")[0]
+
+
+def _are(kinds: Any, *types: TypeEngine[Any]) -> bool:
+    return all(isinstance(kind, kinds) for kind in types)
 
 
 def suffering(column: ColumnElement[Any], before: TypeEngine[Any], after: TypeEngine[Any]) -> ColumnElement[bool]:

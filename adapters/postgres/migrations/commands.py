@@ -17,7 +17,7 @@ from alembic.script.revision import ResolutionError
 from alembic.util.exc import CommandError
 from msgspec import Struct
 from sqlalchemy import Connection, MetaData, bindparam, func, select, text
-from sqlalchemy.exc import SAWarning
+from sqlalchemy.exc import DBAPIError, SAWarning
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -52,11 +52,21 @@ EDIT = (
     "Edit the file and run: tenantry migrate. To take back a file that is applied nowhere, run: tenantry migrations"
     " discard"
 )
+UNDOING = "undoing"
+"""Key in Alembic's attributes: whether the command runs the downgrade of a file."""
+_UNDO = "tenantry migrations downgrade"
 _IN_USE = (asyncpg.LockNotAvailableError, asyncpg.DeadlockDetectedError)
 
 
 class TableInUse(Exception):
-    """A migration did not get a lock in time; the message has the place in its file, and the changes."""
+    """A migration did not get a lock in time; the message has the place in its file, and the changes.
+
+    ``command`` repeats it.
+    """
+
+    def __init__(self, message: str, command: str) -> None:
+        super().__init__(message)
+        self.command = command
 
 
 class CommandOutcome(Struct, Generic[T], frozen=True):
@@ -135,15 +145,15 @@ async def apply_command(
             return await _run(url, metadata, folders, run)
         except TableInUse as error:
             if attempt == patience.tries:
-                raise MigrationRefused(_in_use(str(error), patience)) from error
+                raise MigrationRefused(_in_use(error, patience)) from error
         await asyncio.sleep(patience.pause)
     raise AssertionError
 
 
-def _in_use(place: str, patience: LockPatience) -> str:
+def _in_use(error: TableInUse, patience: LockPatience) -> str:
     return (
-        f"{place}: others use the table, and {patience.tries} times it was "
-        f"not free within {patience.seconds:g} seconds. Run tenantry migrate again in a quieter moment, or when the "
+        f"{error}: others use the table, and {patience.tries} times it was "
+        f"not free within {patience.seconds:g} seconds. Run {error.command} again in a quieter moment, or when the "
         "long transactions have ended, which the view pg_stat_activity shows by their xact_start."
     )
 
@@ -195,17 +205,25 @@ def named_file(config: Config) -> Iterator[None]:
     except Exception as error:
         folders = config.get_main_option("version_locations", "").splitlines()
         place = _place(error, [Path(folder.replace("%%", "%")) for folder in folders])
-        behind = list(causes(error))
+        behind, is_undoing = list(causes(error)), bool(config.attributes.get(UNDOING))
+        failed = f"{place or 'A migration'} cannot be {'undone' if is_undoing else 'applied'}, {_left(config)}"
+        command = _UNDO if is_undoing else "tenantry migrate"
         if any(isinstance(cause, _IN_USE) for cause in behind):
-            raise TableInUse(f"{place or 'A migration'} cannot be applied, {_left(config)}") from error
+            raise TableInUse(failed, command) from error
         if place is None or any(isinstance(cause, (*AWAY, asyncpg.TransactionRollbackError)) for cause in behind):
             raise
         said = next((cause for cause in behind if isinstance(cause, asyncpg.PostgresError)), error)
-        # PostgreSQL puts the detail on a separate line.
-        sentence = " ".join(str(said).split())
         # If the owner lacks a right, the file is correct. The hint for the role has the GRANT statement.
-        way_out = "Then run: tenantry migrate" if isinstance(said, asyncpg.InsufficientPrivilegeError) else EDIT
-        raise MigrationRefused(f"{place} cannot be applied, {_left(config)}: {sentence}. {way_out}") from error
+        edit = f"Edit downgrade() in the file and run: {_UNDO}" if is_undoing else EDIT
+        way_out = f"Then run: {command}" if isinstance(said, asyncpg.InsufficientPrivilegeError) else edit
+        raise MigrationRefused(f"{failed}: {_sentence(said, behind)}. {way_out}") from error
+
+
+def _sentence(said: BaseException, behind: Sequence[BaseException]) -> str:
+    """Return PostgreSQL's message and detail; for a change of a type, with its statement, which names the column."""
+    statements = (cause.statement for cause in behind if isinstance(cause, DBAPIError))
+    statement = next((text for text in statements if text and " TYPE " in text), None)
+    return " ".join(f"{said}{f', by: {statement}' if statement else ''}".split())
 
 
 def _left(config: Config) -> str:

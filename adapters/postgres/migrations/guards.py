@@ -10,11 +10,10 @@ from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import Connection, MetaData
 
-from adapters.postgres.migrations.changes import conversion, keeps_every_value, suffering
-from adapters.postgres.migrations.operations import ConvertColumn, FillIn, FillInDefault
+from adapters.postgres.migrations.changes import cast_of, conversion, keeps_every_value, shown, suffering
+from adapters.postgres.migrations.operations import FillIn, FillInDefault, converted
 from adapters.postgres.migrations.row_counts import dangling, duplicates, row_count
 from adapters.postgres.schema.copies import original
-from adapters.postgres.schema.sql import DIALECT, quoted
 
 
 @dataclass(frozen=True)
@@ -92,9 +91,9 @@ class Guards:
         column = (operation.table_name, operation.column_name)
         if keeps_every_value(before, after) and (isinstance(before, sa.String) or column not in self.choices):
             using = conversion(before, after, operation.column_name)
-            yield _converted(operation, using=using) if using else operation
+            yield converted(operation, using=using) if using else operation
             return
-        yield _converted(operation, why=self._narrowed(operation.table_name, operation.column_name, before, after))
+        yield converted(operation, why=self._narrowed(operation.table_name, operation.column_name, before, after))
 
     def _narrowed(self, table: str, name: str, before: Any, after: Any) -> str:
         stored = sa.column(name, before)
@@ -103,10 +102,9 @@ class Guards:
         hurting = sa.cast(stored, sa.Text()).not_in(choices) if choices else suffering(stored, before, after)
         hurt = row_count(self._connection, table, hurting)
         rows = row_count(self._connection, table)
-        wanted = _shown(after)
         why = (
-            f"{table}.{name} becomes {wanted} from {_shown(before)}: {hurt} of {_rows(rows)} would change or fail. "
-            f"Write the expression that converts the values, such as 'CAST({quoted(name)} AS {wanted})', which may "
+            f"{table}.{name} becomes {shown(after)} from {shown(before)}: {hurt} of {_rows(rows)} would change or "
+            f"fail. Write the expression that converts the values, such as {cast_of(before, after, name)!r}, which may "
             "round or fail."
         )
         self.notes.append(why)
@@ -161,12 +159,6 @@ class Guards:
             yield FillIn(why)
 
 
-def _shown(kind: sa.types.TypeEngine[Any]) -> str:
-    """Type for a PostgreSQL cast: ``UUID[]``, not ``ARRAY``."""
-    written: str = kind.compile(dialect=DIALECT)
-    return written.partition(" COLLATE ")[0]
-
-
 def _is_over(key: Any, column: str) -> bool:
     name = getattr(key, "name", None)
     return name == column or re.search(rf'(?<!\w)"?{re.escape(column)}"?(?!\w)', str(name or key)) is not None
@@ -181,21 +173,6 @@ def _without_default(operation: ops.AlterColumnOp) -> ops.AlterColumnOp:
         existing_server_default=operation.existing_server_default,
         existing_nullable=operation.existing_nullable,
         modify_server_default=None,
-    )
-
-
-def _converted(operation: ops.AlterColumnOp, *, using: str | None = None, why: str | None = None) -> ConvertColumn:
-    return ConvertColumn(
-        operation.table_name,
-        operation.column_name,
-        using=using,
-        why=why,
-        schema=operation.schema,
-        existing_type=operation.existing_type,
-        existing_server_default=operation.existing_server_default,
-        existing_nullable=operation.existing_nullable,
-        modify_nullable=operation.modify_nullable,
-        modify_type=operation.modify_type,
     )
 
 

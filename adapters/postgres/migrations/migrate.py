@@ -12,7 +12,7 @@ from alembic.script import Script
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from adapters.postgres.migrations.commands import LockPatience, apply_command, run_command
+from adapters.postgres.migrations.commands import UNDOING, LockPatience, apply_command, run_command
 from adapters.postgres.migrations.online.applying import Tell
 from adapters.postgres.migrations.online.applying import upgrade as apply_pending
 from adapters.postgres.migrations.online.search_indexes import search_indexes
@@ -180,6 +180,7 @@ async def downgrade(url: str, registry: Registry, folders: Sequence[Path]) -> li
 
     def undo(commands: AlembicCommands, connection: Connection, limit_waiting: Callable[[bool], None]) -> None:
         limit_waiting(False)
+        commands.config.attributes[UNDOING] = True
         commands.downgrade(f"{revision_of(done[-1])}@{target}")
         connection.commit()
 

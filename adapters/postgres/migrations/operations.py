@@ -166,6 +166,22 @@ class ConvertColumn(AlterColumnOp):
         super().__init__(table_name, column_name, **kw)
 
 
+def converted(operation: AlterColumnOp, *, using: str | None = None, why: str | None = None) -> ConvertColumn:
+    """Return the change of a type with ``using``, or with the reason why a person must write it."""
+    return ConvertColumn(
+        operation.table_name,
+        operation.column_name,
+        using=using,
+        why=why,
+        schema=operation.schema,
+        existing_type=operation.existing_type,
+        existing_server_default=operation.existing_server_default,
+        existing_nullable=operation.existing_nullable,
+        modify_nullable=operation.modify_nullable,
+        modify_type=operation.modify_type,
+    )
+
+
 @renderers.dispatch_for(SecureTable)
 def _render(context: AutogenContext, operation: SecureTable) -> str:
     context.imports.add("from tenantry.migrations import secure_table")
@@ -185,7 +201,9 @@ def _render_fill_in(context: AutogenContext, operation: FillIn) -> str:
 
 @renderers.dispatch_for(ConvertColumn)
 def _render_conversion(context: AutogenContext, operation: ConvertColumn) -> str:
-    plain = renderers.dispatch(AlterColumnOp("", ""))(context, operation)
+    plain: str = renderers.dispatch(AlterColumnOp("", ""))(context, operation)
+    if operation.why is None and operation.using is None:
+        return plain
     using = called_fill_in(context, operation.why) if operation.why else repr(operation.using)
     return f"{plain.removesuffix(')')},\n           postgresql_using={using})"
 
