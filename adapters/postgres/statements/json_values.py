@@ -73,6 +73,11 @@ def _text(value: Value) -> Value:
     return sa.cast(value, sa.Text())
 
 
+def _day(value: Value) -> Value:
+    # For a date this costs nothing. An old process also reads a column that a migration has made a timestamp.
+    return sa.cast(value, sa.Date())
+
+
 def json_text(value: Value) -> Value:
     return sa.cast(func.to_json(value), sa.Text())
 
@@ -105,7 +110,11 @@ SHOWN_KINDS: Mapping[Kind, ShownKind] = {
     Kind.FLOAT: ShownKind(func.to_json, _as_it_is, json_text),
     Kind.BOOLEAN: ShownKind(_as_it_is, _truth, _truth),
     Kind.TIMESTAMP: ShownKind(moment, moment, lambda value: _in_quotes(moment(value))),
-    Kind.DATE: ShownKind(_text, lambda value: func.to_char(value, constant("YYYY-MM-DD")), json_text),
+    Kind.DATE: ShownKind(
+        lambda value: _text(_day(value)),
+        lambda value: func.to_char(value, constant("YYYY-MM-DD")),
+        lambda value: json_text(_day(value)),
+    ),
     Kind.UUID: ShownKind(_as_it_is, _as_it_is, _in_quotes),
     Kind.CHOICE: ShownKind(_as_it_is, _as_it_is, json_text),
     Kind.UUIDS: ShownKind(_as_it_is, func.array_to_json, json_text),
