@@ -44,7 +44,8 @@ class Drain:
             self._end(*of_signal)
             return
         self.flag.touch()
-        self._timer = threading.Timer(self._seconds, self._end, of_signal)
+        # Ask for the handler only then: a restart of the server installs another one.
+        self._timer = threading.Timer(self._seconds, lambda: self._end and self._end(*of_signal))
         self._timer.daemon = True
         self._timer.start()
 

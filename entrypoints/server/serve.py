@@ -14,12 +14,12 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -28,6 +28,7 @@ from adapters import console
 from entrypoints.assembly.entities import load_registry
 from entrypoints.server.draining import drain_of
 from entrypoints.server.logging.setup import configure_logs, log_configuration
+from entrypoints.server.restarting import serve_until_stopped
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
 from entrypoints.server.start_warnings import setting_warnings
@@ -37,6 +38,7 @@ from entrypoints.terminal.answers import not_printed
 from entrypoints.terminal.errors import UNAVAILABLE, CommandError
 
 if TYPE_CHECKING:
+    from granian.server.common import AbstractServer
     from litestar import Litestar
 
     from domain.entities.declaration import Registry
@@ -145,17 +147,35 @@ def _bind_error(host: str, port: int) -> OSError | None:
 
 
 def _run(settings: Settings, greeting: "Greeting") -> None:
-    from granian import Granian
-    from granian.constants import HTTPModes, Interfaces, Loops
-    from granian.http import HTTP1Settings
-    from granian.log import LogLevels
-
     if sys.platform == "linux":
         multiprocessing.set_start_method("fork", force=True)  # workers inherit the imports of this process
         os.register_at_fork(after_in_child=_drop_signal_handlers)
     connections = _connections()
     if connections < FEW_CONNECTIONS:
         warn([FEW_FILES.format(connections)])
+    is_kept = is_kept_running()
+    with _shared_metrics(settings.workers), drain_of(settings.drain_seconds) as drain:
+        flag = drain.flag if drain else None
+        hooks = [drain.install] if drain is not None else []
+
+        def made() -> "AbstractServer[Any]":
+            return _server(settings, connections, [*hooks, partial(_end_with_terminal, is_kept=is_kept)])
+
+        threading.Thread(target=greeting.say_when_ready, daemon=True).start()
+        # Exclude these imports from garbage collection: workers share their memory until a collection writes to it. A
+        # collection before would need a quarter of a second and find one garbage object in five hundred.
+        gc.freeze()
+        gc.enable()
+        serve_until_stopped(made, partial(_worker, settings, os.getpid(), flag), lambda: greeting.is_said)
+
+
+def _server(settings: Settings, connections: int, hooks: Iterable[Callable[[], None]]) -> "AbstractServer[Any]":
+    """Return a server that calls the hooks at its start, after it has set its signal handlers."""
+    from granian import Granian
+    from granian.constants import HTTPModes, Interfaces, Loops
+    from granian.http import HTTP1Settings
+    from granian.log import LogLevels
+
     server = Granian(
         f"{WORKER}:worker",
         address=settings.host,
@@ -173,17 +193,9 @@ def _run(settings: Settings, greeting: "Greeting") -> None:
         log_level=LogLevels.debug if settings.log_level == "debug" else LogLevels.warning,
         log_dictconfig=log_configuration(settings),
     )
-    server.on_startup(threading.Thread(target=greeting.say_when_ready, daemon=True).start)
-    with _shared_metrics(settings.workers), drain_of(settings.drain_seconds) as drain:
-        if drain is not None:
-            server.on_startup(drain.install)
-        flag = drain.flag if drain else None
-        server.on_startup(partial(_end_with_terminal, is_kept=is_kept_running()))
-        # Exclude these imports from garbage collection: workers share their memory until a collection writes to it. A
-        # collection before would need a quarter of a second and find one garbage object in five hundred.
-        gc.freeze()
-        gc.enable()
-        server.serve(target_loader=partial(_worker, settings, os.getpid(), flag), wrap_loader=False)
+    for hook in hooks:
+        server.on_startup(hook)
+    return server
 
 
 def _worker(settings: Settings, parent: int, flag: Path | None) -> "Litestar":

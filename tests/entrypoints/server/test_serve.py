@@ -98,6 +98,25 @@ def test_a_worker_that_dies_is_replaced_and_ctrl_c_ends_all(serve: Serve) -> Non
     eventually(lambda: all(is_gone(pid) for pid in started))
 
 
+@pytest.mark.promise("security, faults: workers that are killed five times within seconds are replaced")
+def test_workers_that_are_killed_again_and_again_are_replaced(serve: Serve, migrated: dict[str, str]) -> None:
+    served = serve(**migrated, WORKERS="2")
+    killed: set[int] = set()
+
+    def is_complete() -> bool:
+        return len(set(workers_of(served)) - killed) == 2
+
+    for _ in range(5):
+        eventually(is_complete)
+        victim = min(set(workers_of(served)) - killed)
+        killed.add(victim)
+        os.kill(victim, signal.SIGKILL)
+    eventually(is_complete)
+    eventually(lambda: can_connect(served.url))
+    assert served.call("GET", "/health/ready").status == 200
+    assert served.end(signal.SIGTERM) == 0
+
+
 HEEDING_HANGUPS = """
 import os, signal, sys
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
