@@ -153,7 +153,7 @@ def _plain_integer(digits: str) -> int:
     return number
 
 
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)  # an unclosed string too: linear time
 _CONTAINERS = (dict, list)
 _QUICK = msgspec.json.Decoder(float_hook=Decimal)
 _LONG = 10 ** (LONGEST_INTEGER - 1)

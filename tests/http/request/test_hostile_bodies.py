@@ -117,7 +117,7 @@ async def test_a_batch_of_the_largest_size_is_stored(app: TestApp) -> None:
 
 
 async def test_no_route_holds_the_event_loop_for_a_hostile_body(app: TestApp) -> None:
-    """Every route that reads JSON gets the largest body that it accepts, of unknown names and of nested lists."""
+    """Every route that reads JSON gets the largest body that it accepts, of unknown names, lists and quotes."""
     held = dict[str, float]()
     for served in served_by(app.services):
         if not served.has_body or served.path == "/api/auth/logout":
@@ -142,6 +142,7 @@ def hostile_bodies(served: Served) -> Mapping[str, bytes]:
         "names": json.dumps(names).encode(),
         "lists": b'{"items":[%b1]}' % (b"[[[[]]]]," * (size // 9 - 3)),
         "numbers": b'{"ids":[%b1]}' % (b"1.5," * (size // 4 - 10)),
+        "quotes": b'%b"%b' % (b"[" * (size // 4), rb"\"" * (size // 4)),
     }
 
 
