@@ -148,4 +148,4 @@ def _digits_error(money: Money, number: Decimal) -> str | None:
     beyond = -int(exponent) - money.scale
     if beyond > 0 and any(digits[-beyond:]):
         return f"must have at most {money.scale} digits after the point"
-    return None
+    return None if abs(int(exponent)) <= 1_000 else "must be a number in plain digits"  # PostgreSQL: 16,383

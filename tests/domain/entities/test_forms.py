@@ -202,6 +202,10 @@ def test_a_valid_value_is_read_unchanged(field: str, value: object, expected: ob
         ("-Infinity", "finite"),
         (float("inf"), "finite"),
         ("1_0", "plain digits"),
+        ("0e999999", "plain digits"),
+        (Decimal("0E-20000"), "plain digits"),
+        (f"0.{'0' * 20_000}", "plain digits"),
+        (f"1.{'0' * 1_001}", "plain digits"),
         (" 1 ", "plain digits"),
         ("\u0661", "plain digits"),
     ],
@@ -213,7 +217,9 @@ def test_money_that_does_not_fit(value: Any, reason: str) -> None:
     assert reason in sentence
 
 
-@pytest.mark.parametrize("value", ["0", "-0", "1.20", "1.2000", "1e3", ".5", 7, 1.5, Decimal("1E+5"), "0E-50"])
+@pytest.mark.parametrize(
+    "value", ["0", "-0", "1.20", "1.2000", "1e3", ".5", 7, 1.5, Decimal("1E+5"), "0E-50", f"1.{'0' * 1_000}"]
+)
 def test_money_that_fits(value: object) -> None:
     assert money_error(money(12, 2, ge=0), value) is None
 
