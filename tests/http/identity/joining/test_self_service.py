@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from adapters.http.identity.joining.ownership import CREATE_TENANT
 from adapters.memory.clock import MovableClock
 from adapters.memory.identity.social import MemorySocialProviders
+from application.identity.joining.own_tenants import identifier_of
 from domain.scope import EveryTenant
 from tests.contracts.identity.login.test_factors import passkey_of
 from tests.http.app import ADMIN, PASSWORD, open_test_app
@@ -81,6 +82,10 @@ OWN = "/api/auth/tenants"
 async def test_users_cannot_create_tenants_when_the_setting_is_off(invited: Invited) -> None:
     answer = await invited.tenants.call("member", "POST", OWN, {"name": "Mine"})
     assert told(answer) == (404, "NOT_FOUND", [])
+
+
+def test_an_identifier_is_made_of_the_first_200_characters_of_a_name() -> None:
+    assert identifier_of("-" * 199 + "x" + "y" * 8_000) == "x"
 
 
 @pytest.mark.promise("POST /api/auth/tenants")
