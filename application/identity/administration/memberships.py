@@ -160,7 +160,7 @@ class MembershipAdministration:
         ensure_fit_membership(roles)
         held = (*roles, *state.roles)
         ensure_fits_token(held, "roles")
-        if before is not None and before.is_owner and {role.id for role in roles} != {role.id for role in before.roles}:
+        if before is not None and before.is_owner and not {role.id for role in before.roles} <= {r.id for r in roles}:
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         await ensure_admins_remain(tx, caller, state, tenant_id, held)
         return roles

@@ -278,8 +278,10 @@ class UserAdministration:
             ensure_fits_token((*roles, *others), field)
         if caller.acts_for_all and state.is_super_admin and not any(role.name == SUPER_ADMIN for role in roles):
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
-        is_changed = {role.id for role in roles} != {role.id for role in roles_in_scope(caller, state)}
-        if is_changed and _owned(state):
+        before, after = ({role.id for role in those} for those in (roles_in_scope(caller, state), roles))
+        is_changed = before != after
+        # An Admin may give an owner more roles: a transfer can leave an owner without any.
+        if _owned(state) and not before <= after:
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         await ensure_admins_remain(tx, caller, state, caller.tenant.id, (*roles, *state.roles))
         await self._save_roles(tx, caller, state.user.id, roles, self.clock.now())

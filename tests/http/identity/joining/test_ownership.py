@@ -63,6 +63,25 @@ async def test_an_owner_transfers_the_tenant_and_both_are_notified(invited: Invi
     assert told(await transfer(invited, "admin", "member"))[:2] == (403, "FORBIDDEN")
 
 
+@pytest.mark.parametrize("way", ["roles", "membership", "account"])
+async def test_a_former_owner_can_make_the_new_owner_an_admin_and_not_demote_them(invited: Invited, way: str) -> None:
+    await own(invited, "admin")
+    assert (await transfer(invited, "admin", "clerk")).status_code == 200
+    acme, clerk = invited.tenants.tenants["acme"], invited.tenants.users["clerk"]
+
+    def given(roles: list[str]) -> tuple[str, str, Any]:
+        return {
+            "roles": ("POST", f"/api/users/{clerk}/roles", {"roleNames": roles}),
+            "membership": ("POST", f"/api/tenants/{acme}/users", {"userId": clerk, "roles": roles}),
+            "account": ("PUT", f"/api/users/{clerk}", {"roles": roles}),
+        }[way]
+
+    for roles, code in ((["Admin"], 403), (["Clerk", "Admin"], 200), (["Clerk"], 403), ([], 403)):
+        assert (await invited.tenants.call("admin", *given(roles))).status_code == code, roles
+    await invited.tenants.log_in("clerk", "acme")
+    assert (await invited.tenants.call("clerk", "GET", "/api/users")).status_code == 200
+
+
 @pytest.mark.promise(
     "tenants, owners: nobody but an owner passes a tenant on, to an active member, with a recent proof"
 )
