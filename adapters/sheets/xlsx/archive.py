@@ -35,6 +35,8 @@ class Archive:
             file.seek(0)
             with zipfile.ZipFile(file) as book:
                 parts = book.infolist()
+            for part in parts:
+                part.filename = _usual_name(part.filename)
             _ensure_plain(parts)
             _ensure_apart(parts)
             self._parts = {part.filename.lower(): part for part in parts}
@@ -104,6 +106,11 @@ class Archive:
             raise zipfile.BadZipFile
         name, extra = struct.unpack("<HH", head[26:30])
         return part.header_offset + 30 + int(name) + int(extra)
+
+
+def _usual_name(name: str) -> str:
+    """Return the name as in the relationships: some programs on Windows write ``\\xl\\workbook.xml``."""
+    return name.replace("\\", "/").lstrip("/")
 
 
 def _ensure_short_directory(file: BinaryIO) -> None:

@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from collections.abc import Callable
 
 import pytest
 import xlsxwriter
@@ -52,6 +53,38 @@ async def test_a_workbook_is_found_by_its_relationship(registry: Registry, workb
     assert found.errors == []
     assert b'"A","AAA"' in found.rows
     assert b"2026-11-22T12:00" in found.rows
+
+
+def renamed(name_of: Callable[[str], str]) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(moved("xl/workbook.xml"))) as source, packing(made, "w") as target:
+        for entry in source.infolist():
+            # The constructor of ZipInfo replaces separators.
+            (part := zipfile.ZipInfo()).filename = name_of(entry.filename)
+            target.writestr(part, source.read(entry.filename))
+    return made.getvalue()
+
+
+NAMINGS: dict[str, Callable[[str], str]] = {
+    "backslashes": lambda name: name.replace("/", "\\"),
+    "a leading slash": lambda name: f"/{name}",
+    "a leading backslash": lambda name: "\\" + name.replace("/", "\\"),
+}
+
+
+@pytest.mark.parametrize("how", NAMINGS)
+async def test_part_names_with_other_separators_are_read(registry: Registry, how: str) -> None:
+    found = await seen(registry, renamed(NAMINGS[how]))
+    assert found.errors == []
+    assert b"2026-11-22T12:00" in found.rows
+
+
+async def test_macros_are_found_under_names_with_backslashes(registry: Registry) -> None:
+    def name_of(name: str) -> str:
+        return "xl\\macrosheets\\sheet1.xml" if name == "docProps/app.xml" else name
+
+    with pytest.raises(BadRequest, match="macros"):
+        await seen(registry, renamed(name_of))
 
 
 def without(part: str) -> bytes:
