@@ -35,6 +35,9 @@ _WORDS = {
     "date": "a date",
     "array": "a list",
     "object": "an object",
+    "Invalid RFC3339 encoded date": "must be a date such as 2026-11-20",
+    "Invalid decimal string": "must be a number in plain digits",
+    "Invalid UUID": "must be an id (UUID) such as 0198c0de-0000-7000-8000-000000000000",
 }
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -179,13 +182,9 @@ def _choice_error(kind: object) -> str:
 def in_json_words(sentence: str) -> str:
     """Return a msgspec sentence without Python's types, as "expected a whole number, got text"."""
     # The registry replaced ``$`` by ``\Z`` (registry.py): show patterns as declared.
-    text = _CODE.sub(lambda found: _json_words(found.group(1)), sentence.replace("\\\\Z", "$"))
-    return text[:1].lower() + text[1:]
-
-
-def _json_words(code: str) -> str:
-    # "int | str" becomes "a whole number or text".
-    return " or ".join(_WORDS.get(part, part) for part in code.split(" | "))
+    shown = sentence.replace("\\\\Z", "$")
+    text = _CODE.sub(lambda found: " or ".join(_WORDS.get(part, part) for part in found[1].split(" | ")), shown)
+    return _WORDS.get(sentence) or text[:1].lower() + text[1:]
 
 
 def uuid_of(text: str) -> UUID | None:
