@@ -144,9 +144,9 @@ def _differences(commands: AlembicCommands, registry: Registry) -> Iterator[str]
     yield from map(_sentence, _flat(_compared(commands)))
     connection: Connection = commands.config.attributes["connection"]
     # Missing tables are already reported.
-    for made in search_indexes(connection, registry):
-        if inspect(connection).has_table(made.table):
-            yield f"The search of {made.table} has not the index that its fields ask for."
+    for table in dict.fromkeys(made.table for made in search_indexes(connection, registry)):
+        if inspect(connection).has_table(table):
+            yield f"The search of {table} has not the index that its fields ask for."
     yield from _left_checks(inspect(connection), registry)
 
 

@@ -116,8 +116,9 @@ async def write_migration(
         attributes["first"] = renames(connection, registry, metadata, renamed)
         ensure_possible(connection, registry)
         # After the renames and before all else: columns have new names and old values.
-        attributes["first"] = [
-            *attributes["first"],
+        searches = list(search_indexes(connection, registry))
+        attributes["first"] += [
+            *(made for made in searches if made.is_early),
             *guards(connection, registry),
             *mappings(connection, registry, kept),
         ]
@@ -126,7 +127,7 @@ async def write_migration(
         }
         attributes["last"] = [
             *replaced_indexes(connection, registry, metadata),
-            *search_indexes(connection, registry),
+            *(made for made in searches if not made.is_early),
         ]
         attributes["notes"] += [
             *_joined(folders[-1]),

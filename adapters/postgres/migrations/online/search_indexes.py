@@ -17,6 +17,7 @@ from adapters.postgres.schema import search
 from adapters.postgres.schema.search import IS_POSSIBLE, MAKE_SEARCH
 from adapters.postgres.schema.sql import quoted
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.kinds import TEXTS
 
 _MAKE, _IS_POSSIBLE = sa.text(MAKE_SEARCH), sa.text(IS_POSSIBLE)
 _FUNCTION = sa.table("pg_proc", sa.column("proname", sa.Text()), sa.column("pronamespace"))
@@ -116,10 +117,17 @@ def state_of(connection: Connection, table: str) -> SearchState:
 
 
 class IndexSearch(MigrateOperation):
-    """Autogenerate operation; in the migration file it is ``index_search(…)``."""
+    """Autogenerate operation; in the migration file it is ``index_search(…)``.
 
-    def __init__(self, table: str, fields: Sequence[str], before: Sequence[str], *, by_tenant: bool) -> None:
+    ``is_early`` marks the one before a change of a type, because PostgreSQL cannot change the type of a text that the
+    index uses.
+    """
+
+    def __init__(
+        self, table: str, fields: Sequence[str], before: Sequence[str], *, by_tenant: bool, is_early: bool = False
+    ) -> None:
         self.table, self.fields, self.before, self.by_tenant = table, list(fields), list(before), by_tenant
+        self.is_early = is_early
 
     def reverse(self) -> MigrateOperation:
         return IndexSearch(self.table, self.before, self.fields, by_tenant=self.by_tenant)
@@ -157,4 +165,8 @@ def _changed(connection: Connection, model: EntityModel) -> Iterator[IndexSearch
         stored = {name: key for name in model.by_name for key in search.search_keys([name], by_tenant=False)}
         had: set[Any] = {key for _, _, keys in state.indexes for key in keys}
         before = [name for name, key in stored.items() if key in had]
-        yield IndexSearch(model.table, fields, before, by_tenant=model.tenant_owned)
+        texts = [name for name in before if model.by_name[name].kind in TEXTS]
+        if texts != before:
+            yield IndexSearch(model.table, texts, before, by_tenant=model.tenant_owned, is_early=True)
+        if texts == before or texts != list(fields):
+            yield IndexSearch(model.table, fields, texts, by_tenant=model.tenant_owned)

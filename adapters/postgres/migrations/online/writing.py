@@ -44,7 +44,7 @@ def split(operations: list[Any]) -> tuple[list[Any], list[Any]]:
 
 def _is_alone(operation: Any, made: set[str]) -> bool:
     if isinstance(operation, IndexSearch):
-        return operation.table not in made
+        return operation.table not in made and not operation.is_early
     return isinstance(operation, Rename) and operation.kind in IN_HISTORIES
 
 
@@ -87,10 +87,16 @@ def _sentences(operations: list[Any]) -> Iterator[str]:
         elif isinstance(operation, ops.CreateForeignKeyOp):
             yield f"{operation.source_table}, {operation.referent_table}: {_sentence(operation)}"
         elif isinstance(operation, IndexSearch) and operation.table not in made:
-            what = "built" if operation.fields else "dropped"
-            yield f"{operation.table}: {_NOBODY}: the index {search_index_name(operation.table)} is {what} CONCURRENTLY"
+            yield f"{operation.table}: {_indexed(operation)}"
         elif isinstance(operation, Rename | EnsureNoneDeleted):
             yield _first(operation)
+
+
+def _indexed(operation: IndexSearch) -> str:
+    index, what = search_index_name(operation.table), "built" if operation.fields else "dropped"
+    if operation.is_early:
+        return f"reads and writes wait while the index {index} is {what}"
+    return f"{_NOBODY}: the index {index} is {what} CONCURRENTLY"
 
 
 def _sentence(operation: Any) -> str:

@@ -118,3 +118,31 @@ async def test_a_downgrade_names_a_value_that_it_cannot_convert(books: Books) ->
         await books.ask(f"UPDATE books SET {name} = $1", mended)
     assert await downgrade(books.url, changed, books.folders) == [written.path]
     assert await books.ask("SELECT x0, x1 FROM books") == [(True, 7)]
+
+
+SEARCHED: list[tuple[list[str], list[str]]] = [
+    (["x", "rest"], ["rest"]),
+    (["x"], []),
+    (["x", "rest"], ["y"]),
+    (["rest"], ["rest", "y"]),
+]
+"""Fields of the search before and after: ``x`` is a text that becomes a number, ``y`` a number that becomes a text."""
+
+
+@pytest.mark.promise("migrations, common changes: a searched text gets another type, and gets it back in a downgrade")
+@pytest.mark.parametrize(("before", "after"), SEARCHED)
+async def test_a_searched_text_gets_another_type(books: Books, before: list[str], after: list[str]) -> None:
+    first = declared([("x", str), ("y", int), ("rest", str)], search=before)
+    later = declared([("x", int), ("y", str), ("rest", str)], search=after)
+    await books.start(first)
+    await books.add({"x": "7", "y": 8, "rest": "a"})
+    written = await books.write(later)
+    follow(written)
+    await books.apply(later)
+    assert await books.ask("SELECT x, y FROM books") == [(7, "8")]
+    assert await differences(books.url, later, books.folders) == []
+    await downgrade(books.url, later, books.folders)
+    assert await books.ask("SELECT x, y FROM books") == [("7", 8)]
+    for path in books.folder.glob("*.py"):
+        path.unlink()
+    assert await differences(books.url, first, books.folders) == []
