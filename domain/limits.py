@@ -115,6 +115,7 @@ _ENTITY_COUNTS = {
     "export": 5,
     "import": 5,
     "restore": 50,
+    "summary": 60,
 }
 
 

@@ -6,6 +6,7 @@ from application.ports.database import Database
 from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
+from application.ports.entities.summaries import SummaryTransaction
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.applications import ApplicationTransaction
 from application.ports.identity.domains import DomainTransaction
@@ -31,6 +32,7 @@ class Transaction(
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,
+    SummaryTransaction,
     TransferTransaction,
     RetentionTransaction,
     WatchedTransaction,

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from domain.entities.declaration import Registry
 from domain.entities.query import comparisons, read_query
 from domain.entities.query.kinds import QUERY_KINDS, QueryKind
-from domain.entities.query.parameters import operator_meanings, settings_of
+from domain.entities.query.parameters import operator_meanings, settings_of, summary_parameters_of
 from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
+from domain.entities.query.read_summary import SUMMARY
 from domain.entities.query.vocabulary import Vocabulary
 from entrypoints.assembly.entities import load_registry
 from tools.reference.markdown import code, codes, sections, table
@@ -40,6 +41,8 @@ def page() -> str:
         INTRODUCTION,
         "## Parameters",
         _parameters(registry),
+        "## Parameters of a summary",
+        _parameters_of_a_summary(registry),
         "## Filters",
         FILTERS,
         "## Operators",
@@ -56,6 +59,12 @@ def _parameters(registry: Registry) -> str:
     names = (*read_query.PAGING, *read_query.ORDERING, *read_query.VIEWING)
     found = settings_of(Vocabulary(registry, model, frozenset()), names)
     return table(("Parameter", "Meaning"), ((code(parameter.name), parameter.description) for parameter in found))
+
+
+def _parameters_of_a_summary(registry: Registry) -> str:
+    found = summary_parameters_of(registry["products"], registry, frozenset())
+    own = (parameter for parameter in found if parameter.name in SUMMARY)
+    return table(("Parameter", "Meaning"), ((code(parameter.name), parameter.description) for parameter in own))
 
 
 def _operators() -> str:

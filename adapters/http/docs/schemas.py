@@ -21,6 +21,7 @@ from litestar.utils.predicates import is_union
 from msgspec import Meta, Struct
 
 from adapters.http.docs.components import GUARDED, constant, correct, merged, portable, without_fields, without_modules
+from adapters.http.docs.summaries import summary_schema
 from adapters.http.entities.imports import IMPORT_FORM
 from adapters.http.entities.parameters import DOCUMENTED
 from adapters.http.entities.shapes import NamedSchema
@@ -263,6 +264,7 @@ class Schemas:
             row["additionalProperties"] = GUARDED
         named = {single: row, page: _page(ref(single))}
         named[f"{model.name}Export"] = items = {"type": "array", "items": ref(single)}
+        named[f"{model.name}SummaryData"] = summary_schema(seen.visible(model))
         for done in ("created", "updated") if model.declaration.writable else ():
             count = {"type": "integer", "minimum": 1}
             named[f"{model.name}Batch{done.title()}"] = _object({done: count, "items": items})

@@ -10,6 +10,7 @@ from domain.entities.query.parameters import (
     export_parameters_of,
     history_parameters_of,
     parameters_of,
+    summary_parameters_of,
     view_parameters_of,
 )
 from domain.scope import Rights
@@ -31,7 +32,7 @@ Taken = Callable[[EntityModel, Registry, Hidden], Iterable[QueryParameter]]
 
 
 def described_parameters(model: EntityModel, registry: Registry) -> DescribedParameters:
-    """Return functions that describe, on request, the parameters of a list, a read, an export and a history."""
+    """Return functions that describe, on request, the parameters of each kind of read."""
 
     # a property of this name uses the parameter itself
     filters = () if FILTERS.name in model.by_wire else (FILTERS,)
@@ -48,6 +49,7 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
         view=described(view_parameters_of),
         export=described(export_parameters_of, *filters),
         history=described(history_parameters_of),
+        summary=described(summary_parameters_of, *filters),
     )
 
 

@@ -7,6 +7,7 @@ from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
+from application.entities.reading.summaries import Summarizing
 from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 
@@ -17,6 +18,7 @@ class EntityUseCases:
     crud: Crud
     batches: Batches
     histories: Histories
+    summarizing: Summarizing
     exporting: CallersExport
     importing: FileImport
     cross_tenant_access: CrossTenantAccess

@@ -8,6 +8,7 @@ from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handler
 from adapters.http.entities.imports import import_handler
 from adapters.http.entities.parameters import described_parameters
+from adapters.http.entities.reading.summaries import summary_handler
 from adapters.http.entities.rows import row_handlers
 from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.request.rules import rules
@@ -35,6 +36,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *row_handlers(entity, services.crud),
             *(batch_handlers(entity.fields, services.batches) if model.declaration.writable else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
+            summary_handler(entity, services.summarizing),
             export_handler(entity, services.exporting),
             *([import_handler(entity.fields, services.importing)] if model.declaration.writable else []),
         ],

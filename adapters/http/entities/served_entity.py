@@ -13,12 +13,13 @@ Describe = Callable[[], tuple[Parameter, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedParameters:
-    """OpenAPI descriptions of the query parameters of a list, a read, an export and a history."""
+    """OpenAPI descriptions of the query parameters of a list, a read, an export, a history and a summary."""
 
     page: Describe
     view: Describe
     export: Describe
     history: Describe
+    summary: Describe
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
+from adapters.memory.entities.summaries import MemorySummaries
 from adapters.memory.store import Access, MemoryContext, Retained, Store
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
@@ -79,6 +80,10 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def history(self) -> MemoryHistory:
         return MemoryHistory(self.access, self.scope)
+
+    @property
+    def summaries(self) -> MemorySummaries:
+        return MemorySummaries(self.access, self.registry, self.scope)
 
     @property
     def transfers(self) -> MemoryTransfers:

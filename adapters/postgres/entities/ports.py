@@ -4,6 +4,7 @@ from adapters.postgres.context import PostgresContext
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
+from adapters.postgres.entities.reading.summaries import PostgresSummaries
 from adapters.postgres.entities.records import PostgresRecords
 from adapters.postgres.identity.listings import TABLES
 from adapters.postgres.statements.aged_rows import Retained, removing
@@ -24,6 +25,10 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def history(self) -> PostgresHistory:
         return PostgresHistory(self.connection, self.scope)
+
+    @property
+    def summaries(self) -> PostgresSummaries:
+        return PostgresSummaries(self.connection, self.registry, self.scope)
 
     @property
     def transfers(self) -> PostgresTransfers:

@@ -33,7 +33,7 @@ RESERVED_PARAMETERS = frozenset(
 )
 _PLURAL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _BATCHES = ("BatchCreate", "BatchItem", "BatchUpdate", "BatchCreated", "BatchUpdated")
-_SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", *_BATCHES)
+_SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", "SummaryData", *_BATCHES)
 
 
 Broken = Mapping[str, frozenset[str]]

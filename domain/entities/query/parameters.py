@@ -9,6 +9,8 @@ from domain.entities.kinds import Kind
 from domain.entities.query.kinds import QUERY_KINDS, Bound, QueryKind, is_sortable
 from domain.entities.query.query import MOST_COUNTED, Count, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
+from domain.entities.query.read_summary import SUMMARY
+from domain.entities.query.summary import DEFAULT_GROUPS, MAX_GROUPED, MAX_GROUPS, MAX_MEASURES, Unit
 from domain.entities.query.vocabulary import Vocabulary
 
 Schema = Mapping[str, object]
@@ -62,6 +64,19 @@ _SETTINGS: Mapping[str, tuple[Schema, str]] = {
     "includeDeleted": ({"type": "boolean", "default": False}, "Whether rows marked deleted are meant too."),
 }
 
+_UNITS = ", ".join(f"`:{unit.value}`" for unit in Unit)
+_GROUPED = f"""At most {MAX_GROUPED} properties between commas, also of to-one relations. A timestamp needs a unit, \
+and a date accepts one: {_UNITS}; a week begins on Monday. Without this parameter all rows are one group."""
+_MEASURED = f"""At most {MAX_MEASURES} between commas: `count`, and `sum`, `avg`, `min`, `max` or `distinct` of a \
+property, such as `sum:price`."""
+_LIMIT: Schema = {"type": "integer", "minimum": 1, "maximum": MAX_GROUPS, "default": DEFAULT_GROUPS}
+_OF_SUMMARIES: Mapping[str, tuple[Schema, str]] = {
+    "group": (_TEXT, _GROUPED),
+    "measures": ({"type": "string", "default": "count"}, _MEASURED),
+    "sort": (_TEXT, "Groups and measures between commas, each with `:asc` or `:desc`: `count:desc`."),
+    "limit": (_LIMIT, "Maximum number of groups."),
+}
+
 
 def parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Return the parameters of a list: paging, order, view, and a filter for each property of the entity itself.
@@ -81,6 +96,14 @@ def view_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -
 def history_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
     """Return the parameters of a row's history."""
     return list(settings_of(Vocabulary(registry, model, hidden), HISTORY))
+
+
+def summary_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
+    """Return the parameters of a summary; a filter named like one of its settings needs an operator."""
+    vocabulary = Vocabulary(registry, model, hidden)
+    own = [QueryParameter(name, *_OF_SUMMARIES[name]) for name in SUMMARY if name in _OF_SUMMARIES]
+    filters = (each for each in _filters(vocabulary) if each.name not in _OF_SUMMARIES)
+    return [*own, *settings_of(vocabulary, ("search", "includeDeleted")), *filters]
 
 
 def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:

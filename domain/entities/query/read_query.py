@@ -23,11 +23,7 @@ from domain.entities.query.query import (
     searched,
     whole_order,
 )
-from domain.entities.query.values import (
-    NotAValue,
-    read_boolean,
-    read_text,
-)
+from domain.entities.query.values import NotAValue, read_boolean, read_text
 from domain.entities.query.vocabulary import NotAWord, Vocabulary
 from domain.errors import FieldError, ValidationError, unknown_name
 
@@ -48,7 +44,7 @@ PAGING = ("page", "pageSize", "count", "cursor")
 FILE = ("format", "bom")
 HISTORY = ("page", "pageSize", "includeDeleted")
 _COUNTS = {count.value: count for count in Count}
-_DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
+DIRECTIONS = {"asc": False, "ascending": False, "desc": True, "descending": True}
 
 T = TypeVar("T")
 
@@ -59,7 +55,7 @@ def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameter
     Raises ValidationError with all errors, BadRequest for an invalid cursor. Example: ``[("minPrice", "10"), ("sort",
     "name:desc")]`` gives one condition (price GTE 10) and the sort keys name descending, id descending.
     """
-    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*PAGING, *VIEWING, *ORDERING))
+    reader = EntityParameters(Vocabulary(registry, model, hidden), parameters, (*PAGING, *VIEWING, *ORDERING))
     view, where, search, sort = reader.view(), reader.where(), reader.search(), reader.sort()
     page, page_size, count, cursor = reader.page(), reader.page_size(), reader.count(), reader.cursor()
     reader.ensure_right()
@@ -78,7 +74,7 @@ def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameter
 def read_export(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
     """Read the query of an export: all rows, with to-one relations only. Raises ValidationError."""
     # The endpoint reads ``format`` and ``bom``.
-    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
+    reader = EntityParameters(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
     view, where, search, sort = reader.view(to_one=True), reader.where(), reader.search(), reader.sort()
     reader.ensure_right()
     return Query(view=view, where=where, search=search, sort=sort, count=Count.NONE)
@@ -86,7 +82,7 @@ def read_export(model: EntityModel, registry: Registry, hidden: Hidden, paramete
 
 def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> View:
     """Read the view of a read by id. Raises ValidationError."""
-    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, VIEWING)
+    reader = EntityParameters(Vocabulary(registry, model, hidden), parameters, VIEWING)
     view = reader.view()
     reader.ensure_no_filters()
     reader.ensure_right()
@@ -95,7 +91,7 @@ def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters
 
 def read_history(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:
     """Read the page of a row's history; ``includeDeleted`` also finds a deleted row. Raises ValidationError."""
-    reader = _ParameterReader(Vocabulary(registry, model, hidden), parameters, HISTORY)
+    reader = EntityParameters(Vocabulary(registry, model, hidden), parameters, HISTORY)
     view, page, page_size = reader.view(), reader.page(), reader.page_size()
     reader.ensure_no_filters()
     reader.ensure_right()
@@ -108,8 +104,9 @@ class _Parameter(Struct, frozen=True):
     text: str
 
 
-# Collects the errors of all parameters for one response.
-class _ParameterReader:
+class EntityParameters:
+    """Reader of query parameters. It collects the errors of all of them for one response."""
+
     def __init__(self, vocabulary: Vocabulary, parameters: Parameters, known: tuple[str, ...]) -> None:
         self.vocabulary = vocabulary
         self.model = vocabulary.model
@@ -178,10 +175,10 @@ class _ParameterReader:
     def page(self) -> int:
         if "cursor" in self.given and "page" in self.given:
             self._wrong("page", "does not go together with cursor, which says where the page begins")
-        return self._read("page", lambda text: _whole(text, _MAX_PAGE), 1)
+        return self._read("page", lambda text: whole_number_in(text, _MAX_PAGE), 1)
 
     def page_size(self) -> int:
-        return self._read("pageSize", lambda text: min(_whole(text, None), MAX_PAGE_SIZE), DEFAULT_PAGE_SIZE)
+        return self._read("pageSize", lambda text: min(whole_number_in(text, None), MAX_PAGE_SIZE), DEFAULT_PAGE_SIZE)
 
     def count(self) -> Count:
         return self._read("count", lambda text: _one_of(text, _COUNTS), Count.EXACT)
@@ -211,7 +208,7 @@ class _ParameterReader:
 
     def _include(self, text: str, *, to_one: bool) -> tuple[tuple[str, ...], ...]:
         paths: set[tuple[str, ...]] = set()
-        for name in _names(text):
+        for name in names_in(text):
             relations = self._found(name, self.vocabulary.relations)
             if to_one and any(relation.is_many for relation in relations):
                 raise NotAValue(f"{name!r} leads to several rows, which one line of a file cannot hold")
@@ -223,7 +220,7 @@ class _ParameterReader:
         return tuple(sorted(paths))
 
     def _fields(self, text: str) -> tuple[str, ...]:
-        wanted = {self._found(name, self.vocabulary.own_field).name for name in _names(text)} | {"id"}
+        wanted = {self._found(name, self.vocabulary.own_field).name for name in names_in(text)} | {"id"}
         return tuple(field.name for field in self.model.fields if field.name in wanted)
 
     def _found(self, name: str, find: Callable[[str], T]) -> T:
@@ -245,17 +242,17 @@ class _ParameterReader:
         if "sortdirection" in self.given and "sortorder" in self.given:
             self._wrong("sortOrder", "cannot be combined with sortDirection, which means the same: send only one")
         name = "sortOrder" if "sortorder" in self.given else "sortDirection"
-        return self._read(name, lambda text: _one_of(text, _DIRECTIONS), None)
+        return self._read(name, lambda text: _one_of(text, DIRECTIONS), None)
 
     def _sort_by(self, text: str, descending: bool) -> tuple[SortKey, ...]:
         return whole_order([self._sort_key(text, descending)])
 
     def _sort_keys(self, text: str) -> tuple[SortKey, ...]:
-        parts = [part.partition(":") for part in _names(text)]
+        parts = [part.partition(":") for part in names_in(text)]
         if len(parts) > MAX_SORT_KEYS:
             raise NotAValue(f"accepts at most {MAX_SORT_KEYS} keys")
         keys = [
-            self._sort_key(name.strip(), bool(colon) and _one_of(direction, _DIRECTIONS))
+            self._sort_key(name.strip(), bool(colon) and _one_of(direction, DIRECTIONS))
             for name, colon, direction in parts
         ]
         if len({key.path for key in keys}) < len(keys):
@@ -298,11 +295,11 @@ def _lowered(names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(name.lower() for name in names)
 
 
-def _names(text: str) -> list[str]:
+def names_in(text: str) -> list[str]:
     return [name.strip() for name in text.split(",")]
 
 
-def _whole(text: str, largest: int | None) -> int:
+def whole_number_in(text: str, largest: int | None) -> int:
     if not (text.isascii() and text.isdigit()) or not text.strip("0"):
         raise NotAValue("must be a whole number from 1")
     # Replace very long digits by a number above every limit: int() needs quadratic time.

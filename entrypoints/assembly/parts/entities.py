@@ -6,6 +6,7 @@ from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
+from application.entities.reading.summaries import Summarizing
 from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
 from application.entities.transfers.transfer_slots import TransferSlots
@@ -25,6 +26,7 @@ def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle
         crud=Crud(reads, writing, adapters.ids),
         batches=Batches(writing, adapters.ids),
         histories=Histories(reads),
+        summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
         importing=FileImport(database, registry, clock, sheets, adapters.upkeep, slots),
         cross_tenant_access=CrossTenantAccess(database, clock),

@@ -157,6 +157,8 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
         await call.done("POST", f"{row}/restore")
     for form in ("csv", "json", "xlsx", "parquet"):
         assert (await call("GET", f"{root}/export?format={form}")).status_code == 200
+    measures = "count,distinct:id,min:createdAt" if shelf.plural != "applications" else "count"
+    assert (await call.done("GET", f"{root}/summary?measures={measures}"))["groups"][0]["count"] > 0
     await call.done("POST", f"{root}/import", files={"file": ("rows.csv", call.filled(shelf.csv))})
     await call("POST", f"{root}/import", files={"file": ("rows.csv", "x\n1\n")}, data={"options": '{"atomic": true}'})
 

@@ -100,7 +100,7 @@ class PostgresSelect:
             return None, False
         if query.cursor is None and not has_next and (length or not query.offset):
             return seen, False
-        shape, statements = _count_shape(self.scope, query, self._narrowing(model, query)), self._statements(model)
+        shape, statements = count_shape(self.scope, query, self._narrowing(model, query)), self._statements(model)
         statement = statements.count(shape) if query.count is Count.EXACT else statements.bounded_count(shape)
         # Count one row more, to see whether a total equal to the limit is exact.
         values = values_of(self.scope, query, self.searches.limits) | {"counted": MOST_COUNTED + 1}
@@ -156,7 +156,7 @@ def page_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) ->
     )
 
 
-def _count_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:
+def count_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:
     """Return the shape of the query's total; queries that differ only in page, order or view share it."""
     # Include the hidden fields: a search excludes them, so they affect the total.
     view = View(include_deleted=query.view.include_deleted, hidden=query.view.hidden)

@@ -1,0 +1,1 @@
+"""Handlers that read rows in other forms than pages: summaries."""

@@ -1,0 +1,1 @@
+"""Use cases that read rows in other forms than pages: summaries."""
