@@ -27,13 +27,15 @@ interface Props {
   onSort: (field: Field, isAdded: boolean) => void;
   isShort?: boolean;
   empty?: preact.ComponentChildren;
+  /** Beside the number of rows. */
+  foot?: preact.ComponentChildren;
 }
 
 export function linkOf(entity: Entity, row: Row): string {
   return entity.plural === TRAIL ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
 }
 
-export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) {
+export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: Props) {
   const { entity } = pages;
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
@@ -175,8 +177,9 @@ export function Grid({ pages, view, selection, onSort, isShort, empty }: Props) 
         </table>
       </div>
       <p class="foot">
-        {pages.total.value === null ? t("loading") : totalText(pages)}
+        <span>{pages.total.value === null ? t("loading") : totalText(pages)}</span>
         {pages.span < (pages.total.value ?? 0) && <span>{t("grid.beyond", { count: pages.span })}</span>}
+        {foot}
       </p>
     </>
   );

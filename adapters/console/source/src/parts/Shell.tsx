@@ -1,7 +1,7 @@
 // The frame around every screen: navigation, the tenant, the bar of a super-admin's other tenant, messages.
 import { signal } from "@preact/signals";
-import type { ComponentChildren, ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { EVERY, mayArea, meta, scope } from "../api/meta";
 import { Home } from "../screens/home";
@@ -13,10 +13,11 @@ import { tenantId } from "../session/tokens";
 import { t } from "../words/words";
 import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
+import { lazy } from "./lazy";
 import { Menu } from "./Menu";
 import { Proof } from "./Proof";
 import { pageTitle } from "./pageTitle";
-import { Failure, Forbidden, Loading, Notice } from "./States";
+import { Failure, Forbidden, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
 const admin = () => import("../screens/administration");
@@ -273,43 +274,4 @@ function ScopeBar({ name }: { name: string }) {
       </button>
     </div>
   );
-}
-
-const answers = () =>
-  fetch(location.href, { headers: { Accept: "text/html" } }).then(
-    (response) => response.ok,
-    () => false,
-  );
-
-const RELOADED = "tenantry.reloaded";
-
-/** A screen that is fetched when it is opened. A tab that was open during a deployment asks for files that are gone: it
- * reloads once, and says so if that does not help. */
-function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
-  let loaded: ComponentType<P> | null = null;
-  return function Lazy(props: P) {
-    const [, changed] = useState(0);
-    const [error, fail] = useState<unknown>(null);
-    async function fetched(): Promise<void> {
-      fail(null);
-      try {
-        loaded = await load();
-        sessionStorage.removeItem(RELOADED);
-        changed(1);
-      } catch (problem) {
-        // without the service a reload would leave nothing but the browser's own page
-        if (!(await answers())) return fail(new ApiError(0, "OFFLINE", "The service cannot be reached."));
-        if (sessionStorage.getItem(RELOADED)) return fail(problem);
-        sessionStorage.setItem(RELOADED, "yes");
-        location.reload();
-      }
-    }
-    useEffect(() => {
-      if (!loaded) void fetched();
-    }, []);
-    const isOffline = error instanceof ApiError;
-    if (error) return <Failure error={error} retry={() => (isOffline ? void fetched() : location.reload())} />;
-    const Component = loaded;
-    return Component ? <Component {...props} /> : <Loading />;
-  };
 }

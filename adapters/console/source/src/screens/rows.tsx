@@ -13,12 +13,15 @@ import { Pages } from "../grid/pages";
 import { apiQuery, pageQuery, readView, type View } from "../grid/view";
 import { ViewsMenu } from "../grid/views";
 import { Icon } from "../parts/Icon";
+import { lazy } from "../parts/lazy";
 import { Menu } from "../parts/Menu";
 import { Forbidden, Notice } from "../parts/States";
 import { Find } from "../parts/Table";
 import { Title } from "../parts/Title";
 import { current, go, href, query } from "../session/routes";
 import { t } from "../words/words";
+
+const Sums = lazy(async () => (await import("./row")).Sums);
 
 export function RowsScreen({ plural }: { plural: string }) {
   const entity = entityOf(plural);
@@ -46,6 +49,8 @@ function Rows({ entity }: { entity: Entity }) {
   const selection = useMemo(() => new Selection(entity.limits.batch), [entity]);
   useEffect(() => () => pages.close(), [pages]);
   useEffect(() => selection.clear(), [view]);
+
+  const sums = useSums(entity);
 
   const reload = () => setAgain((count) => count + 1);
   const change = (part: Partial<View>) => {
@@ -99,7 +104,11 @@ function Rows({ entity }: { entity: Entity }) {
         selection={entity.may.update || entity.may.delete ? selection : undefined}
         onSort={(field, isAdded) => change({ sort: sortedBy(view, field, isAdded) })}
         empty={<Empty entity={entity} isFiltered={isFiltered} view={view} change={change} />}
+        foot={<SumsButton sums={sums} />}
       />
+      {sums.group !== null && pages.total.value !== 0 && (
+        <Sums key={again} entity={entity} view={view} group={sums.group} choose={sums.choose} />
+      )}
       {shown === "api" && (
         <ApiDrawer
           onClose={() => show(null)}
@@ -117,6 +126,28 @@ function Rows({ entity }: { entity: Entity }) {
       )}
       {shown === "export" && <ExportDialog entity={entity} view={view} onClose={() => show(null)} />}
     </>
+  );
+}
+
+/** The group of the sums below the grid, "" without a chart, null while they are closed; the browser remembers it. */
+function useSums({ plural }: Entity) {
+  const place = `tenantry.sums.${plural}`;
+  const [group, setGroup] = useState(localStorage.getItem(place));
+  const choose = (next: string | null) => {
+    setGroup(next);
+    if (next === null) localStorage.removeItem(place);
+    else localStorage.setItem(place, next);
+  };
+  return { group, choose };
+}
+
+function SumsButton({ sums }: { sums: ReturnType<typeof useSums> }) {
+  const isOpen = sums.group !== null;
+  return (
+    <button type="button" class="link" aria-expanded={isOpen} onClick={() => sums.choose(isOpen ? null : "")}>
+      <Icon name="sigma" />
+      {t("sums")}
+    </button>
   );
 }
 
