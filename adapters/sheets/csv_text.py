@@ -11,8 +11,8 @@ from typing import BinaryIO
 
 from adapters.sheets.table import BadRow, Table
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.declaration import EntityModel
+from domain.entities.files.csv_rows import BrokenCsv, Cells, read_rows
 from domain.entities.files.options import ImportOptions
 from domain.entities.files.suggestions import FIRST_ROWS, HEADER_ROWS, known_names
 from domain.errors import BadRequest, ValidationError

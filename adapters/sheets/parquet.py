@@ -12,9 +12,9 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from adapters.sheets.table import Table
-from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.file_headers import MOST_COLUMNS, SAMPLE_ROWS, fields_by_title, is_passed_over
+from domain.entities.files.csv_rows import Cells
+from domain.entities.files.file_headers import MOST_COLUMNS, SAMPLE_ROWS, fields_by_title, is_passed_over
 from domain.entities.files.options import ImportOptions
 from domain.entities.kinds import BITS, LISTS, Kind
 from domain.entities.sheets import LARGEST_INFLATED, ensure_row_count

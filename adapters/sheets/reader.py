@@ -20,9 +20,9 @@ from adapters.sheets.declarations import model_of
 from adapters.sheets.frames import DONE, ERRORS, LOADED, READY, REFUSED, ROWS, Errors, ReadJob, refusal_of, send
 from adapters.sheets.row_text import RowText
 from adapters.sheets.table import BadRow, Table
-from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel
-from domain.entities.file_headers import (
+from domain.entities.files.csv_rows import Cells
+from domain.entities.files.file_headers import (
     MOST_SHEETS,
     ensure_key,
     fields_by_title,

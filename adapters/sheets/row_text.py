@@ -10,9 +10,9 @@ from uuid_utils import uuid7
 
 from adapters.sheets.frames import ReadJob
 from domain.entities.bodies import NOT_WRITABLE
-from domain.entities.csv_rows import Cells, quoted
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.files.cells import READERS, WrongCell, read_integer
+from domain.entities.files.csv_rows import Cells, quoted
 from domain.entities.files.spelling import cell_reader
 from domain.entities.forms import read_changes, read_new
 from domain.entities.kinds import LISTS, TEXTS, Kind

@@ -6,8 +6,8 @@ from typing import Self
 
 from msgspec import Struct
 
-from domain.entities.csv_rows import Cells
-from domain.entities.file_headers import LONGEST_NAME
+from domain.entities.files.csv_rows import Cells
+from domain.entities.files.file_headers import LONGEST_NAME
 from domain.entities.sheets import sentence
 from domain.errors import FieldError
 

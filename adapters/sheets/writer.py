@@ -16,7 +16,7 @@ from xlsxwriter.worksheet import Worksheet
 
 from adapters.sheets.frames import WriteJob
 from adapters.sheets.writing_process import run
-from domain.entities.csv_rows import read_rows
+from domain.entities.files.csv_rows import read_rows
 from domain.entities.kinds import NUMBERS, Kind
 from domain.entities.sheets import LONGEST_XLSX_TEXT, MOST_XLSX_ROWS
 from domain.errors import BadRequest

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from application.entities.batches import Batches
-from application.entities.conditional_changes import change_of
+from application.entities.checks.conditional_changes import change_of
 from application.entities.crud import Crud
 from application.entities.guarded_fields import GuardedFields
 from application.entities.writing import Write

@@ -10,17 +10,21 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from application.entities.conditional_changes import is_conditional, settled
-from application.entities.deletions import ClearedReferences, ClearedRows, ensure_found, refused_clearing, restricted
+from application.entities.checks.conditional_changes import is_conditional, settled
+from application.entities.checks.deletions import (
+    ClearedReferences,
+    ClearedRows,
+    ensure_found,
+    refused_clearing,
+    restricted,
+)
+from application.entities.checks.rule_rows import RuleInput, TransactionRows
 from application.ports.database import Database
 from application.ports.entities.idempotency import Claim, WriteTransaction
-from application.ports.entities.records import Act, Change, Current, NewRow, Records, Restored, Stored, Values, Versions
+from application.ports.entities.records import Act, Change, Current, NewRow, Restored, Stored, Versions
 from application.ports.runtime import Clock
 from application.retry import retry_on_conflict
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.exact_values import all_made_of_json
-from domain.entities.query.query import Condition, Count, Path, Query, SortKey
-from domain.entities.rules import E
 from domain.errors import (
     Conflict,
     FieldError,
@@ -33,10 +37,7 @@ from domain.errors import (
 )
 from domain.scope import Caller, OneTenant
 
-MOST_ASKED = 1_000
-"""Maximum rows for a rule's ``OtherRows.all``."""
 _RESTORED_AT_ONCE = 1_000
-_BY_ID = (SortKey(Path((), "id"), descending=False),)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -67,13 +68,6 @@ class WriteOutcome(Generic[R]):
 
     answer: R
     is_replayed: bool = False
-
-
-class RuleInput(Struct, frozen=True):
-    """Values of a row for its rule: the new ones, and the previous ones (None at creation)."""
-
-    values: Values
-    before: Values | None
 
 
 def stores_rows(
@@ -260,49 +254,6 @@ class RowWriter:
             await self._ensure_rules(tx, model, inputs)
         except UnprocessableEntity as error:
             raise UnprocessableEntity(fields=refused_clearing(caller, self.registry, model, error)) from None
-
-
-@dataclass(frozen=True)
-class TransactionRows:
-    """Rows that an entity's rule reads, in the transaction of the write.
-
-    With ``shares``, locks on rows of all tenants do not block other tenants.
-    """
-
-    records: Records
-    registry: Registry
-    shares: bool = True
-
-    async def broken_rules(self, model: EntityModel, rule_input: RuleInput) -> list[FieldError]:
-        row: Any = model.made_of(rule_input.values)
-        before = None if rule_input.before is None else model.made_of(rule_input.before)
-        return [error async for error in row.check_stored(before, self)]
-
-    async def broken_by_stored(self, model: EntityModel, row_id: UUID, before: Values | None) -> list[FieldError]:
-        """Return a written row's errors by its rule on other rows; ``before`` has the replaced values."""
-        # Read again: the database may round a value, such as a timestamp.
-        (row,) = (await self.records.current(model, [row_id])).values()
-        return await self.broken_rules(model, RuleInput(row.values, before))
-
-    async def get(self, kind: type[E], row_id: UUID) -> E | None:
-        model = self._model(kind)
-        found = (await self.records.current(model, [row_id], shares=self.shares)).get(row_id)
-        made = None if found is None else model.made_of(found.values)
-        assert made is None or isinstance(made, kind)
-        return made
-
-    async def all(self, kind: type[E], *conditions: Condition) -> list[E]:
-        model = self._model(kind)
-        query = Query(where=conditions, sort=_BY_ID, page_size=MOST_ASKED, count=Count.NONE)
-        rows = all_made_of_json(model, (await self.records.page(model, query)).items)
-        return [row for row in rows if isinstance(row, kind)]
-
-    async def count(self, kind: type[Struct], *conditions: Condition) -> int:
-        page = await self.records.page(self._model(kind), Query(where=conditions, sort=_BY_ID, page_size=1))
-        return page.total or 0
-
-    def _model(self, kind: type[Struct]) -> EntityModel:
-        return next(model for model in self.registry if model.struct is kind)
 
 
 def _is_one_statement(write: Write, model: EntityModel) -> bool:

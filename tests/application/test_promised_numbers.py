@@ -25,7 +25,8 @@ from application.identity.social import social_redirect
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
 from domain import limits, scope
-from domain.entities import file_headers, sheets
+from domain.entities import sheets
+from domain.entities.files import file_headers
 from domain.entities.query import comparisons, query, read_query
 from domain.identity import (
     domains,

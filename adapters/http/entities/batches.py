@@ -16,7 +16,7 @@ from adapters.http.request.responses import EntityData, entity_data, enveloped
 from adapters.http.request.strict_request import RawBody, StrictRequest, raw_body
 from adapters.http.strict_reading import decode, read_json, read_object
 from application.entities.batches import Batches
-from application.entities.conditional_changes import change_of
+from application.entities.checks.conditional_changes import change_of
 from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import MOST_ITEMS, read_ids
 from domain.entities.declaration import EntityModel

@@ -22,7 +22,7 @@ from adapters.http.request.body import ENTITY_BODY, while_asked_for
 from adapters.http.request.responses import ETAG, LOCATION, NOT_MODIFIED, NoBody, entity_data, enveloped, etag
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import PathId, StrictRequest, raw_body, read_id
-from application.entities.conditional_changes import change_of
+from application.entities.checks.conditional_changes import change_of
 from application.entities.crud import Crud
 from domain.entities.query.values import read_flags
 from domain.scope import OneTenant

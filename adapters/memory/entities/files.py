@@ -21,9 +21,9 @@ from adapters.memory.entities.uniques import TakenValues
 from adapters.memory.store import Access
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
-from domain.entities.csv_rows import Cells, quoted, read_rows
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.files.cells import cell_value
+from domain.entities.files.csv_rows import Cells, quoted, read_rows
 from domain.entities.kinds import TEXTS, Kind
 from domain.entities.query.kinds import ignores_case
 from domain.entities.query.query import Path, Query

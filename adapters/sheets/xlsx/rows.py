@@ -11,10 +11,10 @@ from adapters.sheets.xlsx.archive import Archive
 from adapters.sheets.xlsx.sheet import Cell, SheetReader
 from adapters.sheets.xlsx.values import CellReader
 from adapters.sheets.xlsx.workbook import SheetPart, Workbook, read_date_styles, read_workbook, shared_texts
-from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.file_headers import LONGEST_NAME, fields_by_title, is_passed_over
 from domain.entities.files.cells import WrongCell
+from domain.entities.files.csv_rows import Cells
+from domain.entities.files.file_headers import LONGEST_NAME, fields_by_title, is_passed_over
 from domain.entities.files.options import ImportOptions
 from domain.entities.files.spelling import respelling
 from domain.entities.files.suggestions import FIRST_ROWS

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from adapters.sheets.xlsx.workbook import TextCollector, unescaped_text
 from adapters.sheets.xlsx.xml_part import XmlPart, main_names
-from domain.entities.file_headers import MOST_COLUMNS
+from domain.entities.files.file_headers import MOST_COLUMNS
 from domain.errors import BadRequest
 
 LAST_ROW = 1_048_576

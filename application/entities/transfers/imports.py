@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 from msgspec import Struct
 
+from application.entities.checks.rule_rows import TransactionRows
 from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.transfer_slots import TransferSlots
 from application.entities.writing import (
-    TransactionRows,
     Write,
     WriteOutcome,
     replayed_response,

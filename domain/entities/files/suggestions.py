@@ -7,8 +7,8 @@ from datetime import date
 from msgspec import Struct
 
 from domain.entities.bodies import FieldAccess
-from domain.entities.csv_rows import Cells
 from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.files.csv_rows import Cells
 from domain.entities.files.options import ImportOptions
 from domain.entities.files.spelling import day_pattern, has_comma
 from domain.entities.kinds import NUMBERS, TIMES

@@ -18,8 +18,8 @@ from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.database import MemoryDatabase
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act
-from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import written
 from domain.errors import ServiceUnavailable
 from domain.limits import Hit, Limit
 from domain.scope import EveryTenant, OneTenant

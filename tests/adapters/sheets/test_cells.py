@@ -24,8 +24,8 @@ from adapters.sheets.row_text import NO_TEXT
 from application.entities.declaration_files import import_file
 from application.ports.entities.files import ImportRequest
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import read_rows
 from domain.entities.files.options import ImportOptions, Mode
 from domain.entities.markers import entity, unique
 from domain.entities.registry import build_registry, read_entity

@@ -18,8 +18,8 @@ import pytest
 from adapters.sheets.parquet import read_parquet
 from adapters.sheets.parquet_writer import spool, whole_rows
 from adapters.sheets.table import BadRow
-from domain.entities.csv_rows import Cells
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import Cells
 from domain.entities.files.options import ImportOptions
 from domain.entities.registry import build_registry
 from domain.entities.sheets import FILE_FORMS, LARGEST_FILE

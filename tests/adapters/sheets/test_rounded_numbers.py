@@ -12,7 +12,7 @@ from msgspec import Struct
 from adapters.sheets.frames import ERRORS, ROWS, Entity, Errors, ReadJob
 from adapters.sheets.reader import read
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.csv_rows import read_rows
+from domain.entities.files.csv_rows import read_rows
 from domain.entities.files.options import ImportOptions
 from domain.entities.markers import big, entity, money
 from domain.entities.registry import build_registry

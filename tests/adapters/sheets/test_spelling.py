@@ -13,7 +13,7 @@ from msgspec import Struct
 from adapters.sheets.frames import ERRORS, READY, ROWS, Entity, Errors, ReadJob
 from adapters.sheets.reader import read
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.csv_rows import read_rows
+from domain.entities.files.csv_rows import read_rows
 from domain.entities.files.options import ImportOptions, read_options
 from domain.entities.files.suggestions import Suggested
 from domain.entities.markers import big, entity, money

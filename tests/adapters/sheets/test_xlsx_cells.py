@@ -18,8 +18,8 @@ from adapters.sheets.reader import read
 from adapters.sheets.xlsx.workbook import is_date_format
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.catalogue import Product
-from domain.entities.csv_rows import read_rows
 from domain.entities.declaration import EntityModel
+from domain.entities.files.csv_rows import read_rows
 from domain.entities.files.options import ImportOptions, read_options
 from domain.entities.markers import big, entity, money
 from domain.entities.registry import read_entity

@@ -13,8 +13,8 @@ from msgspec import Struct
 from domain.entities.bodies import FieldAccess
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.csv_rows import BrokenCsv, read_rows, written
-from domain.entities.file_headers import ensure_key, fields_by_title, read_header, shown_columns, version_place
+from domain.entities.files.csv_rows import BrokenCsv, read_rows, written
+from domain.entities.files.file_headers import ensure_key, fields_by_title, read_header, shown_columns, version_place
 from domain.entities.files.options import read_options
 from domain.entities.markers import entity, guarded, many, ref, unique
 from domain.entities.registry import build_registry

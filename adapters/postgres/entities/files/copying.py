@@ -20,8 +20,8 @@ from adapters.postgres.entities.files.loading import Load
 from adapters.postgres.entities.reading.select import page_shape, values_of
 from adapters.postgres.statements.compiled import CompiledStatement
 from application.ports.entities.files import Loaded, Loading
-from domain.entities.csv_rows import exported_line
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.files.csv_rows import exported_line
 from domain.entities.query.query import Query
 from domain.entities.sheets import Form
 from domain.errors import BadRequest

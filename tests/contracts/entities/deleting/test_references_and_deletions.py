@@ -15,8 +15,8 @@ from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act, Change, NewRow
-from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import written
 from domain.errors import Error
 from tests.builders import NOW, new_id
 from tests.contracts.entities.writing.test_writing import HERE, Desk

@@ -17,8 +17,9 @@ from adapters.memory.database import MemoryDatabase
 from adapters.memory.upkeep import MemoryUpkeep
 from adapters.postgres.database import PostgresDatabase
 from adapters.sheets.processes import ProcessSheets
+from application.entities.checks.rule_rows import TransactionRows
 from application.entities.transfers.imports import FileImport, Report
-from application.entities.writing import IdempotencyKey, TransactionRows, Write, WriteOutcome
+from application.entities.writing import IdempotencyKey, Write, WriteOutcome
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import Registry

@@ -12,8 +12,8 @@ import pytest
 
 from adapters.sheets.processes import ProcessSheets, shows_its_lines
 from application.ports.entities.files import ImportRequest, Sheets
-from domain.entities.csv_rows import read_rows, written
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import read_rows, written
 from domain.entities.files.options import ImportOptions
 from domain.entities.query.query import WHOLE
 from domain.entities.sheets import BuiltForm, RowError, exported_columns

@@ -12,8 +12,8 @@ import pytest
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import Act, NewRow, Values
 from application.ports.whole_database import WholeDatabase
-from domain.entities.csv_rows import written
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.files.csv_rows import written
 from domain.entities.query.query import Query, View, default_sort
 from domain.entities.query.read_query import read_export
 from domain.entities.sheets import MOST_ERRORS, Form, RowError

@@ -23,7 +23,7 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.csv_rows import written
+from domain.entities.files.csv_rows import written
 from domain.entities.markers import big, entity, unique
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry

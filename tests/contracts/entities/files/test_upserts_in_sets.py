@@ -16,16 +16,17 @@ from adapters.memory.clock import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
-from application.entities.conditional_changes import change_of
-from application.entities.writing import TransactionRows, Write
+from application.entities.checks.conditional_changes import change_of
+from application.entities.checks.rule_rows import TransactionRows
+from application.entities.writing import Write
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import Act, Change, NewRow, RowPage
 from application.ports.whole_database import WholeDatabase
 from domain.entities.bodies import FieldAccess, read_changes_from
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
 from domain.entities.exact_values import made_of_json
+from domain.entities.files.csv_rows import written
 from domain.entities.markers import entity, unique
 from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.query import View

@@ -22,7 +22,7 @@ from application.ports.entities.records import Act, Change, NewRow
 from application.ports.whole_database import WholeDatabase
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.csv_rows import written
+from domain.entities.files.csv_rows import written
 from domain.entities.markers import entity, index, many, money, ref, unique
 from domain.entities.query.query import WHOLE, View
 from domain.entities.query.read_query import read_export, read_query

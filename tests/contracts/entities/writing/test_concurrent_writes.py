@@ -21,12 +21,12 @@ from adapters.memory.clock import CountingIds
 from adapters.memory.database import MemoryDatabase
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.transaction import PostgresTransaction
-from application.entities.conditional_changes import change_of
+from application.entities.checks.conditional_changes import change_of
 from application.entities.writing import Write
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act, Change, Versions
-from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import written
 from domain.errors import Error
 from domain.scope import Scope
 from tests.builders import NOW, new_id

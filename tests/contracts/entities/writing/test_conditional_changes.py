@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from application.entities.conditional_changes import change_of
+from application.entities.checks.conditional_changes import change_of
 from application.entities.writing import Write
 from application.ports.entities.idempotency import Claim, StoredResponse
 from application.ports.entities.records import Change, Stored, Versions

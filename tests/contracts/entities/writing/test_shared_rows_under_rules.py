@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from adapters.postgres.database import PostgresDatabase
-from application.entities.writing import TransactionRows, Write
+from application.entities.checks.rule_rows import TransactionRows
+from application.entities.writing import Write
 from application.ports.entities.records import Act, Change, NewRow, Stored
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry

@@ -12,8 +12,9 @@ import pytest
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from application.entities.batches import Batches
+from application.entities.checks.rule_rows import TransactionRows
 from application.entities.crud import Crud
-from application.entities.writing import IdempotencyKey, RowWriter, TransactionRows, Write
+from application.entities.writing import IdempotencyKey, RowWriter, Write
 from application.ports.entities.records import Change, Stored
 from application.ports.whole_database import WholeDatabase
 from application.primary_reads import PrimaryReads

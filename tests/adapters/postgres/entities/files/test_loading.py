@@ -26,8 +26,8 @@ from adapters.postgres.migrations.pending import VERSIONS
 from application.ports.entities.files import Loading
 from application.ports.entities.records import Act, NewRow
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.csv_rows import written
 from domain.entities.declaration import Registry
+from domain.entities.files.csv_rows import written
 from domain.entities.markers import entity, unique
 from domain.entities.query.read_query import read_export
 from domain.entities.registry import build_registry
