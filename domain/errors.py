@@ -161,6 +161,14 @@ class Forbidden(Error):
     sentence = "This is not allowed with your permissions."
 
 
+class NotOwn(Forbidden):
+    """Error for a deletion of rows that are not the caller's own: ``refused``. ``found`` are the visible rows."""
+
+    def __init__(self, found: Iterable[UUID], refused: Iterable[UUID]) -> None:
+        super().__init__()
+        self.found, self.refused = frozenset(found), frozenset(refused)
+
+
 class QuotaExceeded(Error):
     """Exceeded quota of a tenant."""
 

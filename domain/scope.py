@@ -94,6 +94,18 @@ class OneTenant(Struct, frozen=True):
     sees_all: bool = False
 
 
+class OwnRows(OneTenant, frozen=True, kw_only=True):
+    """Rows of one tenant, for a caller limited to own rows of some entities.
+
+    ``sees`` are plurals of which the caller sees only own rows. ``touches`` are permissions, such as
+    ``update:orders``, by which the caller may write only own rows.
+    """
+
+    user_id: UUID
+    sees: frozenset[str]
+    touches: frozenset[str]
+
+
 class EveryTenant(Struct, frozen=True):
     """Rows of all tenants: for identity before a tenant is chosen, and for audited super-admins."""
 
@@ -223,8 +235,9 @@ class Caller(Struct, frozen=True, kw_only=True):
     def may(self, permission: str) -> bool:
         return allows(self.permissions, permission)
 
-    def ensure_may(self, permission: str) -> None:
-        if not self.may(permission):
+    def ensure_may(self, *permissions: str) -> None:
+        """Raise Forbidden for a caller without any of the permissions."""
+        if not any(self.may(permission) for permission in permissions):
             raise Forbidden
 
     @property

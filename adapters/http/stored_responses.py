@@ -8,12 +8,13 @@ from litestar import Request
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import CacheKeyBuilder
 
+from adapters.http.request.rules import RULES
 from domain.scope import Caller
 
 
 def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
     """Return a function for Litestar's response cache key: default keys are separate for each caller, those of
-    ``given`` for each tenant.
+    ``given`` for each tenant, or for each caller of a handler with ``rules(own=True)``.
     """
 
     def key(request: Request[Any, Any, Any]) -> str:
@@ -22,7 +23,8 @@ def cache_key_of_caller(given: "CacheKeyBuilder | None") -> "CacheKeyBuilder":
             return plain(request)
         seen = [caller.tenant_id, caller.is_super_admin, request.scope["state"].get("tenant_scope")]
         # Security: rights decide what the caller may see. The token itself changes every hour.
-        who = [] if given is not None else [caller.user_id, caller.roles, caller.permissions]
+        is_shared = given is not None and not request.route_handler.opt[RULES].own
+        who = [] if is_shared else [caller.user_id, caller.roles, caller.permissions]
         return f"{hashlib.sha256(repr([*seen, *who]).encode()).hexdigest()} {plain(request)}"
 
     def plain(request: Request[Any, Any, Any]) -> str:

@@ -9,7 +9,7 @@ from application.entities.writing import RowWriter, Write, WriteOutcome
 from application.ports.entities.records import Change, NewRow, Stored
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
-from domain.errors import Error, FieldError, NotFound, PreconditionFailed
+from domain.errors import Error, FieldError, Forbidden, NotFound, PreconditionFailed
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ def _errors_by_item(count: int) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        if count != 1 or not (error.fields or isinstance(error, NotFound | PreconditionFailed)):
+        if count != 1 or not (error.fields or isinstance(error, NotFound | Forbidden | PreconditionFailed)):
             raise
-        fields = error.fields or (FieldError("id" if isinstance(error, NotFound) else "version", error.message),)
+        name = "version" if isinstance(error, PreconditionFailed) else "id"
+        fields = error.fields or (FieldError(name, error.message),)
         raise type(error)(
             error.message, [FieldError(f"items[0].{field.field}", field.message) for field in fields]
         ) from None

@@ -10,7 +10,7 @@ from application.ports.entities.records import Change, NewRow, RecordTransaction
 from application.ports.runtime import Ids
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Query, View
-from domain.errors import Conflict, FieldError, NotFound
+from domain.errors import Conflict, FieldError, Forbidden, NotFound
 from domain.scope import Scope
 
 
@@ -46,6 +46,8 @@ class Crud:
         except NotFound:
             # The error for a single row names no field, unlike the error for a batch.
             raise NotFound from None
+        except Forbidden:
+            raise Forbidden from None
         except Conflict as error:
             raise _of_single_row(error) from None
 

@@ -92,7 +92,10 @@ class RelationDescription(Struct, kw_only=True):
 
 
 class EntityDescription(Struct, kw_only=True):
-    """An entity; the field ``display`` names a row, null without such a field; ``sort`` is the default order."""
+    """An entity; the field ``display`` names a row, null without such a field; ``sort`` is the default order.
+
+    ``own`` lists the actions of ``may`` that the caller may do only to own rows.
+    """
 
     plural: str
     name: str
@@ -100,6 +103,7 @@ class EntityDescription(Struct, kw_only=True):
     display: str | None
     columns: list[str]
     may: EntityRights
+    own: list[str]
     has: EntityFeatures
     sort: str
     limits: EntityLimits

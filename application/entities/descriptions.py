@@ -18,7 +18,8 @@ from application.entities.description_forms import (
     RelationDescription,
 )
 from domain.entities.bodies import MOST_ITEMS
-from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry, leads_an_index
+from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry, leads_an_index
+from domain.entities.owning import is_limited
 from domain.entities.query.kinds import QUERY_KINDS, is_sortable
 from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
@@ -43,7 +44,7 @@ class Descriptions:
     def all(self, rights: Rights) -> EntityList:
         """Return all entities that a caller with these rights may read, with the permitted operations."""
         hidden = self.registry.hidden_from(rights)
-        readable = [model for model in self.registry if rights.may(model.permission("read"))]
+        readable = [model for model in self.registry if _may(model, rights, "read")]
         describer = _Describer(self.registry, rights, hidden, frozenset(model.plural for model in readable))
         areas = [area.name for area in self.areas if area.is_open_to(rights)]
         return EntityList(entities=[describer.entity(model) for model in readable], areas=areas)
@@ -66,6 +67,7 @@ class _Describer:
             display=display.wire if display else None,
             columns=[field.wire for field in columns_of(model, visible)],
             may=_rights(model, self.rights),
+            own=_limited_to_own(model, self.rights),
             has=self._features(model),
             sort=self._sort(model),
             limits=EntityLimits(page_size=MAX_PAGE_SIZE, batch=MOST_ITEMS),
@@ -146,7 +148,7 @@ def _rights(model: EntityModel, rights: Rights) -> EntityRights:
     # Only super-admins may write shared rows, regardless of permissions.
     can_write = model.declaration.writable and (model.tenant_owned or rights.is_super_admin)
     create, update, delete, purge = (
-        can_write and rights.may(model.permission(action)) for action in ("create", "update", "delete", "purge")
+        can_write and _may(model, rights, action) for action in ("create", "update", "delete", "purge")
     )
     return EntityRights(
         create=create and all(_may_send(field, rights) for field in model.declared if field.required),
@@ -157,6 +159,14 @@ def _rights(model: EntityModel, rights: Rights) -> EntityRights:
         import_=create,
         export=True,
     )
+
+
+def _limited_to_own(model: EntityModel, rights: Rights) -> list[str]:
+    return [action for action in ACTIONS_ON_OWN if is_limited(model, rights, action)]
+
+
+def _may(model: EntityModel, rights: Rights, action: str) -> bool:
+    return any(map(rights.may, model.permissions(action)))
 
 
 def _may_send(field: FieldModel, rights: Rights) -> bool:

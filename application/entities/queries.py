@@ -52,9 +52,9 @@ class EntityQueries:
     def _ensure_may_see(self, caller: Caller, asked: Query | View, view: View) -> None:
         """Raise Forbidden unless the caller may read related entities, and delete if deleted rows are included."""
         for plural in entities_read(self.model, self.registry, asked):
-            caller.ensure_may(self.registry[plural].permission("read"))
+            caller.ensure_may(*self.registry[plural].permissions("read"))
         if view.include_deleted:
-            caller.ensure_may(self.model.permission("delete"))
+            caller.ensure_may(*self.model.permissions("delete"))
 
 
 def _query(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> Query:

@@ -15,6 +15,7 @@ from application.entities.checks.deletions import (
     ClearedReferences,
     ClearedRows,
     ensure_found,
+    not_own,
     refused_clearing,
     restricted,
 )
@@ -30,6 +31,7 @@ from domain.errors import (
     FieldError,
     Forbidden,
     NotFound,
+    NotOwn,
     PreconditionFailed,
     SerializationConflict,
     StillReferredTo,
@@ -181,6 +183,9 @@ class RowWriter:
             cleared = await self._cleared_by(tx, model, ids)
             try:
                 removed = await tx.records.remove(model, ids, write.act(self.clock.now()), version)
+            except NotOwn as error:
+                ensure_found(ids, error.found)
+                raise not_own(ids, error) from None
             except StillReferredTo as error:
                 ensure_found(ids, error.found)
                 raise restricted(write.caller, self.registry, ids, error) from None
@@ -212,7 +217,7 @@ class RowWriter:
 
     async def _ensure_rules(self, tx: WriteTransaction, model: EntityModel, inputs: Sequence[RuleInput]) -> None:
         # A tenant's rule must not block other tenants' writes. Writers of shared rows may block all.
-        others = TransactionRows(tx.records, self.registry, shares=model.tenant_owned)
+        others = TransactionRows(tx.whole_records, self.registry, shares=model.tenant_owned)
         broken: list[FieldError] = []
         for number, row in enumerate(inputs):
             errors = model.broken_rules(row.values, row.before)
@@ -223,12 +228,12 @@ class RowWriter:
             raise UnprocessableEntity(fields=broken)
 
     async def _cleared_by(self, tx: WriteTransaction, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
-        return await ClearedReferences(tx.records, self.registry).find(model, ids)
+        return await ClearedReferences(tx.whole_records, self.registry).find(model, ids)
 
     async def _ensure_cleared(self, tx: WriteTransaction, caller: Caller, cleared: ClearedRows) -> None:
         for model, before in cleared:
             # Read again: the row may be deleted, and then needs no rule.
-            after = await tx.records.current(model, list(before))
+            after = await tx.whole_records.current(model, list(before))
             inputs = [RuleInput(row.values, before[row_id].values) for row_id, row in after.items()]
             await self._ensure_rules_of_others(tx, caller, model, inputs)
 
@@ -237,12 +242,12 @@ class RowWriter:
     ) -> None:
         """Check the rules of restored rows again, because other rows may have changed."""
         if model.has_rule:
-            rows = await tx.records.current(model, [restored.id])
+            rows = await tx.whole_records.current(model, [restored.id])
             await self._ensure_rules(tx, model, [RuleInput(row.values, row.values) for row in rows.values()])
         for plural, ids in restored.along:
             other = self.registry[plural]
             for start in range(0, len(ids) if other.has_rule else 0, _RESTORED_AT_ONCE):
-                rows = await tx.records.current(other, ids[start : start + _RESTORED_AT_ONCE])
+                rows = await tx.whole_records.current(other, ids[start : start + _RESTORED_AT_ONCE])
                 inputs = [RuleInput(row.values, row.values) for row in rows.values()]
                 await self._ensure_rules_of_others(tx, caller, other, inputs)
 

@@ -12,13 +12,15 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
 from domain.entities.kinds import Kind
-from domain.entities.markers import UNGUARDED, Declaration, Guard, Money, OnDelete, Reference, Unique, WidgetName
+from domain.entities.markers import UNGUARDED, Declaration, Guard, Mine, Money, OnDelete, Reference, Unique, WidgetName
 from domain.errors import FieldError
 from domain.scope import Rights
 
 Hidden = frozenset[tuple[str, str]]
 """Fields hidden from a caller: (plural of the entity, Python name of the field)."""
 NOTHING_HIDDEN: Hidden = frozenset()
+ACTIONS_ON_OWN = ("read", "update", "delete")
+"""Actions with a separate permission for own rows, of entities with ownership rules."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -177,6 +179,11 @@ class EntityModel:
     def permission(self, action: str) -> str:
         return f"{action}:{self.plural}"
 
+    def permissions(self, action: str) -> tuple[str, ...]:
+        """Return the permissions that admit a caller: with ownership rules, also that for own rows."""
+        has_own = self.declaration.own and action in ACTIONS_ON_OWN
+        return (self.permission(action), *((self.permission(f"{action}-own"),) if has_own else ()))
+
     def broken_rules(self, values: Mapping[str, object], before: Mapping[str, object] | None) -> list[FieldError]:
         """Return errors of the entity's ``check``, by JSON names; ``before`` is None for a new row."""
         if not self.has_check:
@@ -302,6 +309,7 @@ class Registry:
         actions = ("create", "read", "update", "delete")
         of_entities = [model.permission(action) for model in self for action in actions]
         of_entities += [model.permission("purge") for model in self if model.can_be_purged]
+        of_entities += [name for model in self for action in ACTIONS_ON_OWN for name in model.permissions(action)[1:]]
         guards = [field.guard for model in self for field in model.fields]
         of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
         return list(dict.fromkeys([*of_entities, *of_fields]))
@@ -313,4 +321,5 @@ def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
     leading = {"id", declaration.sort.removeprefix("-")}
     leading |= {unique.fields[0] for unique in declaration.unique}
     leading |= {index.fields[0] for index in declaration.indexes}
+    leading |= {rule.field for rule in declaration.own if isinstance(rule, Mine)}
     return field.reference is not None or field.name in leading

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Literal, TypeVar, cast
+from functools import partial
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec import Struct
 
@@ -73,6 +74,23 @@ class DeclaredIndex(Struct, frozen=True):
     fields: tuple[str, ...]
 
 
+class Mine(Struct, frozen=True, tag=True):
+    """An ownership rule: the field holds the caller's id."""
+
+    field: str
+
+
+class Through(Struct, frozen=True, tag=True):
+    """An ownership rule: ``field`` of a row at the end of two relations holds the caller's id."""
+
+    to_one: str
+    to_many: str
+    field: str
+
+
+OwnRule = Mine | Through
+
+
 def money(precision: int, scale: int, ge: int | str | None = None, le: int | str | None = None) -> Money:
     """Declare a decimal of ``precision`` digits, ``scale`` of them after the point; the service refuses other values
     and never rounds.
@@ -105,6 +123,20 @@ def ref(
 def many(target: str, by: str) -> Many:
     """Declare a to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
     return Many(target, by)
+
+
+def mine(field: str) -> Mine:
+    """Declare that a row is the caller's own if the field holds the caller's id: ``own=[mine("created_by")]``."""
+    return Mine(field)
+
+
+def through(to_one: str, to_many: str, field: str) -> Through:
+    """Declare that a row is the caller's own if a related row holds the caller's id.
+
+    Example: ``through("project", "members", "user_id")`` follows the relation ``project`` of the row, then the relation
+    ``members`` of the project. Only live rows count.
+    """
+    return Through(to_one, to_many, field)
 
 
 def unique(*fields: str, ignore_case: bool = False) -> Unique:
@@ -161,6 +193,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``presentation`` has what holds without them.
     ``shared_with`` is the field with the ids of the tenants that see a row of an entity that is not tenant-owned; null
     stands for all tenants. Super-admins see every row, and they alone the field, which names other tenants.
+    ``own`` are the ownership rules: a row is the caller's own if one of them holds. They register the permissions
+    ``read-own:…``, ``update-own:…`` and ``delete-own:…``.
     """
 
     plural: str
@@ -180,9 +214,10 @@ class Declaration(Struct, frozen=True, kw_only=True):
     display: str | None = None
     columns: tuple[str, ...] | None = None
     shared_with: str | None = None
+    own: tuple[OwnRule, ...] = ()
 
 
-def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most state three
+def entity(  # noqa: PLR0913  # 17, each a rule that authors state by name; most state three
     plural: str,
     *,
     search: Sequence[str] = (),
@@ -200,6 +235,7 @@ def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most
     title: str | None = None,
     display: str | None = None,
     columns: Sequence[str] | None = None,
+    own: Sequence[OwnRule] = (),
 ) -> Callable[[T], T]:
     """Declare a struct as an entity; ``Declaration`` explains the arguments.
 
@@ -223,15 +259,18 @@ def entity(  # noqa: PLR0913  # 16, each a rule that authors state by name; most
         title=title,
         display=display,
         columns=None if columns is None else _listed(columns),
+        own=_listed(own),
     )
-
-    def declare(kind: T) -> T:
-        kind.__entity__ = declaration  # type: ignore[attr-defined]  # the one mark a declaration leaves
-        return kind
 
     # ``@entity`` without brackets receives the struct: its registry reports that error with the others.
     given: object = plural
-    return declare(given) if isinstance(given, type) else declare
+    declare: Any = partial(_declared, declaration)
+    return declare(given) if isinstance(given, type) else declare  # type: ignore[no-any-return]  # as annotated
+
+
+def _declared(declaration: Declaration, kind: T) -> T:
+    kind.__entity__ = declaration  # type: ignore[attr-defined]  # the one mark a declaration leaves
+    return kind
 
 
 def is_list(given: object) -> bool:

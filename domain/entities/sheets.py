@@ -9,8 +9,9 @@ from msgspec import Struct
 from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.declaration import TENANT, EntityModel, FieldModel, Hidden, Registry
 from domain.entities.files.suggestions import Suggested
+from domain.entities.owning import not_yours
 from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
-from domain.errors import FieldError, PayloadTooLarge, UnprocessableEntity, ValidationError
+from domain.errors import FieldError, Forbidden, PayloadTooLarge, UnprocessableEntity, ValidationError
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
@@ -181,6 +182,17 @@ def stale(row: int, version: int, stored: int) -> RowError:
 def not_writable(row: int, model: EntityModel, names: Iterable[str]) -> RowError:
     """Return the error of a row that changes fields without write permission."""
     return RowError.on(row, [FieldError(model.by_name[name].wire, NOT_WRITABLE) for name in names])
+
+
+def not_own(row: int, model: EntityModel, given: str | None, *, is_loss: bool) -> RowError:
+    """Return the error of a row that is not the caller's own, or with ``is_loss`` would not be.
+
+    ``given`` has a ``1`` for each field that an upsert changes, and is None for a new row.
+    """
+    if not is_loss:
+        return RowError(row, Forbidden.sentence)
+    sent = [name for name, flag in zip(model.names, given or "1" * len(model.names), strict=True) if flag == "1"]
+    return RowError.on(row, [not_yours(model, sent)])
 
 
 class RowFault(FieldError, frozen=True):

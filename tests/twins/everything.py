@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.markers import big, entity, guarded, index, many, money, ref, unique
+from domain.entities.markers import big, entity, guarded, index, many, mine, money, ref, through, unique
 
 
 class Colour(Enum):
@@ -69,5 +69,34 @@ class Licence(Struct, rename="camel", kw_only=True):
     seats: int = 1
 
 
+@entity("teams", has_many={"members": many("team-members", by="team_id")}, sort="name")
+class Team(Struct, rename="camel", kw_only=True):
+    name: str
+
+
+@entity("team-members", own=[mine("user_id")], sort="level")
+class TeamMember(Struct, rename="camel", kw_only=True):
+    team_id: Annotated[UUID, ref("teams", on_delete="cascade")]
+    user_id: UUID | None = None
+    level: int = 0
+
+
+@entity(
+    "tasks",
+    own=[mine("created_by"), mine("assignee_id"), through("team", "members", "user_id")],
+    has_many={"subtasks": many("tasks", by="parent_id")},
+    search=["title"],
+    sort="title",
+)
+class Task(Struct, rename="camel", kw_only=True):
+    """Own rows by every kind of rule."""
+
+    title: str
+    assignee_id: UUID | None = None
+    team_id: Annotated[UUID | None, ref("teams", on_delete="clear")] = None
+    parent_id: Annotated[UUID | None, ref("tasks", on_delete="clear")] = None
+
+
+OWNED = (Team, TeamMember, Task)
 DECLARED = (Unit, Thing, Link)
 LICENSED = (*BUILTIN_ENTITIES, Licence)

@@ -25,16 +25,17 @@ from domain.entities.query.cursors import read_cursor, write_cursor
 from domain.entities.query.query import Query
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
-from domain.scope import EveryTenant, OneTenant, Rights, Scope
+from domain.scope import EveryTenant, OneTenant, OwnRows, Rights, Scope
 from tests.builders import NOW
 from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
-from tests.twins.everything import DECLARED, LICENSED
+from tests.twins.everything import DECLARED, LICENSED, OWNED
 
 CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 ALL_KINDS = build_registry(DECLARED)
 SHARED = build_registry(LICENSED)
+OWN = build_registry(OWNED)
 QUESTIONS = 6
 
 twins = settings(
@@ -81,8 +82,15 @@ def cases(draw: st.DrawFn, registry: Registry) -> Case:
         EveryTenant(),
         EveryTenant(),
     ]
-    stored, scope = draw(rows(registry, few)), draw(st.sampled_from(scopes))
+    stored, scope = draw(rows(registry, few)), draw(_own_rows() if registry is OWN else st.sampled_from(scopes))
     return Case(registry, stored, scope, questions, draw(st.sampled_from(_searches(registry))))
+
+
+def _own_rows() -> st.SearchStrategy[Scope]:
+    """A caller with limits, whose id is a value that fields have."""
+    sees = st.frozensets(st.sampled_from(("tasks", "team-members")))
+    touches = st.frozensets(st.sampled_from(("delete:tasks", "delete:team-members", "update:tasks")))
+    return st.builds(OwnRows, st.just(TENANTS[0]), user_id=st.just(UUID(int=1000)), sees=sees, touches=touches)
 
 
 def _searches(registry: Registry) -> list[Searches]:
@@ -104,7 +112,7 @@ def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
 
 
 registries = pytest.mark.parametrize(
-    "registry", [CATALOGUE, ALL_KINDS, SHARED], ids=["catalogue", "every kind", "shared"]
+    "registry", [CATALOGUE, ALL_KINDS, SHARED, OWN], ids=["catalogue", "every kind", "shared", "own rows"]
 )
 
 

@@ -64,7 +64,7 @@ def _conditions(policy: Policy) -> Iterator[str]:
     elif policy.super_admin:
         yield f"super-admins with {code(policy.permission)}" if policy.permission else "super-admins"
     elif policy.permission is not None:
-        yield f"{code(policy.permission)}" + (f" or {code(policy.or_permission)}" if policy.or_permission else "")
+        yield " or ".join(map(code, (policy.permission, *policy.further_permissions)))
     else:
         yield "any token" if policy.asks == "any" else "a Tenant Token"
     if policy.people and policy.asks is not None:

@@ -10,6 +10,7 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct, structs
 
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
+from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.entities.shapes import deletion_errors, entity_operation, may_write, rule_errors, shape, typed
 from adapters.http.request.body import BATCH_BODY
 from adapters.http.request.responses import EntityData, entity_data, enveloped
@@ -17,7 +18,6 @@ from adapters.http.request.strict_request import RawBody, StrictRequest, raw_bod
 from adapters.http.strict_reading import decode, read_json, read_object
 from application.entities.batches import Batches
 from application.entities.checks.conditional_changes import change_of
-from application.entities.guarded_fields import GuardedFields
 from domain.entities.bodies import MOST_ITEMS, read_ids
 from domain.entities.declaration import EntityModel
 from domain.errors import BadRequest
@@ -43,23 +43,23 @@ MOST_COMMAS = 500_000
 IDS = raw_body(BatchDelete, decimals=False)
 
 
-def batch_handlers(fields: GuardedFields, batches: Batches) -> list[HTTPRouteHandler]:
+def batch_handlers(entity: ServedEntity, batches: Batches) -> list[HTTPRouteHandler]:
     return [
-        _create(fields, batches),
-        _update(fields, batches),
-        _delete(fields, batches),
-        _delete_by_post(fields, batches),
+        _create(entity, batches),
+        _update(entity, batches),
+        _delete(entity, batches),
+        _delete_by_post(entity, batches),
     ]
 
 
-def _create(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model = fields.model
+def _create(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
+    model, fields = entity.model, entity.fields
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
         caller, items = request.caller, fields.read_new_items(request.caller, data)
         with fields.concealing(caller, data):
-            written = await batches.create(write_of(request, await request.body()), model, items)
+            written = await batches.create(write_of(request, entity.scope(request), await request.body()), model, items)
         rows = fields.all_readable(caller, [stored.body for stored in written.answer])
         body = b'{"created":%d,"items":%b}' % (len(written.answer), rows)
         return entity_data(request, body, headers=replayed(written.is_replayed))
@@ -80,8 +80,8 @@ UPDATED_TEXT = (
 )
 
 
-def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model = fields.model
+def _update(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
+    model, fields = entity.model, entity.fields
     policy = may_write(model, "update")
     errors = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", *rule_errors(model))
 
@@ -90,7 +90,7 @@ def _update(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
         caller, items = request.caller, fields.read_changed_items(request.caller, data)
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller, data):
-            stored = await batches.update(write_of(request), model, changes)
+            stored = await batches.update(write_of(request, entity.scope(request)), model, changes)
         rows = fields.all_readable(caller, [row.body for row in stored])
         return entity_data(request, b'{"updated":%d,"items":%b}' % (len(stored), rows))
 
@@ -109,12 +109,13 @@ DELETED_TEXT = (
 )
 
 
-def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
-    model = fields.model
-    policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", *deletion_errors(fields.registry, model))
+def _delete(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
+    model = entity.model
+    policy, registry = may_write(model, "delete"), entity.fields.registry
+    errors = ("NOT_FOUND", "CONFLICT", *deletion_errors(registry, model))
 
     async def delete_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        return await _deleted(fields, batches, request, data)
+        return await _deleted(entity, batches, request, data)
 
     return delete(
         "/batch",
@@ -125,13 +126,13 @@ def _delete(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
     )(typed(delete_batch, EntityData[BatchDeleted], IDS))
 
 
-def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler:
+def _delete_by_post(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
     """Like ``_delete``, with the same limit, for clients that cannot send a body with DELETE."""
-    model = fields.model
+    model = entity.model
     policy, errors = may_write(model, "delete"), ("NOT_FOUND", "CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def delete_batch_by_post(request: StrictRequest, data: Any) -> Response[Any]:
-        return await _deleted(fields, batches, request, data)
+        return await _deleted(entity, batches, request, data)
 
     return post(
         "/batch/delete",
@@ -145,10 +146,10 @@ def _delete_by_post(fields: GuardedFields, batches: Batches) -> HTTPRouteHandler
     )(typed(delete_batch_by_post, EntityData[BatchDeleted], IDS))
 
 
-async def _deleted(fields: GuardedFields, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
+async def _deleted(entity: ServedEntity, batches: Batches, request: StrictRequest, data: RawBody) -> Response[Any]:
     _ensure_no_version(request, "delete a row separately if its version matters")
-    write = write_of(request, await request.body())
-    written = await batches.delete(write, fields.model, read_ids(data))
+    write = write_of(request, entity.scope(request), await request.body())
+    written = await batches.delete(write, entity.model, read_ids(data))
     body = msgspec.json.encode(BatchDeleted(len(written.answer), written.answer))
     return entity_data(request, body, headers=replayed(written.is_replayed))
 

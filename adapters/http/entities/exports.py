@@ -51,7 +51,7 @@ def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteH
         flags = read_flags([given for given in parameters if given[0].lower() == "bom"], ["bom"])
         has_bom = bool(flags) and form == "csv"
         query = queries.export(request.caller, parameters)
-        pieces = exporting.pieces(request.caller, request.tenant_scope, model, query, form)
+        pieces = exporting.pieces(request.caller, entity.scope(request), model, query, form)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',
             "cache-control": "no-store",

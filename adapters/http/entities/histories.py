@@ -40,7 +40,7 @@ def history_handler(entity: ServedEntity, histories: Histories) -> HTTPRouteHand
 
     async def history(request: StrictRequest, id: PathId) -> Response[EntityData[HistoryPage]]:  # noqa: A002  # the path's name
         query = entity.queries.history(request.caller, request.parameters())
-        reading = histories.page(request.tenant_scope, model, read_id(id), query)
+        reading = histories.page(entity.scope(request), model, read_id(id), query)
         entries, total = await while_asked_for(request.receive, reading)
         page = HistoryPage(
             items=[HistoryEntry(row.version, row.action, wire_time(row.at), row.by, row.changes) for row in entries],

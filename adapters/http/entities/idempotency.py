@@ -7,7 +7,8 @@ from litestar.datastructures import ResponseHeader
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.writing import IdempotencyKey, Write
-from domain.errors import BadRequest
+from domain.errors import BadRequest, Forbidden
+from domain.scope import OneTenant, Scope
 
 LONGEST_KEY = 255
 KEY = Parameter(
@@ -23,9 +24,12 @@ REPLAYED = ResponseHeader(
 )
 
 
-def write_of(request: StrictRequest, body: bytes = b"") -> Write:
+def write_of(request: StrictRequest, scope: Scope, body: bytes = b"") -> Write:
     """Return the write of a request; ``body`` (or its digest) distinguishes different requests with the same key."""
-    return Write(caller=request.caller, scope=request.written_tenant, idempotency_key=_key(request, body))
+    # The pipeline has refused several tenants before.
+    if not isinstance(scope, OneTenant):
+        raise Forbidden
+    return Write(caller=request.caller, scope=scope, idempotency_key=_key(request, body))
 
 
 def _key(request: StrictRequest, body: bytes) -> IdempotencyKey | None:

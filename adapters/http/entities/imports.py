@@ -8,12 +8,12 @@ from litestar.handlers import HTTPRouteHandler
 from msgspec import UNSET, Struct, UnsetType
 
 from adapters.http.entities.idempotency import KEY, REPLAYED, replayed, write_of
+from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.entities.shapes import entity_operation, may_write
 from adapters.http.entities.uploads import LARGEST_FORM, options_of, uploaded
 from adapters.http.request.export import while_connected
 from adapters.http.request.responses import EntityData, entity_data
 from adapters.http.request.strict_request import StrictRequest
-from application.entities.guarded_fields import GuardedFields
 from application.entities.transfers.imports import FileImport, Report
 from domain.entities.files.options import LAST_HEADER_ROW, read_options
 from domain.entities.sheets import MOST_ERRORS, FileHeader
@@ -103,8 +103,8 @@ class RowErrorShown(Struct):
     details: list[FieldError]
 
 
-def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHandler:
-    model = fields.model
+def import_handler(entity: ServedEntity, importing: FileImport) -> HTTPRouteHandler:
+    model, fields = entity.model, entity.fields
 
     async def import_(request: StrictRequest) -> Response[EntityData[Imported]]:
         # Reserve the slot before receiving the file, which would otherwise be stored in vain.
@@ -113,8 +113,9 @@ def import_handler(fields: GuardedFields, importing: FileImport) -> HTTPRouteHan
                 may = fields.access(request.caller)
                 options = read_options(model, options_of(upload), may)
                 if options.mode == "upsert":
-                    request.caller.ensure_may(model.permission("update"))
-                storing = importing.import_(write_of(request, upload.digest), model, upload.file, options, may)
+                    request.caller.ensure_may(*model.permissions("update"))
+                write = write_of(request, entity.scope(request), upload.digest)
+                storing = importing.import_(write, model, upload.file, options, may)
                 written = await while_connected(request.receive, storing)
         body = msgspec.json.encode(_imported(written.answer))
         return entity_data(request, body, headers=replayed(written.is_replayed))

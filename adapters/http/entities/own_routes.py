@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import msgspec
 from litestar import Request, Router
@@ -20,7 +20,7 @@ from adapters.http.entities.idempotency import replayed, write_of
 from adapters.http.entities.page_json import page_body
 from adapters.http.request.errors import answer_error
 from adapters.http.request.responses import Headers, Json, entity_data, etag
-from adapters.http.request.rules import rules
+from adapters.http.request.rules import RULES, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.use_cases import TenantSessions, UseCases
 from application.entities.guarded_fields import GuardedFields
@@ -28,8 +28,9 @@ from application.entities.own_rows import EntityAccess, Rows, RowsPage, StoredRo
 from application.entities.own_transactions import RowsTransaction
 from application.entities.writing import IdempotencyKey, Write
 from application.ports.whole_database import Transaction, WholeDatabase
+from domain.entities.owning import RowLimits
 from domain.errors import BadRequest, ServiceUnavailable
-from domain.scope import OneTenant
+from domain.scope import OneTenant, Scope
 
 TAKEN = RESERVED_KWARGS | {"caller", "client", "database", "session", "tenant_scope"}
 WRITES = "own_writes"
@@ -37,10 +38,21 @@ WRITES = "own_writes"
 
 
 class OwnRequest(StrictRequest):
-    """Request of a user's own handler, for reading and writing rows."""
+    """Request of a user's own handler, for reading and writing rows.
+
+    ``tenant_scope`` shows all rows of the tenant, or with ``rules(own=True)`` those that generated routes show.
+    """
+
+    limits: ClassVar[RowLimits]
+
+    @property
+    def tenant_scope(self) -> Scope:
+        scope = super().tenant_scope
+        is_limited = self.route_handler.opt[RULES].own
+        return self.limits.of(scope, self.caller) if is_limited else scope
 
     async def next_write(self) -> Write:
-        write, state = write_of(self, await _sent_body(self)), self.scope["state"]
+        write, state = write_of(self, self.tenant_scope, await _sent_body(self)), self.scope["state"]
         number = state[WRITES] = state.get(WRITES, 0) + 1
         if write.idempotency_key is None or number == 1:
             return write
@@ -87,7 +99,7 @@ def own_router(services: UseCases, routes: Sequence[ControllerRouterHandler]) ->
         "/",
         route_handlers=routes,
         opt=rules(any_query=False),
-        request_class=OwnRequest,
+        request_class=type("OwnRequest", (OwnRequest,), {"limits": RowLimits(services.registry, None)}),
         dependencies={**sources, **provided},
         exception_handlers=_query_errors(services.own_queries),
     )

@@ -54,5 +54,6 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
 
 
 def _described(model: EntityModel, parameter: QueryParameter) -> Parameter:
-    needed = f" Needs `{model.permission('delete')}`." if parameter.name == "includeDeleted" else ""
+    permissions = " or ".join(f"`{name}`" for name in model.permissions("delete"))
+    needed = f" Needs {permissions}." if parameter.name == "includeDeleted" else ""
     return Parameter(parameter.name, parameter.schema, parameter.description + needed)

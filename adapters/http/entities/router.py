@@ -34,11 +34,11 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         f"/api/{model.plural}",
         route_handlers=[
             *row_handlers(entity, services.crud),
-            *(batch_handlers(entity.fields, services.batches) if model.declaration.writable else []),
+            *(batch_handlers(entity, services.batches) if model.declaration.writable else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
             summary_handler(entity, services.summarizing),
             export_handler(entity, services.exporting),
-            *([import_handler(entity.fields, services.importing)] if model.declaration.writable else []),
+            *([import_handler(entity, services.importing)] if model.declaration.writable else []),
         ],
         tags=[model.plural],
         opt=rules(area="B", takes_scope=True, any_query=False),

@@ -51,7 +51,8 @@ def _page(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     async def page(request: StrictRequest) -> Response[Any]:
         query = entity.queries.query(request.caller, request.parameters())
-        found = await while_asked_for(request.receive, crud.page(request.tenant_scope, model, query))
+        scope = entity.scope(request)
+        found = await while_asked_for(request.receive, crud.page(scope, model, query))
         return entity_data(request, page_body(query, found))
 
     return get(
@@ -69,7 +70,7 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
 
     async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
         view = entity.queries.view(request.caller, request.parameters())
-        scope = request.tenant_scope
+        scope = entity.scope(request)
         stored = await crud.get(scope, model, read_id(id), view)
         if not model.has_versions:
             return entity_data(request, bytes(stored.body))
@@ -100,7 +101,7 @@ def _create(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     async def create(request: StrictRequest, data: Any) -> Response[Any]:
         caller, values = request.caller, fields.read_new(request.caller, data)
         with fields.concealing(caller, data):
-            written = await crud.create(write_of(request, await request.body()), model, values)
+            written = await crud.create(write_of(request, entity.scope(request), await request.body()), model, values)
         stored = written.answer
         headers = {"location": f"/api/{model.plural}/{stored.id}", "etag": etag(stored.version)}
         return entity_data(
@@ -125,7 +126,7 @@ def _update(entity: ServedEntity, crud: Crud, name: str) -> HTTPRouteHandler:
         caller, sent = request.caller, fields.read_changes(request.caller, id, data)
         change = change_of(read_id(id), sent.values, request.wanted_versions(), sent.kept)
         with fields.concealing(caller, data):
-            stored = await crud.update(write_of(request), model, change)
+            stored = await crud.update(write_of(request, entity.scope(request)), model, change)
         return entity_data(request, fields.readable(caller, stored.body), headers={"etag": etag(stored.version)})
 
     return method(
@@ -154,13 +155,14 @@ def _delete(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
         purge = model.permission("purge")
         text = f"Deletes for good, deleted ones too. Needs `{purge}` instead."
         permanent = Parameter("permanent", {"type": "boolean", "default": False}, text)
-        flags, policy, parameters = ("permanent",), replace(policy, or_permission=purge), [permanent, IF_MATCH]
+        policy = replace(policy, or_permission=(*policy.further_permissions, purge))
+        flags, parameters = ("permanent",), [permanent, IF_MATCH]
 
     async def remove(request: StrictRequest, id: PathId) -> Response[None]:  # noqa: A002  # as in the path
         is_permanent = bool(read_flags(request.parameters(), flags))
-        request.caller.ensure_may(model.permission("purge" if is_permanent else "delete"))
+        request.caller.ensure_may(*model.permissions("purge" if is_permanent else "delete"))
         delete_row = crud.purge if is_permanent else crud.delete
-        await delete_row(write_of(request), model, read_id(id), request.wanted_versions())
+        await delete_row(write_of(request, entity.scope(request)), model, read_id(id), request.wanted_versions())
         return NoBody()
 
     return delete(
@@ -177,7 +179,9 @@ def _restore(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     async def restore(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # as in the path
         caller = request.caller
         with entity.fields.concealing(caller):
-            written = await crud.restore(write_of(request), model, read_id(id), request.wanted_versions())
+            written = await crud.restore(
+                write_of(request, entity.scope(request)), model, read_id(id), request.wanted_versions()
+            )
         stored = written.answer
         headers = {"etag": etag(stored.version)} | replayed(written.is_replayed)
         return entity_data(request, entity.fields.readable(caller, stored.body), headers=headers)

@@ -1,6 +1,7 @@
 """Annotation types for an entity's JSON, and shared parts of its handlers' decorators."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar, Unpack, cast
 
@@ -53,13 +54,19 @@ def entity_operation(
 
 
 def may_read(model: EntityModel) -> Policy:
-    return needs(model.permission("read"))
+    return _or_own(needs(model.permission("read")), model, "read")
 
 
 def may_write(model: EntityModel, action: str) -> Policy:
     """Return the policy of a handler that writes; only super-admins write rows shared by all tenants."""
     permission = model.permission(action)
-    return needs(permission) if model.tenant_owned else super_admin(permission)
+    return _or_own(needs(permission) if model.tenant_owned else super_admin(permission), model, action)
+
+
+def _or_own(policy: Policy, model: EntityModel, action: str) -> Policy:
+    """Admit also callers with the permission for own rows, if the entity has ownership rules."""
+    own = model.permissions(action)[1:]
+    return replace(policy, or_permission=own) if own else policy
 
 
 def rule_errors(model: EntityModel) -> tuple[str, ...]:

@@ -27,15 +27,16 @@ RULES = "rules"
 class Policy:
     """Permission to call a handler: ``asks`` is the required kind of token, or None.
 
-    ``or_permission`` also admits callers with this permission, which the handler then checks. With ``reads_token``, the
-    pipeline verifies a token sent to a public handler, and the token identifies the caller. ``people`` refuses service
-    accounts. ``recent`` requires a recent proof (TENANTRY_REAUTH_MINUTES); the pipeline checks it.
+    ``or_permission`` also admits callers with this or one of these permissions, which the handler then checks. With
+    ``reads_token``, the pipeline verifies a token sent to a public handler, and the token identifies the caller.
+    ``people`` refuses service accounts. ``recent`` requires a recent proof (TENANTRY_REAUTH_MINUTES); the pipeline
+    checks it.
     """
 
     asks: Literal["any", "tenant"] | None
     permission: str | None = None
     super_admin: bool = False
-    or_permission: str | None = None
+    or_permission: str | tuple[str, ...] | None = None
     reads_token: bool = False
     recent: bool = False
     people: bool = False
@@ -52,8 +53,13 @@ class Policy:
             raise Forbidden("A Global Token only serves to choose a tenant: switch to one first.")
         if self.super_admin and not caller.is_super_admin:
             raise Forbidden
-        if self.permission is not None and not (self.or_permission and caller.may(self.or_permission)):
-            caller.ensure_may(self.permission)
+        if self.permission is not None and not caller.may(self.permission):
+            caller.ensure_may(*self.further_permissions)
+
+    @property
+    def further_permissions(self) -> tuple[str, ...]:
+        """The permissions of ``or_permission``."""
+        return (self.or_permission,) if isinstance(self.or_permission, str) else self.or_permission or ()
 
 
 PUBLIC = Policy(None)
@@ -140,6 +146,7 @@ class FurtherOptions(TypedDict, total=False):
     parameters: Parameters
     example: Mapping[str, object]
     form: Mapping[str, object]
+    own: bool
 
 
 class RuleOptions(FurtherOptions, total=False):
@@ -150,7 +157,8 @@ class RuleOptions(FurtherOptions, total=False):
     ``"silent"`` it answers as usual but does nothing. ``takes_scope`` accepts the header X-Tenant-Scope. ``any_query``
     accepts undeclared query parameters; without it, the pipeline refuses them and names them. The handler reads
     ``parameters`` and reports unknown ones. ``errors`` are additional codes, ``example`` is a body for the document.
-    ``form`` describes, by media type, a body that the handler streams.
+    ``form`` describes, by media type, a body that the handler streams. ``own`` limits a project's handler to the
+    caller's own rows, as the generated routes do.
     """
 
     policy: Policy
@@ -213,6 +221,7 @@ class Rules:
     form: Mapping[str, object] | None = None
     allow: str = ""
     is_cached: bool = False
+    own: bool = False
     named: Mapping[str, str] = field(default_factory=dict)
 
     @property

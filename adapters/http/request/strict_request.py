@@ -3,7 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, cast
 from uuid import UUID
 
 from litestar.connection import Request
@@ -20,6 +20,9 @@ from adapters.http.strict_reading import (
 from domain.errors import BadRequest, Forbidden, NotFound, Unauthorized, ValidationError
 from domain.forms import read_form, uuid_of
 from domain.scope import Caller, Client, EveryTenant, OneTenant, Scope
+
+if TYPE_CHECKING:
+    from domain.entities.owning import RowLimits
 
 NO_VERSION = -1
 """Version that matches no row: a row without versions has version 0."""
@@ -123,6 +126,10 @@ class StrictRequest(Request[Any, Any, Any]):
         """Return the tenants of the request's rows: the caller's tenant, or those of X-Tenant-Scope."""
         given: Scope | None = self.scope["state"].get("tenant_scope")
         return self.caller.tenant if given is None else given
+
+    def row_scope(self, limits: "RowLimits") -> Scope:
+        """Return ``tenant_scope``, limited to own rows if the caller's permissions allow no more."""
+        return limits.of(self.tenant_scope, self.caller)
 
     @property
     def written_tenant(self) -> OneTenant:

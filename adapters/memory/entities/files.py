@@ -25,6 +25,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.files.cells import cell_value
 from domain.entities.files.csv_rows import Cells, quoted, read_rows
 from domain.entities.kinds import TEXTS, Kind
+from domain.entities.owning import limits_in
 from domain.entities.query.kinds import ignores_case
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import (
@@ -35,6 +36,7 @@ from domain.entities.sheets import (
     RowError,
     escaped,
     exported_columns,
+    not_own,
     not_writable,
     stale,
 )
@@ -116,9 +118,8 @@ class _Load:
     _by_key: dict[object, object] = dataclasses.field(init=False)
 
     async def run(self, rows: Iterator[Cells]) -> Loaded:
-        stored = list(self._rows.of(self.model))
-        self._taken = TakenValues(self.model, stored)
-        self._by_key = {key: row["id"] for row in stored if (key := self._key(row)) is not None}
+        self._taken = TakenValues(self.model, self._rows.whole().of(self.model))
+        self._by_key = {key: row["id"] for row in self._rows.of(self.model) if (key := self._key(row)) is not None}
         incoming = [self._incoming(cells) for cells in rows]
         errors = list(self._errors(incoming))
         wrong = {error.row for error in errors}
@@ -151,7 +152,9 @@ class _Load:
                 yield stale(row.number, row.version, stored)
             elif before is not None and (changed := self._changed(row, before)):
                 yield not_writable(row.number, self.model, changed)
-            elif missing := list(self._missing(row)):
+            elif (is_loss := self._is_loss(row, before)) is not None:
+                yield not_own(row.number, self.model, None if before is None else row.given, is_loss=is_loss)
+            elif missing := list(self._missing(row, before)):
                 yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):
                 yield BrokenRow.on(row.number, broken)
@@ -160,13 +163,19 @@ class _Load:
         sent = {name for name, flag in zip(self.model.names, row.given or "", strict=False) if flag == "2"}
         return [name for name in self.loading.kept if name in sent and row.values[name] != before[name]]
 
-    def _missing(self, row: ImportedRow) -> Iterator[FieldError]:
-        for field in self.model.declared:
-            if field.reference is not None and not self._is_stored(field.reference.target, row.values[field.name]):
-                yield FieldError(field.wire, NO_SUCH_ROW)
+    def _is_loss(self, row: ImportedRow, before: Row | None) -> bool | None:
+        """Return False if the stored row is not own, True if the row would not be own after the write, else None."""
+        limits = limits_in(self.records.scope)
+        if before is not None and not self.records.may(self.model, before, "update"):
+            return False
+        asks = limits.ask_of_new(self.model) if before is None else limits.ask_of_change(self.model, self.model.names)
+        after = dict(row.values) if before is None else {**before, **self._changes(row)}
+        return True if asks and not self._rows.is_own(self.model, after) else None
 
-    def _is_stored(self, plural: str, row_id: object) -> bool:
-        return not isinstance(row_id, UUID) or self._rows.get(self.records.registry[plural], row_id) is not None
+    def _missing(self, row: ImportedRow, before: Row | None) -> Iterator[FieldError]:
+        for field in self.model.declared:
+            if not self.records.is_stored(field, dict(row.values), before):
+                yield FieldError(field.wire, NO_SUCH_ROW)
 
     @property
     def _rows(self) -> VisibleRows:

@@ -12,6 +12,7 @@ from adapters.memory.entities.summaries import MemorySummaries
 from adapters.memory.store import Access, MemoryContext, Retained, Store
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.owning import without_limits
 from domain.entities.query.query import Query, View
 from domain.parts.entities import ANSWERS
 from domain.scope import Scope
@@ -72,6 +73,10 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def records(self) -> AccessedRecords:
         return AccessedRecords(self.access, self.registry, self.scope)
+
+    @property
+    def whole_records(self) -> AccessedRecords:
+        return AccessedRecords(self.access, self.registry, without_limits(self.scope))
 
     @property
     def answers(self) -> MemoryIdempotencyStore:

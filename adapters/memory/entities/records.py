@@ -19,12 +19,23 @@ from application.ports.entities.records import (
     Restored,
     RowPage,
     Stored,
+    Values,
     Versions,
     is_wanted,
 )
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.owning import limits_in, not_yours
 from domain.entities.query.query import LARGEST_PAGE_BYTES, WHOLE, Query, View, too_large_batch
-from domain.errors import BadRequest, Conflict, FieldError, NotFound, PreconditionFailed, ValidationError
+from domain.errors import (
+    BadRequest,
+    Conflict,
+    FieldError,
+    Forbidden,
+    NotFound,
+    NotOwn,
+    PreconditionFailed,
+    ValidationError,
+)
 from domain.scope import OneTenant, Scope
 
 NO_SUCH_ROW = "refers to nothing that exists"
@@ -55,6 +66,7 @@ class MemoryRecords:
     ) -> dict[UUID, Current]:
         self._ensure_one_tenant(model)
         rows = {row_id: self._rows.get(model, row_id) for row_id in sorted(set(ids))}
+        rows = {row_id: row for row_id, row in rows.items() if row is None or self.may(model, row, "update")}
         if is_bounded:
             _ensure_room([row for row in rows.values() if row is not None])
         return {row_id: _current(model, row) for row_id, row in rows.items() if row is not None}
@@ -62,7 +74,9 @@ class MemoryRecords:
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
         new_rows = [self.new_row(model, row, act) for row in rows]
-        self._ensure_references(model, new_rows)
+        self._ensure_references(model, new_rows, [None] * len(rows))
+        if limits_in(self.scope).ask_of_new(model):
+            self.ensure_own_after(model, new_rows, [row.values for row in rows])
         self._ensure_unique(model, new_rows)
         return self.put(model, new_rows, [None] * len(new_rows), act)
 
@@ -71,12 +85,15 @@ class MemoryRecords:
         found = [self._rows.get(model, change.id) for change in changes]
         sent = [dict(change.values) for change in changes]
         owners = [{"tenant_id": self._tenant(model), **values} for values in sent]
-        self._ensure_references(model, owners)
-        # Check in PostgreSQL's order: references, missing rows, versions, unique values.
+        self._ensure_references(model, owners, found)
+        # Check in PostgreSQL's order: references, missing rows, own rows, versions, unique values.
         _ensure_found(found)
         before = [row for row in found if row is not None]
+        self._ensure_own(model, before)
         _ensure_versions(changes, before)
         changed = [changed_row(row, values, act) for row, values in zip(before, sent, strict=True)]
+        if limits_in(self.scope).ask_of_change(model, {name for values in sent for name in values}):
+            self.ensure_own_after(model, changed, sent)
         self._ensure_unique(model, changed)
         _ensure_room(changed)
         return self.put(model, changed, before, act)
@@ -85,6 +102,8 @@ class MemoryRecords:
         self._ensure_one_tenant(model)
         living = [row_id for row_id in dict.fromkeys(ids) if self._rows.get(model, row_id) is not None]
         found = [row for row_id in living if (row := self._rows.get(model, row_id)) is not None]
+        if refused := [row_id for row_id, row in zip(living, found, strict=True) if not self.may(model, row, "delete")]:
+            raise NotOwn(living, refused)
         if not all(is_wanted(version, version_of(row)) for row in found):
             raise PreconditionFailed
         self._removal(act).remove(model, found, is_final=False)
@@ -92,7 +111,9 @@ class MemoryRecords:
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         self._ensure_one_tenant(model)
-        rows = {row_id: self._rows.get(model, row_id, include_deleted=True) for row_id in dict.fromkeys(ids)}
+        # A caller may purge every row that they see.
+        seen = self._rows.seen_for_good()
+        rows = {row_id: seen.get(model, row_id, include_deleted=True) for row_id in dict.fromkeys(ids)}
         found = {row_id: row for row_id, row in rows.items() if row is not None}
         if not all(is_wanted(version, version_of(row)) for row in found.values()):
             raise PreconditionFailed
@@ -104,10 +125,12 @@ class MemoryRecords:
         row = self._rows.get(model, row_id, include_deleted=True)
         if row is None:
             raise NotFound
+        if not self.may(model, row, "delete"):
+            raise Forbidden
         if not (is_living(row) or is_wanted(version, version_of(row))):
             raise PreconditionFailed
         along = MemoryRestoring(self.tables, self.registry, act).restore(model, row)
-        stored = RowReader(self._rows).get(model, row_id, WHOLE)
+        stored = RowReader(self._rows.whole()).get(model, row_id, WHOLE)
         assert stored is not None
         return Restored(stored.id, stored.version, stored.body, along)
 
@@ -147,27 +170,52 @@ class MemoryRecords:
                 record(self.tables, model, act, "created" if before_row is None else "changed", (before_row, row))
         stored = [row["id"] for row in rows]
         table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
-        answers = (RowReader(self._rows).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID))
+        answers = (
+            RowReader(self._rows.whole()).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID)
+        )
         return [answer for answer in answers if answer is not None]
 
-    def _ensure_references(self, model: EntityModel, rows: Sequence[Row]) -> None:
+    def may(self, model: EntityModel, row: Row, action: str) -> bool:
+        """Return whether the limits to own rows allow the action on the row."""
+        return not limits_in(self.scope).bind(model, action) or self._rows.is_own(model, row)
+
+    def _ensure_own(self, model: EntityModel, rows: Sequence[Row]) -> None:
+        refused = [number for number, row in enumerate(rows) if not self.may(model, row, "update")]
+        if refused:
+            fields = [FieldError(named("id", number, len(rows)), Forbidden.sentence) for number in refused]
+            raise Forbidden(fields=fields if len(rows) > 1 else ())
+
+    def ensure_own_after(self, model: EntityModel, rows: Sequence[Row], sent: Sequence[Values]) -> None:
+        """Raise Forbidden, on the deciding field, for rows after a write that would not be own."""
+        places = ["" if len(rows) == 1 else f"items[{number}]." for number in range(len(rows))]
+        lost = [number for number, row in enumerate(rows) if not self._rows.is_own(model, row)]
+        if lost:
+            raise Forbidden(fields=[not_yours(model, sent[number], places[number]) for number in lost])
+
+    def _ensure_references(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None]) -> None:
         # Omitted fields and nulls refer to nothing.
         wrong = [
             FieldError(named(field.wire, number, len(rows)), NO_SUCH_ROW)
             for number, row in enumerate(rows)
             for field in model.declared
-            if field.reference is not None and not self._is_stored(field.reference.target, row.get(field.name))
+            if not self.is_stored(field, row, before[number])
         ]
         if wrong:
             raise ValidationError(fields=wrong)
 
-    def _is_stored(self, plural: str, row_id: object) -> bool:
-        return not isinstance(row_id, UUID) or self._rows.get(self.registry[plural], row_id) is not None
+    def is_stored(self, field: FieldModel, row: Row, before: Row | None) -> bool:
+        """Return whether the row refers to a visible row, to none, or to the same live row as before."""
+        row_id = row.get(field.name)
+        if field.reference is None or not isinstance(row_id, UUID):
+            return True
+        stays = before is not None and before[field.name] == row_id
+        rows = self._rows.whole() if stays else self._rows
+        return rows.get(self.registry[field.reference.target], row_id) is not None
 
     def _ensure_unique(self, model: EntityModel, rows: Sequence[Row]) -> None:
         # Compare the final values, so that two rows may swap a value.
         ids = {row["id"] for row in rows}
-        others = [row for row in self._rows.of(model) if row["id"] not in ids]
+        others = [row for row in self._rows.whole().of(model) if row["id"] not in ids]
         found = [(unique, list(taken_rows(model, unique, rows, others))) for unique in model.unique]
         # The database reports only the first one for a single row.
         broken = [(unique, taken) for unique, taken in found if taken][: 1 if len(rows) == 1 else None]

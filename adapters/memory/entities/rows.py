@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from adapters.memory.entities.state import Row, Tables
 from domain.entities.declaration import EntityModel, Registry, Relation
-from domain.scope import OneTenant, Scope
+from domain.entities.markers import Mine, OwnRule
+from domain.entities.owning import limits_in, without_limits
+from domain.scope import OneTenant, OwnRows, Scope
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,41 @@ class VisibleRows:
         scope = replace(self.scope, sees_all=True) if isinstance(self.scope, OneTenant) else self.scope
         return VisibleRows(self.tables, self.registry, scope)
 
+    def whole(self) -> "VisibleRows":
+        """All rows of the tenant, without limits to own rows."""
+        return VisibleRows(self.tables, self.registry, without_limits(self.scope))
+
+    def seen_for_good(self) -> "VisibleRows":
+        """Rows that a caller may purge: all that they see, deleted or not."""
+        scope = replace(self.scope, touches=frozenset()) if isinstance(self.scope, OwnRows) else self.scope
+        return VisibleRows(self.tables, self.registry, scope)
+
+    def is_own(self, model: EntityModel, row: Row) -> bool:
+        """Return whether an ownership rule of the entity holds for the caller."""
+        assert isinstance(self.scope, OwnRows)
+        return any(self._holds(model, rule, row, self.scope.user_id) for rule in model.declaration.own)
+
+    def _holds(self, model: EntityModel, rule: OwnRule, row: Row, user_id: UUID) -> bool:
+        if isinstance(rule, Mine):
+            return row[rule.field] == user_id
+        first, whole = model.relations[rule.to_one], self.whole()
+        second = self.registry.target(first).relations[rule.to_many]
+        nears = whole.related(row, first)
+        return any(far[rule.field] == user_id for near in nears for far in whole.related(near, second))
+
+    def _is_within_limits(self, model: EntityModel, row: Row) -> bool:
+        if not isinstance(self.scope, OwnRows):
+            return True
+        limits = limits_in(self.scope)
+        hides = limits.hide(model) or (limits.bind(model, "delete") and not is_living(row))
+        return not hides or self.is_own(model, row)
+
     def _is_visible(self, model: EntityModel, row: Row) -> bool:
         # Security: in this adapter, only this line isolates tenants.
         if not isinstance(self.scope, OneTenant):
             return True
         if model.tenant_owned:
-            return row["tenant_id"] == self.scope.id
+            return row["tenant_id"] == self.scope.id and self._is_within_limits(model, row)
         return self.scope.sees_all or _is_shared(model, row, self.scope.id)
 
 

@@ -19,6 +19,10 @@ class PostgresEntityPorts(PostgresContext):
         return PostgresRecords(self.connection, self.registry, self.scope, self.searches)
 
     @property
+    def whole_records(self) -> PostgresRecords:
+        return self.records.whole()
+
+    @property
     def answers(self) -> PostgresIdempotencyStore:
         return PostgresIdempotencyStore(self.connection)
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
@@ -12,9 +14,11 @@ from adapters.postgres.entities.writing.removing import PostgresRemoval, RowsByM
 from adapters.postgres.entities.writing.restoring import PostgresRestoring
 from adapters.postgres.entities.writing.row_locks import lock_referred_rows, shared_references, take_advisory_locks
 from adapters.postgres.entities.writing.writing import PostgresWriting
+from adapters.postgres.statements.owning import user_of
 from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Values, Versions
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.owning import NO_LIMITS, Limits, limits_in, without_limits
 from domain.entities.query.query import Query, View
 from domain.errors import BadRequest
 from domain.scope import OneTenant, Scope
@@ -26,6 +30,10 @@ class PostgresRecords:
     registry: Registry
     scope: Scope
     searches: Searches = NO_SEARCHES
+
+    def whole(self) -> "PostgresRecords":
+        """The same records without limits to own rows, for rules and for references that a deletion clears."""
+        return PostgresRecords(self.connection, self.registry, without_limits(self.scope), self.searches)
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
         return await self._select.get(model, row_id, view)
@@ -63,10 +71,13 @@ class PostgresRecords:
         return await self._writing(model).change(changes, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
-        return await self._remove(self._rows(model, ids), act, version, is_final=False)
+        limits = limits_in(self.scope)
+        return await self._remove(self._rows(model, ids), act, version, limits, is_final=False)
 
     async def purge(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
-        return await self._remove(self._rows(model, ids), act, version, is_final=True)
+        # A caller may purge every row that they see.
+        limits = replace(limits_in(self.scope), touches=NO_LIMITS.touches)
+        return await self._remove(self._rows(model, ids), act, version, limits, is_final=True)
 
     async def restore(self, model: EntityModel, row_id: UUID, act: Act, version: Versions = None) -> Restored:
         restoring = PostgresRestoring(self.connection, self.scope, self.registry, act)
@@ -84,10 +95,13 @@ class PostgresRecords:
         await lock_referred_rows(self.connection, self.registry, model, tenant, rows)
 
     def _writing(self, model: EntityModel) -> PostgresWriting:
-        return PostgresWriting(self.connection, self.registry, model, self._tenant(model))
+        limits, user = limits_in(self.scope), user_of(self.scope)
+        return PostgresWriting(self.connection, self.registry, model, self._tenant(model), limits, user)
 
-    async def _remove(self, rows: RowsByModel, act: Act, version: Versions, *, is_final: bool) -> list[UUID]:
-        removal = PostgresRemoval(self.connection, self.scope, self.registry, act)
+    async def _remove(
+        self, rows: RowsByModel, act: Act, version: Versions, limits: Limits, *, is_final: bool
+    ) -> list[UUID]:
+        removal = PostgresRemoval(self.connection, self.scope, self.registry, act, limits)
         removed = set(await removal.remove(rows, version, is_final=is_final))
         return [row_id for row_id in rows.roots if row_id in removed]
 

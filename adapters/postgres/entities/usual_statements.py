@@ -9,6 +9,7 @@ from adapters.postgres.entities.reading.select import compile_usual_reads
 from adapters.postgres.entities.writing.bulk_statements import insert_rows, update_rows
 from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.owning import NO_LIMITS
 
 MOST_ENTITIES = 24
 """Maximum number of entities with statements compiled at startup, 25 ms each: 200 of them would add five seconds."""
@@ -26,10 +27,10 @@ def _compile_usual_writes(registry: Registry, model: EntityModel) -> None:
     references = [field for field in model.declared if field.reference is not None]
     # An entity with a history or with rules on other rows uses only the bulk statements.
     if not is_plain(model):
-        insert_rows(registry, model)
-        update_rows(registry, model, model.names, is_partial=False)
+        insert_rows(registry, model, NO_LIMITS)
+        update_rows(registry, model, NO_LIMITS, model.names, is_partial=False)
         return
     for referring in (references, [field for field in references if not field.nullable]):
         held = tuple(field.name for field in referring)
-        insert_row(registry, model, held)
-        update_row(registry, model, model.names, held)
+        insert_row(registry, model, NO_LIMITS, held)
+        update_row(registry, model, NO_LIMITS, model.names, held)

@@ -50,7 +50,7 @@ from adapters.postgres.schema.sql import (
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
-from domain.entities.markers import DeclaredIndex, Unique
+from domain.entities.markers import DeclaredIndex, Mine, Unique
 from domain.entities.registry import DeclarationError
 
 SERVICE_TABLES = (
@@ -139,6 +139,9 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     _add_order(made, model)
     for index in model.declaration.indexes:
         _add_index(made, model, index)
+    for rule in model.declaration.own:
+        if isinstance(rule, Mine):
+            _add_index_of_owner(made, model, rule)
     return made
 
 
@@ -250,6 +253,12 @@ def _add_index(made: Table, model: EntityModel, index: DeclaredIndex) -> None:
     keys = [_ordered(made, model, key) for key in dict.fromkeys((*index.fields, "id"))]
     # "by" distinguishes it from the index of a reference.
     Index(short_name("ix", model.table, "by", *index.fields), *_tenant(made), *keys, **_living(model))
+
+
+def _add_index_of_owner(made: Table, model: EntityModel, rule: Mine) -> None:
+    """Index a user's live rows in the entity's default order."""
+    keys = dict.fromkeys((made.c[rule.field], *_order(made, model)))
+    Index(short_name("ix", model.table, "own", rule.field), *_tenant(made), *keys, **_living(model))
 
 
 def _ordered(made: Table, model: EntityModel, name: str) -> Column[Any]:

@@ -13,13 +13,17 @@ from adapters.postgres.schema.schema import COLUMN_KINDS
 from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.json_values import json_columns
+from adapters.postgres.statements.owning import column_of, is_own
 from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, living, owner, rows_of
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import LISTS, Kind
+from domain.entities.owning import Limits
 
 REMEMBERED = 1024
 """Maximum number of cached statements of each kind: an entity has one for each set of columns that clients send."""
 
+# A field name has no blank.
+SEEN = "is seen"
 BY = parameter("by", sa.Uuid())
 AT = parameter("at", sa.DateTime(timezone=True))
 IDS = parameter("ids", ARRAY(sa.Uuid()))
@@ -92,13 +96,22 @@ def exists_in(rows: FromClause, *conditions: Truth) -> Truth:
     return sa.select().select_from(rows).where(*conditions).exists()
 
 
-def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: SelectBase) -> CTE:
-    """The living rows among ``ids``, which ``field`` of ``model`` refers to, locked until the transaction ends."""
+def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: SelectBase, limits: Limits) -> CTE:
+    """The living rows among ``ids``, which ``field`` of ``model`` refers to, locked until the transaction ends.
+
+    ``seen_among`` selects the rows that a caller with the limits sees.
+    """
     assert field.reference is not None, field.name
     target = registry[field.reference.target]
     rows = rows_of(registry, target, "t")
-    found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
+    seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
+    found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
     return materialized(locked_reference(found, registry, model, field), short_name(f"held {field.name}"))
+
+
+def seen_among(held: CTE) -> Select[Any]:
+    """Select the ids of ``held_rows`` that the caller sees."""
+    return sa.select(held.c.id).where(*([held.c[SEEN]] if SEEN in held.c else []))
 
 
 def locked_reference(rows: Select[Any], registry: Registry, model: EntityModel, field: FieldModel) -> Select[Any]:

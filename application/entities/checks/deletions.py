@@ -11,7 +11,17 @@ from msgspec import Struct
 from application.ports.entities.records import Current, Records
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey
-from domain.errors import MOST_COUNTED, Conflict, Error, FieldError, NotFound, Referrer, StillReferredTo
+from domain.errors import (
+    MOST_COUNTED,
+    Conflict,
+    Error,
+    FieldError,
+    Forbidden,
+    NotFound,
+    NotOwn,
+    Referrer,
+    StillReferredTo,
+)
 from domain.scope import Caller, allows
 
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
@@ -70,6 +80,12 @@ def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
     if missing:
         absent = [n for n, row_id in enumerate(ids) if row_id in missing]
         raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
+
+
+def not_own(ids: Sequence[UUID], error: NotOwn) -> Forbidden:
+    """Return a Forbidden that names each row that is not own as ``ids[2]``."""
+    places = [n for n, row_id in enumerate(ids) if row_id in error.refused]
+    return Forbidden(fields=[FieldError(f"ids[{n}]", Forbidden.sentence) for n in places])
 
 
 def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:

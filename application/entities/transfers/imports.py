@@ -132,7 +132,7 @@ class FileImport:
     def _rule(self, tx: TransferTransaction, model: EntityModel) -> RowRule | None:
         if not model.asks_other_rows:
             return None
-        return partial(TransactionRows(tx.records, self.registry, model.tenant_owned).broken_by_stored, model)
+        return partial(TransactionRows(tx.whole_records, self.registry, model.tenant_owned).broken_by_stored, model)
 
     async def _ensure_still_may(self, tx: TransferTransaction, caller: Caller) -> None:
         """Raises Unauthorized if the caller's token ended during the import; nothing is stored."""

@@ -67,11 +67,12 @@ class Transfers(Protocol):
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
         """Store rows in the format of ``ReadSheet.rows``, in order and in one set-based write.
 
-        A row is an error if it references a row that is not a live row of this tenant. In an upsert, a row is also an
-        error if it breaks a rule, is new without a required field, has an older version than the stored row
-        (``stale``), or changes a field of ``loading.kept`` other than the key. A row with a unique value of a stored or
-        earlier row is skipped. With ``loading.rule``, rows are written one by one: each sees only earlier rows, and a
-        row that breaks the rule is an error. Raises BadRequest if the scope is every tenant.
+        A row is an error if it references a row that is not a live row of this tenant, or if it is not the caller's own
+        before or after the write (``not_own``). In an upsert, a row is also an error if it breaks a rule, is new
+        without a required field, has an older version than the stored row (``stale``), or changes a field of
+        ``loading.kept`` other than the key. A row with a unique value of a stored or earlier row is skipped. With
+        ``loading.rule``, rows are written one by one: each sees only earlier rows, and a row that breaks the rule is an
+        error. Raises BadRequest if the scope is every tenant.
         """
         ...
 

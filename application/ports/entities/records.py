@@ -83,6 +83,9 @@ class Act(Struct, frozen=True):
 class Records(Protocol):
     """Rows of entities within the transaction's scope: no method sees rows of other tenants.
 
+    For a scope with limits to own rows, other rows do not exist. A write to a visible row that is not own raises
+    Forbidden, and so does a write after which the row would not be own, on the deciding field.
+
     JSON is camelCase, decimals are numbers with their scale, times are UTC with ``Z``. Under EveryTenant each row has a
     ``tenantId``, and a write to a tenant-owned entity raises BadRequest.
     """
@@ -100,7 +103,7 @@ class Records(Protocol):
         shares: bool = False,
         is_bounded: bool = False,
     ) -> dict[UUID, Current]:
-        """Return the live rows among ``ids``; with ``locked``, lock them in one order until the transaction ends.
+        """Return the live rows among ``ids`` that the scope may change, with ``locked`` locked in one order.
 
         With ``shares``, locks shared rows only against changes, and waits only for this tenant's transactions with the
         same lock. If ``is_bounded``, raises ValidationError if several rows exceed ``LARGEST_PAGE_BYTES`` together.
@@ -128,7 +131,8 @@ class Records(Protocol):
         """Soft-delete rows, or delete them if the entity has no soft delete; return the ids of the found rows.
 
         References follow ``on_delete``: restrict raises StillReferredTo, cascade deletes the referencing row, clear
-        sets the reference to null. Raises PreconditionFailed if the stored version is not ``version``.
+        sets the reference to null. Raises PreconditionFailed if the stored version is not ``version``, and NotOwn for
+        visible rows that are not own.
         """
         ...
 
@@ -150,3 +154,8 @@ class RecordTransaction(Protocol):
 
     @property
     def records(self) -> Records: ...
+
+    @property
+    def whole_records(self) -> Records:
+        """The records without limits to own rows. Only rules may use them, and checks of what a deletion changes."""
+        ...

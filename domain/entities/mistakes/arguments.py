@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from domain.entities.markers import Declaration, DeclaredIndex, Many, Reference, Unique, is_list
+from domain.entities.mistakes.own_rules import right_rules
 from domain.entities.mistakes.places import Mistake
 
 L = TypeVar("L", Unique, DeclaredIndex)
@@ -49,6 +50,7 @@ def right_arguments(given: Declaration) -> tuple[Declaration, list[Mistake]]:
     right["unique"] = _right_items("unique", given.unique, Unique, mistakes)
     right["indexes"] = _right_items("index", given.indexes, DeclaredIndex, mistakes)
     right["has_many"] = _right_relations(given.has_many, mistakes)
+    right["own"] = right_rules(given.own, mistakes)
     return structs.replace(given, **right), [Mistake(text) for text in mistakes]
 
 

@@ -7,9 +7,10 @@ from typing import get_args
 
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.kinds import LISTS, Kind
-from domain.entities.markers import OnDelete, Unique
+from domain.entities.markers import Mine, OnDelete, Unique
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.methods import method_mistakes
+from domain.entities.mistakes.own_rules import own_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
 from domain.entities.mistakes.screens import screen_mistakes
 from domain.parts.composition import TABLES
@@ -74,6 +75,9 @@ def _index_names(model: EntityModel) -> Iterable[tuple[str, str]]:
         yield "_".join(("uq", model.table, *unique.fields)), f"unique({', '.join(map(repr, unique.fields))}{case})"
     for index in model.declaration.indexes:
         yield "_".join(("ix", model.table, "by", *index.fields)), f"index({', '.join(map(repr, index.fields))})"
+    for rule in model.declaration.own:
+        if isinstance(rule, Mine):
+            yield f"ix_{model.table}_own_{rule.field}", f"mine({rule.field!r})"
     for field in model.declared:
         if field.reference is not None:
             yield f"ix_{model.table}_{field.name}", f"the reference {field.name!r}"
@@ -100,6 +104,7 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], b
         yield from _unique_mistakes(model, unique)
     yield from _index_mistakes(model)
     yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
+    yield from own_mistakes(model, registry, broken.get(model.plural, frozenset()))
     yield from screen_mistakes(model)
     yield from method_mistakes(model)
 

@@ -49,6 +49,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
             "import": True,
             "export": True,
         },
+        "own": [],
         "has": {
             "softDelete": True,
             "history": False,

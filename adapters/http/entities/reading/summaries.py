@@ -32,7 +32,7 @@ def summary_handler(entity: ServedEntity, summarizing: Summarizing) -> HTTPRoute
 
     async def summary(request: StrictRequest) -> Response[Any]:
         asked = queries.summary(request.caller, request.parameters())
-        reading = summarizing.summarize(request.tenant_scope, model, asked)
+        reading = summarizing.summarize(entity.scope(request), model, asked)
         return entity_data(request, summary_body(asked, await while_asked_for(request.receive, reading)))
 
     return get(

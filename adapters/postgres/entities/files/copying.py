@@ -19,9 +19,11 @@ from adapters.postgres.entities.files.export_statements import (
 from adapters.postgres.entities.files.loading import Load
 from adapters.postgres.entities.reading.select import page_shape, values_of
 from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.owning import user_of
 from application.ports.entities.files import Loaded, Loading
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.files.csv_rows import exported_line
+from domain.entities.owning import limits_in
 from domain.entities.query.query import Query
 from domain.entities.sheets import Form
 from domain.errors import BadRequest
@@ -93,7 +95,8 @@ class PostgresTransfers:
         if model.tenant_owned and not isinstance(self.scope, OneTenant):
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
         tenant = self.scope.id if isinstance(self.scope, OneTenant) and model.tenant_owned else None
-        return await Load(self.connection, self.registry, model, tenant, loading).run(rows)
+        limits, user = limits_in(self.scope), user_of(self.scope)
+        return await Load(self.connection, self.registry, model, tenant, loading, limits, user).run(rows)
 
     async def _copy(self, model: EntityModel, query: Query, form: Form, waiting: "asyncio.Queue[bytes | None]") -> None:
         """Put None last, also after a failure: the queue's reader then awaits this task."""

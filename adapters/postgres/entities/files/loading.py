@@ -20,7 +20,8 @@ from adapters.postgres.statements.running import fetch, fetch_value
 from application.ports.entities.files import Loaded, Loading, RowRule
 from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
-from domain.entities.sheets import MOST_ERRORS, BrokenRow, RowError, not_writable, stale
+from domain.entities.owning import NO_LIMITS, Limits
+from domain.entities.sheets import MOST_ERRORS, BrokenRow, RowError, not_own, not_writable, stale
 from domain.errors import FieldError
 
 PATIENCE = 600.0
@@ -43,21 +44,26 @@ class _Refused(Exception):
 
 @dataclass
 class Load:
-    """Import of one file; ``tenant`` is None for entities with rows shared by all tenants."""
+    """Import of one file; ``tenant`` is None for entities with rows shared by all tenants.
+
+    ``user`` has the argument of a caller with ``limits`` to own rows.
+    """
 
     connection: ServiceConnection
     registry: Registry
     model: EntityModel
     tenant: UUID | None
     loading: Loading
+    limits: Limits
+    user: Mapping[str, Any]
     errors: list[RowError] = field(default_factory=list)
     failed: int = 0
 
     async def run(self, rows: AsyncIterator[bytes]) -> Loaded:
         count = await self._copy(rows)
         key = self.loading.key
-        if count and key is not None:
-            await self._adopt(key.name)
+        if count:
+            await self._adopt(key.name) if key is not None else await self._ensure_own()
         if count:
             await self._lock_referred_rows()
             await self._ensure_references()
@@ -81,7 +87,7 @@ class Load:
 
     async def _adopt(self, key: str) -> int:
         """Lock existing rows; omit outdated rows and new rows valid only as updates."""
-        adopted = await self._count(statements.adopt_matching(self.registry, self.model, key))
+        adopted = await self._count(statements.adopt_matching(self.registry, self.model, self.limits, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model), most=MOST_ERRORS)
         await self._leave_out_found(found, lambda row: msgspec.json.decode(row["refused"], type=RowError))
         older = await self._fetch(statements.find_stale(self.registry, self.model))
@@ -89,7 +95,17 @@ class Load:
         if kept := self.loading.kept:
             changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
+        await self._ensure_own()
         return adopted
+
+    async def _ensure_own(self) -> None:
+        """Omit rows that are not, or would not be, own rows of a caller with limits."""
+        if self.limits != NO_LIMITS:
+            found = await self._fetch(statements.find_not_own(self.registry, self.model, self.limits))
+            await self._leave_out_found(found, self._not_own)
+
+    def _not_own(self, row: asyncpg.Record) -> RowError:
+        return not_own(row["n"], self.model, row["given"], is_loss=row["is_loss"])
 
     async def _lock_referred_rows(self) -> None:
         if self.loading.rule is None:
@@ -111,7 +127,7 @@ class Load:
         for declared in self.model.declared:
             if declared.reference is None:
                 continue
-            statement = statements.find_missing(self.registry, self.model, declared.name)
+            statement = statements.find_missing(self.registry, self.model, self.limits, declared.name)
             found = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
             numbers.update(found)
             # The first invalid rows of the file are among the first invalid rows of each field.
@@ -200,7 +216,7 @@ class Load:
         return len(written)
 
     async def _current(self, row_id: UUID) -> Values | None:
-        writing = PostgresWriting(self.connection, self.registry, self.model, self.tenant)
+        writing = PostgresWriting(self.connection, self.registry, self.model, self.tenant, NO_LIMITS, {})
         row = (await writing.current([row_id], locked=False)).get(row_id)
         return None if row is None else row.values
 
@@ -273,4 +289,4 @@ class Load:
 
     def _values(self) -> dict[str, Any]:
         act = self.loading.act
-        return {"tenant": self.tenant, "by": act.by, "at": act.at}
+        return {"tenant": self.tenant, "by": act.by, "at": act.at, **self.user}

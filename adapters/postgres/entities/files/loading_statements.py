@@ -16,8 +16,10 @@ from adapters.postgres.entities.history import DataChange, history_lines
 from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.schema.sql import DIALECT, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.owning import column_of, not_own, visible
 from adapters.postgres.statements.rows import Truth, Value, table_of, unique_without_case
 from adapters.postgres.statements.writing import (
+    SEEN,
     creation_columns,
     exists_in,
     held_rows,
@@ -30,6 +32,7 @@ from adapters.postgres.statements.writing import (
 )
 from application.ports.entities.history import Action
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.owning import Limits
 from domain.entities.query.kinds import ignores_case
 
 REMEMBERED = 256
@@ -121,6 +124,27 @@ def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) 
 
 
 @lru_cache(maxsize=REMEMBERED)
+def find_not_own(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
+    """Select rows that the caller may not write because of ownership: ``n``, ``given``, and ``is_loss``.
+
+    With ``is_loss`` the row would not be the caller's own after the write, otherwise the stored row is not.
+    """
+    incoming, table = _incoming(model), table_of(registry, model)
+    is_new = table.c.id.is_(None)
+    stored = ~is_new & not_own(registry, model, column_of(table)) if limits.bind(model, "update") else sa.false()
+    losses: list[Truth] = [sa.false()]
+    if limits.ask_of_new(model):
+        losses.append(is_new & not_own(registry, model, column_of(incoming)))
+    if limits.ask_of_change(model, model.names):
+        updated = {**table.c, **{field.name: _updated(model, field, table) for field in model.declared}}
+        losses.append(~is_new & not_own(registry, model, updated.__getitem__))
+    given = sa.case((~is_new, incoming.c[_GIVEN])).label("given")
+    found = sa.select(incoming.c[_N].label("n"), given, (~stored).label("is_loss"))
+    both = found.select_from(incoming.outerjoin(table, sa.and_(*_adopted(model, table, incoming))))
+    return compiled(both.where(sa.or_(stored, *losses)).order_by(incoming.c[_N]))
+
+
+@lru_cache(maxsize=REMEMBERED)
 def find_referred(model: EntityModel, name: str) -> CompiledStatement:
     """Select the distinct ids in the field."""
     column = _incoming(model).c[name]
@@ -135,13 +159,21 @@ def find_rows(model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def find_missing(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
-    """Return the array of row numbers with a reference to no live row; lock the referenced rows."""
+def find_missing(registry: Registry, model: EntityModel, limits: Limits, name: str) -> CompiledStatement:
+    """Return the array of row numbers with a reference to no live row that the caller sees; lock the referenced rows.
+
+    A stored row may still refer to a row that the caller does not see.
+    """
     incoming = _incoming(model)
     column = incoming.c[name]
     field = model.by_name[name]
-    held = held_rows(registry, model, field, sa.select(column))
-    missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~exists_in(held, held.c.id == column))
+    held = held_rows(registry, model, field, sa.select(column), limits)
+    found = [exists_in(held, held.c.id == column, *([held.c[SEEN]] if SEEN in held.c else []))]
+    if SEEN in held.c:
+        table = table_of(registry, model)
+        stays = exists_in(table, *_adopted(model, table, incoming), table.c[name] == column)
+        found.append(stays & exists_in(held, held.c.id == column))
+    missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~sa.or_(*found))
     numbers = missing.subquery("missing")
     # Return an array: a result row per number would need ten times the memory.
     return compiled(sa.select(func.array_agg(postgresql.aggregate_order_by(numbers.c.n, numbers.c.n))))
@@ -171,9 +203,9 @@ def insert_incoming(
 
 
 @lru_cache(maxsize=REMEMBERED)
-def adopt_matching(registry: Registry, model: EntityModel, key: str) -> CompiledStatement:
+def adopt_matching(registry: Registry, model: EntityModel, limits: Limits, key: str) -> CompiledStatement:
     """Return the statement to set the id of each updating row to the id of the stored row with the same key, and count
-    them.
+    them. Rows that the caller does not see are not found.
 
     It locks the stored rows in id order. It skips rows that another transaction inserts concurrently.
     """
@@ -183,7 +215,8 @@ def adopt_matching(registry: Registry, model: EntityModel, key: str) -> Compiled
         # Lower beforehand: row-level security prevents index use in a comparison with lower() of a column.
         given = sa.select(materialized(given, "given keys").c[_KEY])
     rows = sa.select(table.c.id, _key(model, key, table).label(_KEY))
-    rows = rows.where(*owned_and_living(model, table), _key(model, key, table).in_(given)).order_by(table.c.id)
+    seen = visible(registry, model, table, limits)
+    rows = rows.where(*owned_and_living(model, table), *seen, _key(model, key, table).in_(given)).order_by(table.c.id)
     # not for a deletion: rows that others refer to at the same time are no reason to wait
     held = materialized(rows.with_for_update(key_share=True), "held rows")
     adopting = sa.update(incoming).values({_ID: held.c.id}).where(held.c[_KEY] == _key(model, key, incoming))

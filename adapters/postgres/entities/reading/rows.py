@@ -10,20 +10,10 @@ from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.reading.narrowing import Narrowing
 from adapters.postgres.schema.copies import ordered_name
+from adapters.postgres.statements.owning import Reach, visible, visible_deleted
 from adapters.postgres.statements.rows import Truth, living, owner, rows_of, shared
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Operator, Path, SortKey, View
-from domain.scope import OneTenant, Scope
-
-
-class Reach(Struct, frozen=True):
-    """The part of a scope that determines a statement's text: the tenant's id is an argument."""
-
-    is_every: bool
-
-    @classmethod
-    def of(cls, scope: Scope) -> "Reach":
-        return cls(not isinstance(scope, OneTenant))
 
 
 class Shape(Struct, frozen=True, kw_only=True):
@@ -58,10 +48,13 @@ class Related(NamedTuple):
     conditions: list[Truth]
 
 
-def in_reach(model: EntityModel, rows: FromClause, reach: Reach, *, include_deleted: bool = False) -> list[Truth]:
+def in_reach(
+    registry: Registry, model: EntityModel, rows: FromClause, reach: Reach, *, include_deleted: bool = False
+) -> list[Truth]:
     """Conditions for the rows that the scope sees, without the deleted rows unless they are meant too."""
     tenant = [] if reach.is_every else [*owner(model, rows), *shared(model, rows)]
-    return [*tenant, *([] if include_deleted else living(model, rows))]
+    deleted = visible_deleted(registry, model, rows, reach.limits) if include_deleted else living(model, rows)
+    return [*tenant, *visible(registry, model, rows, reach.limits), *deleted]
 
 
 def related_rows(registry: Registry, relation: Relation, near: FromClause, alias: str, reach: Reach) -> Related:
@@ -71,7 +64,7 @@ def related_rows(registry: Registry, relation: Relation, near: FromClause, alias
     link = far.c[relation.by] == near.c.id if relation.is_many else far.c.id == near.c[relation.by]
     # Without a tenant parameter, compare the tenant of both rows.
     tenant = [far.c.tenant_id == near.c.tenant_id] if reach.is_every and target.tenant_owned else []
-    return Related(target, far, [*in_reach(target, far, reach), *tenant, link])
+    return Related(target, far, [*in_reach(registry, target, far, reach), *tenant, link])
 
 
 def listed_rows(

@@ -11,20 +11,21 @@ from uuid import UUID
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
-from adapters.postgres.entities.reading.rows import Reach, Shape
+from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select_rows import (
     bounded_count_statement,
     count_statement,
     get_statement,
     page_statement,
 )
+from adapters.postgres.statements.owning import OWN_USER, Reach
 from adapters.postgres.statements.planning import IS_PLANNED
 from adapters.postgres.statements.running import fetch_value
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import MOST_COUNTED, Beginning, Count, Operator, Query, View
 from domain.entities.query.read_query import read_query
-from domain.scope import OneTenant, Scope
+from domain.scope import OneTenant, OwnRows, Scope
 
 REMEMBERED = 512
 """Number of cached shapes per entity and kind of statement, most recently used."""
@@ -134,7 +135,13 @@ def values_of(scope: Scope, query: Query, limits: SearchLimits = NO_SEARCHES.lim
 
 
 def tenant_of(scope: Scope) -> dict[str, Any]:
-    return {"tenant": scope.id, "sees_all": scope.sees_all} if isinstance(scope, OneTenant) else {}
+    """Return the arguments for the tenant, and for a caller with limits to own rows."""
+    if not isinstance(scope, OneTenant):
+        return {}
+    values: dict[str, Any] = {"tenant": scope.id, "sees_all": scope.sees_all}
+    if isinstance(scope, OwnRows):
+        values[OWN_USER] = scope.user_id
+    return values
 
 
 def get_shape(scope: Scope, view: View) -> Shape:

@@ -164,7 +164,7 @@ class SelectRows:
         by_id = next(number for number, key in enumerate(self.shape.sort) if key.path == Path((), "id"))
         # A row deleted since still marks the end of the previous page.
         where = [
-            *in_reach(self.model, named.rows, self.shape.reach, include_deleted=True),
+            *in_reach(self.registry, self.model, named.rows, self.shape.reach, include_deleted=True),
             named.rows.c.id == parameter(f"after_{by_id}", sa.Uuid()),
         ]
         return {number: whole_text(ordered[number], f"after_{number}", joined, where) for number in self.shape.cut}
@@ -192,7 +192,7 @@ class SelectRows:
     def reached(self, rows: FromClause | None = None) -> list[Truth]:
         """Return the conditions of the scope and the view."""
         rows, deleted = self.rows if rows is None else rows, self.shape.view.include_deleted
-        return in_reach(self.model, rows, self.shape.reach, include_deleted=deleted)
+        return in_reach(self.registry, self.model, rows, self.shape.reach, include_deleted=deleted)
 
     @cached_property
     def where(self) -> list[Truth]:

@@ -19,6 +19,7 @@ from adapters.postgres.entities.history import history_lines
 from adapters.postgres.entities.reading.page_bounds import sizes_of, together_within_bound
 from adapters.postgres.schema.sql import is_soft, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.owning import column_of, not_own, reachable, visible
 from adapters.postgres.statements.rows import Truth, Value, owner, table_of
 from adapters.postgres.statements.writing import (
     REMEMBERED,
@@ -29,6 +30,7 @@ from adapters.postgres.statements.writing import (
     materialized,
     owned_and_living,
     owner_columns,
+    seen_among,
     stored_columns,
     transfer_type,
     transferred,
@@ -36,9 +38,12 @@ from adapters.postgres.statements.writing import (
     version_of,
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.owning import NO_LIMITS, Limits, deciding_fields
 
 # A field name has no blank.
 PLACE, WRONG = "row number", "wrong field"
+NOT_OWN, NOT_YOURS = "not own", "not yours"
+"""Names of the problems of rows that are not, or would not be, the caller's own."""
 
 
 class _Array(NamedTuple):
@@ -63,10 +68,13 @@ def presence_name(field: FieldModel) -> str:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+def insert_rows(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     table = table_of(registry, model)
     given = _given_rows([_IDS], model.declared)
-    problems = _problems(_missing(registry, model, model.declared, given))
+    wrong = [*_missing(registry, model, model.declared, given, limits)]
+    if limits.ask_of_new(model):
+        wrong.append(_problem(given, constant(NOT_YOURS)).where(not_own(registry, model, column_of(given))))
+    problems = _problems(wrong)
     sent = {field.name: given.c[field.name] for field in model.declared}
     values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns(model)}
     # Store rows in the order of the request, for any plan.
@@ -79,6 +87,7 @@ def insert_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 def update_rows(
     registry: Registry,
     model: EntityModel,
+    limits: Limits,
     columns: tuple[str, ...],
     *,
     is_partial: bool,
@@ -95,8 +104,18 @@ def update_rows(
     given = _given_rows([_IDS, _VERSIONS, *former], fields, is_partial=is_partial)
     stored = {**table.c, **{field.name: transferred(field, given.c[_was(field)]) for field in were}}
     is_hidden = spared is not None and is_soft(model)
-    before = _locked_rows(model, table) if spared is None else _rows_set_aside(model, table, stored, given)
-    problems = _problems([_unseen(given, before), *_missing(registry, model, fields, given, is_hidden=is_hidden)])
+    needed = [*deciding_fields(model), *(field.name for field in fields)] if limits != NO_LIMITS else []
+    before = (
+        _locked_rows(registry, model, limits, needed)
+        if spared is None
+        else _rows_set_aside(model, table, stored, given)
+    )
+    missing = _missing(registry, model, fields, given, limits, before=before, is_hidden=is_hidden)
+    wrong = [_unseen(given, before), *missing]
+    if limits.ask_of_change(model, columns):
+        after = {field.name: _changed(before.c[field.name], field, given, is_partial=is_partial) for field in fields}
+        wrong.append(_lost(registry, model, given, before, after))
+    problems = _problems(wrong)
     changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in fields}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
     acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
@@ -114,16 +133,23 @@ def update_rows(
 
 @lru_cache(maxsize=REMEMBERED)
 def current_rows(
-    registry: Registry, model: EntityModel, *, locked: bool, shares: bool = False, is_bounded: bool = False
+    registry: Registry,
+    model: EntityModel,
+    limits: Limits,
+    *,
+    locked: bool,
+    shares: bool = False,
+    is_bounded: bool = False,
 ) -> CompiledStatement:
-    """Select live rows with their versions and all declared columns, ``locked`` in id order.
+    """Select live rows that the caller may update, with versions and all declared columns, ``locked`` in id order.
 
     ``shares`` locks only against changes. ``is_bounded`` raises an InvalidArgumentForPowerFunctionError if several have
     too many bytes together.
     """
     table = table_of(registry, model)
     columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in model.names)]
-    rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id)).order_by(table.c.id)
+    reached = reachable(registry, model, table, limits, "update")
+    rows = sa.select(*columns).where(*reached, is_among(table.c.id)).order_by(table.c.id)
     rows = rows.with_for_update(read=shares) if locked else rows
     if not is_bounded:
         return compiled(rows)
@@ -166,11 +192,16 @@ def _was(field: FieldModel) -> str:
     return short_name(f"was {field.name}")
 
 
-def _locked_rows(model: EntityModel, table: sa.Table) -> CTE:
-    """Rows to update, locked to compare the newest version."""
+def _locked_rows(registry: Registry, model: EntityModel, limits: Limits, needed: Iterable[str]) -> CTE:
+    """Rows to update that the caller sees, with the columns ``needed``, locked to compare the newest version."""
+    table = table_of(registry, model)
+    further = [table.c[name] for name in dict.fromkeys(needed)]
     # A history needs all columns for comparison.
-    columns = table.c if model.declaration.history else [table.c.id, version_of(table).label("version")]
-    rows = sa.select(*columns).where(*owned_and_living(model, table), is_among(table.c.id))
+    columns = [*table.c] if model.declaration.history else [table.c.id, version_of(table).label("version"), *further]
+    if limits.bind(model, "update"):
+        columns.append(not_own(registry, model, column_of(table)).label(NOT_OWN))
+    seen = visible(registry, model, table, limits)
+    rows = sa.select(*columns).where(*owned_and_living(model, table), *seen, is_among(table.c.id))
     # Lock in one order, so that two batches cannot deadlock.
     return materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
 
@@ -197,18 +228,30 @@ def _if(condition: Truth | None, value: Value, column: sa.Column[Any]) -> Value:
     return value if condition is None else sa.case((condition, value), else_=column)
 
 
-def _missing(
-    registry: Registry, model: EntityModel, fields: Iterable[FieldModel], given: CTE, *, is_hidden: bool = False
+def _missing(  # noqa: PLR0913  # the last two only for updates
+    registry: Registry,
+    model: EntityModel,
+    fields: Iterable[FieldModel],
+    given: CTE,
+    limits: Limits,
+    *,
+    before: CTE | None = None,
+    is_hidden: bool = False,
 ) -> Iterator[Select[Any]]:
     """Yield one SELECT per reference field, with a problem for each row without a live referenced row.
 
-    With ``is_hidden``, the given rows are set aside: they are live, but temporarily marked as deleted.
+    A reference to a row that the caller does not see is a problem too, unless it is as in ``before``. With
+    ``is_hidden``, the given rows are set aside: they are live, but temporarily marked as deleted.
     """
     referring = {field: field.reference.target for field in fields if field.reference is not None}
     targets = dict.fromkeys(referring.values())
-    held = {target: _held(registry, model, _of_target(referring, target), given) for target in targets}
+    held = {target: _held(registry, model, _of_target(referring, target), given, limits) for target in targets}
     for field, target in referring.items():
-        absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(sa.select(held[target].c.id))
+        absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(seen_among(held[target]))
+        if before is not None and limits.hide(registry[target]):
+            # A client may send back what it has read.
+            stays = exists_in(before, before.c.id == given.c.id, before.c[field.name] == given.c[field.name])
+            absent &= ~(stays & given.c[field.name].in_(sa.select(held[target].c.id)))
         if is_hidden and target == model.plural:
             absent &= given.c[field.name].not_in(sa.select(given.c.id))
         yield _problem(given, constant(field.name)).where(absent)
@@ -218,18 +261,31 @@ def _of_target(referring: Mapping[FieldModel, str], target: str) -> list[FieldMo
     return [field for field, each in referring.items() if each == target]
 
 
-def _held(registry: Registry, model: EntityModel, fields: Sequence[FieldModel], given: CTE) -> CTE:
+def _held(registry: Registry, model: EntityModel, fields: Sequence[FieldModel], given: CTE, limits: Limits) -> CTE:
     """Return a CTE with the rows that these fields reference in one entity, locked in one order."""
     ids = [sa.select(given.c[field.name]) for field in fields]
     together = ids[0] if len(ids) == 1 else sa.union_all(*ids)
-    return held_rows(registry, model, fields[0], together)
+    return held_rows(registry, model, fields[0], together, limits)
 
 
 def _unseen(given: CTE, before: CTE) -> Select[Any]:
-    """Problems of missing rows and outdated versions."""
+    """Problems of missing rows, rows that are not own, and outdated versions."""
     wrong = sa.case((before.c.id.is_(None), constant("id")), else_=constant("version"))
     unseen = before.c.id.is_(None) | (given.c.version != version_of(before))
+    if NOT_OWN in before.c:
+        refused = before.c[NOT_OWN]
+        wrong = sa.case(
+            (before.c.id.is_(None), constant("id")), (refused, constant(NOT_OWN)), else_=constant("version")
+        )
+        unseen |= refused
     return _problem(given, wrong).select_from(given.outerjoin(before, before.c.id == given.c.id)).where(unseen)
+
+
+def _lost(registry: Registry, model: EntityModel, given: CTE, before: CTE, after: Mapping[str, Value]) -> Select[Any]:
+    """Problems of rows that would not be own after the update."""
+    not_yours = not_own(registry, model, lambda name: after.get(name, before.c[name]))
+    both = given.join(before, before.c.id == given.c.id)
+    return _problem(given, constant(NOT_YOURS)).select_from(both).where(not_yours)
 
 
 def _problem(given: CTE, wrong: Value) -> Select[Any]:

@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from adapters.postgres.entities.history import history_lines, with_history
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.owning import reachable, touchable, visible, visible_deleted
 from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
     AT,
@@ -26,12 +27,12 @@ from adapters.postgres.statements.writing import (
     is_among,
     materialized,
     next_version,
-    owned_and_living,
     stored_columns,
     update_columns,
     version_of,
 )
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.owning import NO_LIMITS, Limits
 from domain.errors import MOST_COUNTED
 
 ReferringField = tuple[EntityModel, str]
@@ -47,10 +48,12 @@ _NOT_DELETED: dict[str, Value] = {
 
 
 @lru_cache(REMEMBERED)
-def lock_rows(registry: Registry, model: EntityModel, *, is_final: bool) -> CompiledStatement:
-    """Lock the rows to delete, and select their versions; ``is_final`` includes soft-deleted rows."""
+def lock_rows(registry: Registry, model: EntityModel, limits: Limits, *, is_final: bool) -> CompiledStatement:
+    """Lock the rows that the caller may delete, and select their versions; ``is_final`` includes soft-deleted rows."""
     table = table_of(registry, model)
-    which = owner(model, table) if is_final else owned_and_living(model, table)
+    which = [*owner(model, table), *visible(registry, model, table, limits)]
+    which += touchable(registry, model, table, limits, "delete")
+    which += [] if is_final else living(model, table)
     rows = sa.select(table.c.id, version_of(table).label("version")).where(*which, is_among(table.c.id))
     return compiled(rows.order_by(table.c.id).with_for_update())
 
@@ -139,14 +142,15 @@ def take_along(
 
 
 @lru_cache(REMEMBERED)
-def lock_and_mark(registry: Registry, model: EntityModel) -> CompiledStatement:
+def lock_and_mark(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     """Return one statement for ``lock_rows`` and ``mark_deleted``, for rows deleted individually; it selects their
     former versions.
 
     Only for entities without a history, because ``take_mark_back`` cannot undo history entries.
     """
     table = table_of(registry, model)
-    rows = sa.select(table.c.id).where(*owned_and_living(model, table), is_among(table.c.id))
+    reached = reachable(registry, model, table, limits, "delete")
+    rows = sa.select(table.c.id).where(*reached, is_among(table.c.id))
     held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
     change = sa.update(table).values(_marked(table, held.c.id))
     change = change.where(*owner(model, table), table.c.id == held.c.id)
@@ -185,12 +189,14 @@ def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(REMEMBERED)
-def lock_row(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Lock the row to restore; select its version and whether it is deleted."""
+def lock_row(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
+    """Lock the row to restore; select its version, whether it is deleted, and whether the caller may restore it."""
     table = table_of(registry, model)
     is_deleted = table.c.is_deleted if is_soft(model) else sa.false().label("is_deleted")
-    row = sa.select(version_of(table).label("version"), is_deleted).where(*_these(model, table))
-    return compiled(row.with_for_update())
+    may_restore = sa.and_(sa.true(), *touchable(registry, model, table, limits, "delete"))
+    row = sa.select(version_of(table).label("version"), is_deleted, may_restore.label("may_restore"))
+    seen = [*visible(registry, model, table, limits), *visible_deleted(registry, model, table, limits)]
+    return compiled(row.where(*_these(model, table), *seen).with_for_update())
 
 
 @lru_cache(REMEMBERED)
@@ -220,7 +226,7 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
     """Return the statement to lock the rows that the field references, and select whether one of them is not live."""
     table = table_of(registry, model)
     field, column = model.by_name[name], table.c[name]
-    held = held_rows(registry, model, field, sa.select(column).where(*_these(model, table)))
+    held = held_rows(registry, model, field, sa.select(column).where(*_these(model, table)), NO_LIMITS)
     absent = column.is_not(None), column.not_in(sa.select(held.c.id))
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
 

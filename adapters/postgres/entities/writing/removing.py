@@ -1,12 +1,13 @@
 """Deletion of rows, and its effect on the rows that refer to them."""
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 import asyncpg
+from msgspec.structs import replace
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.writing.removal_statements import (
@@ -22,10 +23,12 @@ from adapters.postgres.entities.writing.removal_statements import (
     take_mark_back,
 )
 from adapters.postgres.schema.sql import is_soft
+from adapters.postgres.statements.owning import user_of
 from adapters.postgres.statements.running import fetch
 from application.ports.entities.records import Act, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import PreconditionFailed, Referrer, StillReferredTo
+from domain.entities.owning import Limits
+from domain.errors import NotOwn, PreconditionFailed, Referrer, StillReferredTo
 from domain.scope import OneTenant, Scope
 
 
@@ -105,6 +108,7 @@ class PostgresRemoval:
     scope: Scope
     registry: Registry
     act: Act
+    limits: Limits
 
     async def remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
         if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
@@ -120,13 +124,14 @@ class PostgresRemoval:
         marks = not is_final and all(map(is_soft, deletable)) and not rows.model.declaration.history
         # Lock before looking for references: a concurrent writer of a reference holds a lock on the row, and a later
         # one finds the row deleted.
-        locking = lock_rows(self.registry, rows.model, is_final=is_final)
-        statement = lock_and_mark(self.registry, rows.model) if marks else locking
-        found = await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
+        locking = lock_rows(self.registry, rows.model, self.limits, is_final=is_final)
+        statement = lock_and_mark(self.registry, rows.model, self.limits) if marks else locking
+        user = user_of(self.scope)
+        found = await fetch(self.connection, statement, {**rows.values, **user, "by": self.act.by, "at": self.act.at})
         plan = RemovalPlan(deletable=deletable, marked=frozenset(row["id"] for row in found if marks))
         try:
             return await self._remove_found(plan, rows, found, version, is_final=is_final)
-        except (PreconditionFailed, StillReferredTo):
+        except (NotOwn, PreconditionFailed, StillReferredTo):
             # Project code may catch the refusal and continue the transaction.
             if plan.marked:
                 values = {**rows.values, "ids": list(plan.marked)}
@@ -136,9 +141,10 @@ class PostgresRemoval:
     async def _remove_found(
         self, plan: RemovalPlan, rows: RowsByModel, found: list[asyncpg.Record], version: Versions, *, is_final: bool
     ) -> list[UUID]:
+        ids = [row["id"] for row in found]
+        await self._ensure_own(rows, ids, is_final=is_final)
         if not all(is_wanted(version, row["version"]) for row in found):
             raise PreconditionFailed
-        ids = [row["id"] for row in found]
         roots = {row_id: row_id for row_id in ids}
         await self._gather(plan, RowsByModel(rows.model, rows.tenant, roots), is_final=is_final)
         forbidding = plan.restricting.keys() - plan.is_final.keys()
@@ -151,6 +157,15 @@ class PostgresRemoval:
             raise StillReferredTo(ids, referred)
         await self._write(plan, rows.model)
         return ids
+
+    async def _ensure_own(self, rows: RowsByModel, ids: Sequence[UUID], *, is_final: bool) -> None:
+        """Raise NotOwn for visible rows that the caller may not delete."""
+        if len(ids) == len(rows.roots) or not self.limits.bind(rows.model, "delete"):
+            return
+        statement = lock_rows(self.registry, rows.model, replace(self.limits, touches=frozenset()), is_final=is_final)
+        seen = {row["id"] for row in await fetch(self.connection, statement, {**rows.values, **user_of(self.scope)})}
+        if refused := seen - set(ids):
+            raise NotOwn(seen | set(ids), refused)
 
     async def _gather(self, plan: RemovalPlan, rows: RowsByModel, *, is_final: bool) -> None:
         # A list, because a long chain of rows would exceed the recursion limit.

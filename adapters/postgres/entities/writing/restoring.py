@@ -21,10 +21,12 @@ from adapters.postgres.entities.writing.removal_statements import (
 from adapters.postgres.entities.writing.removing import RowsByModel
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.owning import user_of
 from adapters.postgres.statements.running import fetch, fetch_row, fetch_value
 from application.ports.entities.records import Act, Restored, Versions, is_wanted
 from domain.entities.declaration import EntityModel, Registry
-from domain.errors import Conflict, NotFound, PreconditionFailed
+from domain.entities.owning import limits_in
+from domain.errors import Conflict, Forbidden, NotFound, PreconditionFailed
 from domain.scope import Scope
 
 NOT_DELETED = "It is not deleted."
@@ -43,9 +45,12 @@ class PostgresRestoring:
     async def restore(self, root: RowsByModel, version: Versions) -> Restored:
         """Restore the single row in ``root``, and the rows to which its deletion cascaded."""
         # Lock first, in the same order as a deletion, to prevent deadlocks.
-        found = await fetch_row(self.connection, lock_row(self.registry, root.model), root.values)
+        locking = lock_row(self.registry, root.model, limits_in(self.scope))
+        found = await fetch_row(self.connection, locking, {**root.values, **user_of(self.scope)})
         if found is None:
             raise NotFound
+        if not found["may_restore"]:
+            raise Forbidden
         if not found["is_deleted"]:
             raise Conflict(NOT_DELETED)
         if not is_wanted(version, found["version"]):

@@ -10,6 +10,7 @@ from adapters.postgres.statements.running import fetch
 from adapters.postgres.statements.writing import is_foreign
 from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.owning import NO_LIMITS
 
 LOCKS = 64
 """Number of advisory locks that a tenant's rows share, because each lock needs shared memory of the server."""
@@ -33,7 +34,7 @@ async def lock_referred_rows(
     for plural in sorted(plural for plural, ids in referred.items() if ids):
         target = registry[plural]
         owned = {"tenant": tenant if target.tenant_owned else None, "ids": list(referred[plural])}
-        await fetch(connection, lock_rows(registry, target, is_final=False), owned)
+        await fetch(connection, lock_rows(registry, target, NO_LIMITS, is_final=False), owned)
 
 
 async def take_advisory_locks(connection: ServiceConnection, tenant: UUID, ids: Iterable[UUID]) -> None:

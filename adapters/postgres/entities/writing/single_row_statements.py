@@ -12,9 +12,11 @@ import sqlalchemy as sa
 
 from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
+from adapters.postgres.statements.owning import column_of, is_own, reachable
 from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
 from adapters.postgres.statements.writing import (
     REMEMBERED,
+    SEEN,
     creation_columns,
     exists_in,
     locked_reference,
@@ -26,6 +28,7 @@ from adapters.postgres.statements.writing import (
     version_of,
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.owning import Limits
 
 _ID = parameter("id", sa.Uuid())
 
@@ -40,17 +43,20 @@ def is_plain(model: EntityModel) -> bool:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def insert_row(registry: Registry, model: EntityModel, references: tuple[str, ...]) -> CompiledStatement:
+def insert_row(
+    registry: Registry, model: EntityModel, limits: Limits, references: tuple[str, ...]
+) -> CompiledStatement:
     """Insert a row; ``references`` are the non-null reference fields."""
     table, sent = table_of(registry, model), _sent(model.declared)
     values = {**owner_columns(model), "id": _ID, **sent, **creation_columns(model)}
-    row = sa.select(*values.values()).where(*_references_hold(registry, model, references, sent))
+    owned = [is_own(registry, model, sent.__getitem__)] if limits.ask_of_new(model) else []
+    row = sa.select(*values.values()).where(*_references_hold(registry, model, limits, references, sent), *owned)
     return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table)))
 
 
 @lru_cache(maxsize=REMEMBERED)
 def update_row(
-    registry: Registry, model: EntityModel, columns: tuple[str, ...], references: tuple[str, ...]
+    registry: Registry, model: EntityModel, limits: Limits, columns: tuple[str, ...], references: tuple[str, ...]
 ) -> CompiledStatement:
     table, sent = table_of(registry, model), _sent(model.by_name[name] for name in columns)
     # null accepts any version
@@ -58,9 +64,13 @@ def update_row(
     update = (
         sa.update(table)
         .values({**sent, **update_columns(table)})
-        .where(*owned_and_living(model, table), table.c.id == _ID, version.is_(None) | (version_of(table) == version))
-        .where(*_references_hold(registry, model, references, sent))
+        .where(*reachable(registry, model, table, limits, "update"))
+        .where(table.c.id == _ID, version.is_(None) | (version_of(table) == version))
+        .where(*_references_hold(registry, model, limits, references, sent, table))
     )
+    if limits.ask_of_change(model, columns):
+        after = {**table.c, **sent}
+        update = update.where(is_own(registry, model, after.__getitem__))
     return compiled(update.returning(*stored_columns(model, table)))
 
 
@@ -69,17 +79,28 @@ def _sent(fields: Iterable[FieldModel]) -> dict[str, Value]:
 
 
 def _references_hold(
-    registry: Registry, model: EntityModel, references: Iterable[str], sent: Mapping[str, Value]
+    registry: Registry,
+    model: EntityModel,
+    limits: Limits,
+    references: Iterable[str],
+    sent: Mapping[str, Value],
+    stored: sa.Table | None = None,
 ) -> list[Truth]:
-    """Conditions that referenced rows exist; they lock these until the transaction ends."""
+    """Conditions that referenced rows exist; they lock these until the transaction ends.
+
+    A caller who does not see the referenced row may send it back as ``stored``.
+    """
     conditions = []
     for name in references:
         reference = model.by_name[name].reference
         assert reference is not None, name
         target = registry[reference.target]
         rows = rows_of(registry, target, "t")
-        found = sa.select(rows.c.id).where(*owned_and_living(target, rows), rows.c.id == sent[name])
+        seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
+        found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id == sent[name])
         found = locked_reference(found, registry, model, model.by_name[name])
         # In a separate CTE, PostgreSQL locks the referenced row once, before it looks for the row to write.
-        conditions.append(exists_in(materialized(found, short_name(f"held {name}"))))
+        held = materialized(found, short_name(f"held {name}"))
+        stays = [] if stored is None else [stored.c[name] == sent[name]]
+        conditions.append(exists_in(held, *([sa.or_(held.c[SEEN], *stays)] if seen else [])))
     return conditions

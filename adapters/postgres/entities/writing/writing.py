@@ -14,6 +14,8 @@ from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.row_encoder import stored
 from adapters.postgres.entities.writing import unique_violations
 from adapters.postgres.entities.writing.bulk_statements import (
+    NOT_OWN,
+    NOT_YOURS,
     array_name,
     current_rows,
     former_name,
@@ -35,8 +37,17 @@ from adapters.postgres.statements.running import fetch, fetch_row
 from adapters.postgres.statements.writing import array_of
 from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.owning import Limits, not_yours
 from domain.entities.query.query import too_large_batch
-from domain.errors import FieldError, NotFound, PreconditionFailed, SerializationConflict, ValidationError
+from domain.errors import (
+    Error,
+    FieldError,
+    Forbidden,
+    NotFound,
+    PreconditionFailed,
+    SerializationConflict,
+    ValidationError,
+)
 
 NO_SUCH_ROW = "refers to nothing that exists"
 
@@ -53,20 +64,27 @@ class _Swap:
 
 @dataclass(frozen=True, slots=True)
 class PostgresWriting:
-    """Writes rows of one entity; ``tenant`` is None for entities with rows that all tenants share."""
+    """Writes rows of one entity; ``tenant`` is None for entities with rows that all tenants share.
+
+    ``user`` has the argument of a caller with ``limits`` to own rows.
+    """
 
     connection: ServiceConnection
     registry: Registry
     model: EntityModel
     tenant: UUID | None
+    limits: Limits
+    user: Mapping[str, Any]
 
     async def current(
         self, ids: Sequence[UUID], *, locked: bool, shares: bool = False, is_bounded: bool = False
     ) -> dict[UUID, Current]:
         is_bounded = is_bounded and len(ids) > 1
-        statement = current_rows(self.registry, self.model, locked=locked, shares=shares, is_bounded=is_bounded)
+        statement = current_rows(
+            self.registry, self.model, self.limits, locked=locked, shares=shares, is_bounded=is_bounded
+        )
         with _bounded():
-            rows = await fetch(self.connection, statement, {"tenant": self.tenant, "ids": list(ids)})
+            rows = await fetch(self.connection, statement, {**self._owned, "ids": list(ids)})
         return {row["id"]: _current(self.model, row) for row in rows}
 
     async def add(self, rows: Sequence[NewRow], act: Act) -> list[Stored]:
@@ -76,7 +94,9 @@ class PostgresWriting:
             array_name(field): array_of(field, [row.values[field.name] for row in rows]) for field in self._declared
         }
         try:
-            return await self._write(insert_rows(self.registry, self.model), rows, {**self._acted(act), **arrays})
+            return await self._write(
+                insert_rows(self.registry, self.model, self.limits), rows, {**self._acted(act), **arrays}
+            )
         except unique_violations.PassedOn:
             # The conflicting row is gone, so the transaction can be retried.
             raise SerializationConflict from None
@@ -87,7 +107,7 @@ class PostgresWriting:
         fields = [field for field in self._declared if any(field.name in change.values for change in changes)]
         is_partial = any(len(change.values) < len(fields) for change in changes)
         names = tuple(field.name for field in fields)
-        statement = update_rows(self.registry, self.model, names, is_partial=is_partial)
+        statement = update_rows(self.registry, self.model, self.limits, names, is_partial=is_partial)
         arrays: dict[str, Sequence[Any]] = {"versions": [change.version for change in changes]}
         for field in fields:
             arrays[array_name(field)] = array_of(field, [change.values.get(field.name) for change in changes])
@@ -136,16 +156,21 @@ class PostgresWriting:
     async def _brought_back(
         self, swap: "_Swap", rows: Mapping[UUID, Current], spared: tuple[FieldModel, ...]
     ) -> list[Stored]:
-        statement = update_rows(self.registry, self.model, swap.names, is_partial=swap.is_partial, spared=spared)
+        names, is_partial = swap.names, swap.is_partial
+        statement = update_rows(self.registry, self.model, self.limits, names, is_partial=is_partial, spared=spared)
         ids = [change.id for change in swap.changes]
         former = {
             former_name(field): array_of(field, [rows[row_id].values[field.name] for row_id in ids]) for field in spared
         }
         answer = await fetch(self.connection, statement, {**swap.values, **former, "ids": ids})
-        return _stored(self.model, answer, ids)
+        return _stored(self.model, answer, swap.changes)
 
     def _these(self, swap: "_Swap") -> dict[str, Any]:
-        return {"tenant": self.tenant, "ids": [change.id for change in swap.changes]}
+        return {**self._owned, "ids": [change.id for change in swap.changes]}
+
+    @property
+    def _owned(self) -> dict[str, Any]:
+        return {"tenant": self.tenant, **self.user}
 
     @asynccontextmanager
     async def _all_or_none(self) -> AsyncIterator[None]:
@@ -166,7 +191,7 @@ class PostgresWriting:
         return self.model.declared
 
     def _acted(self, act: Act) -> dict[str, Any]:
-        return {"tenant": self.tenant, "by": act.by, "at": act.at}
+        return {"tenant": self.tenant, "by": act.by, "at": act.at, **self.user}
 
     async def _write(
         self, statement: CompiledStatement, rows: Sequence[NewRow | Change], values: Mapping[str, Any]
@@ -174,10 +199,10 @@ class PostgresWriting:
         ids = [row.id for row in rows]
         async with self._naming_conflicts(ids, [row.values for row in rows]):
             answer = await fetch(self.connection, statement, {**values, "ids": ids})
-        return _stored(self.model, answer, ids)
+        return _stored(self.model, answer, rows)
 
     async def _add_row(self, row: NewRow, act: Act) -> Stored | None:
-        statement = insert_row(self.registry, self.model, self._references(row.values))
+        statement = insert_row(self.registry, self.model, self.limits, self._references(row.values))
         return await self._write_row(statement, row, self._acted(act))
 
     async def _change_row(self, change: Change, act: Act) -> Stored | None:
@@ -186,7 +211,7 @@ class PostgresWriting:
             return None
         # Declaration order, so that the order in a request adds no statement.
         columns = tuple(name for name in self.model.names if name in change.values)
-        statement = update_row(self.registry, self.model, columns, self._references(change.values))
+        statement = update_row(self.registry, self.model, self.limits, columns, self._references(change.values))
         return await self._write_row(statement, change, {**self._acted(act), "version": change.version})
 
     async def _write_row(
@@ -248,25 +273,30 @@ def as_declared(field: FieldModel, value: Any) -> Any:
     return msgspec.convert(value, field.type) if value in field.choices else value
 
 
-def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], ids: Sequence[UUID]) -> list[Stored]:
-    """Rows in the order of ``ids``. Raises the error of the answer's problems."""
+def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], sent: Sequence[NewRow | Change]) -> list[Stored]:
+    """The written rows in the order of ``sent``. Raises the error of the answer's problems."""
     wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
     if wrong:
-        raise _refusal(model, wrong, len(ids))
+        raise _refusal(model, wrong, sent)
     rows = {row.id: row for row in (stored(model, record) for record in answer)}
-    return [rows[row_id] for row_id in ids]
+    return [rows[row.id] for row in sent]
 
 
-def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], count: int) -> Exception:
-    """Return the most severe error: a wrong value, then a missing row, then another version."""
-    values = [(model.by_name[name].wire, n) for name, n in wrong if name not in ("id", "version")]
+def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], sent: Sequence[NewRow | Change]) -> Exception:
+    """Return the most severe error: a wrong value, a missing row, a row that is not own, another version, a loss."""
+    count, of_rows = len(sent), ("id", NOT_OWN, "version", NOT_YOURS)
+    values = [(model.by_name[name].wire, n) for name, n in wrong if name not in of_rows]
     if values:
         return ValidationError(
             fields=[FieldError(unique_violations.named(wire, n, count), NO_SUCH_ROW) for wire, n in values]
         )
-    absent = [n for name, n in wrong if name == "id"]
-    kind, name = (NotFound, "id") if absent else (PreconditionFailed, "version")
+    worst = min((name for name, _ in wrong), key=of_rows.index)
+    places = [n for name, n in wrong if name == worst]
+    if worst == NOT_YOURS:
+        place = "" if count == 1 else "items[{}]."
+        return Forbidden(fields=[not_yours(model, sent[n].values, place.format(n)) for n in places])
+    kind: type[Error] = {"id": NotFound, NOT_OWN: Forbidden, "version": PreconditionFailed}[worst]
     if count == 1:
         return kind()
-    places = absent or [n for _, n in wrong]
+    name = "version" if worst == "version" else "id"
     return kind(fields=[FieldError(unique_violations.named(name, n, count), kind.sentence) for n in places])

@@ -21,6 +21,7 @@ from adapters.postgres.entities.writing import unique_swaps, unique_violations
 from adapters.postgres.schema import citus
 from domain.entities.declaration import EntityModel
 from domain.entities.markers import entity, ref, unique
+from domain.entities.owning import NO_LIMITS
 from domain.entities.registry import build_registry
 
 
@@ -67,18 +68,20 @@ def rows(model: EntityModel) -> dict[str, str]:
     """Statements on the rows of an entity, and not on those that refer to them."""
     references = tuple(field.name for field in model.declared if field.reference is not None)
     statements = {
-        "insert a row": single.insert_row(REGISTRY, model, references) if single.is_plain(model) else None,
-        "update a row": single.update_row(REGISTRY, model, model.names, references) if single.is_plain(model) else None,
-        "insert rows": bulk.insert_rows(REGISTRY, model),
-        "update rows": bulk.update_rows(REGISTRY, model, model.names, is_partial=False),
-        "lock current rows": bulk.current_rows(REGISTRY, model, locked=True),
+        "insert a row": single.insert_row(REGISTRY, model, NO_LIMITS, references) if single.is_plain(model) else None,
+        "update a row": single.update_row(REGISTRY, model, NO_LIMITS, model.names, references)
+        if single.is_plain(model)
+        else None,
+        "insert rows": bulk.insert_rows(REGISTRY, model, NO_LIMITS),
+        "update rows": bulk.update_rows(REGISTRY, model, NO_LIMITS, model.names, is_partial=False),
+        "lock current rows": bulk.current_rows(REGISTRY, model, NO_LIMITS, locked=True),
         "set rows aside": unique_swaps.set_aside(REGISTRY, model, unique_swaps.spared_fields(model) or ()),
-        "lock rows to delete": removal.lock_rows(REGISTRY, model, is_final=False),
+        "lock rows to delete": removal.lock_rows(REGISTRY, model, NO_LIMITS, is_final=False),
         "delete rows": removal.mark_deleted(REGISTRY, model),
-        "lock and delete rows": removal.lock_and_mark(REGISTRY, model),
+        "lock and delete rows": removal.lock_and_mark(REGISTRY, model, NO_LIMITS),
         "take a deletion back": removal.take_mark_back(REGISTRY, model),
         "purge rows": removal.purge_rows(REGISTRY, model),
-        "lock a row to restore": removal.lock_row(REGISTRY, model),
+        "lock a row to restore": removal.lock_row(REGISTRY, model, NO_LIMITS),
         "restore rows": removal.restore_rows(REGISTRY, model),
         "restore rows that went along": removal.restore_along(REGISTRY, model),
         "stored values": unique_violations.stored_values(REGISTRY, model, model.unique[0]),
@@ -106,7 +109,7 @@ def imports(model: EntityModel) -> dict[str, str]:
         "find refused": loading.find_refused(REGISTRY, model),
         "find stale": loading.find_stale(REGISTRY, model),
         "insert incoming": loading.insert_incoming(REGISTRY, model),
-        "adopt matching": loading.adopt_matching(REGISTRY, model, "name"),
+        "adopt matching": loading.adopt_matching(REGISTRY, model, NO_LIMITS, "name"),
         "update matching": loading.update_matching(REGISTRY, model, "name"),
         "drop doubles": loading.drop_doubles(model, "name"),
     }

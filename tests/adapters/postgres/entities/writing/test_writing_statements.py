@@ -30,6 +30,7 @@ from adapters.postgres.transaction import PostgresTransaction
 from application.ports.entities.records import Act, Change, NewRow, Values
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import entity, ref, unique
+from domain.entities.owning import NO_LIMITS
 from domain.entities.query.query import WHOLE
 from domain.entities.registry import build_registry
 from domain.errors import PreconditionFailed
@@ -57,16 +58,16 @@ async def preparing(database_url: str) -> AsyncIterator["asyncpg.Connection[asyn
 
 def writing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
     references = tuple(field.name for field in model.declared if field.reference is not None)
-    yield bulk.insert_rows(registry, model)
-    yield single.insert_row(registry, model, references)
-    yield single.insert_row(registry, model, ())
-    yield single.update_row(registry, model, model.names, references)
+    yield bulk.insert_rows(registry, model, NO_LIMITS)
+    yield single.insert_row(registry, model, NO_LIMITS, references)
+    yield single.insert_row(registry, model, NO_LIMITS, ())
+    yield single.update_row(registry, model, NO_LIMITS, model.names, references)
     for is_partial in (True, False):
-        yield bulk.update_rows(registry, model, model.names, is_partial=is_partial)
-    yield bulk.update_rows(registry, model, (), is_partial=False)
+        yield bulk.update_rows(registry, model, NO_LIMITS, model.names, is_partial=is_partial)
+    yield bulk.update_rows(registry, model, NO_LIMITS, (), is_partial=False)
     yield bulk.referring_rows(registry, model)
     for locked in (True, False):
-        yield bulk.current_rows(registry, model, locked=locked)
+        yield bulk.current_rows(registry, model, NO_LIMITS, locked=locked)
     for rule in model.unique:
         yield unique_violations.stored_values(registry, model, rule)
         yield unique_violations.clashing_rows(registry, model, rule)
@@ -75,7 +76,7 @@ def writing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatemen
 def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
     yield removal.purge_rows(registry, model)
     for is_final in (True, False):
-        yield removal.lock_rows(registry, model, is_final=is_final)
+        yield removal.lock_rows(registry, model, NO_LIMITS, is_final=is_final)
         for referring, field in registry.referring(model.plural):
             reference = (referring, field.name)
             yield removal.count_referring(registry, referring, ((model, field.name, True), (model, field.name, False)))
@@ -85,9 +86,9 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
                 yield removal.take_along(registry, model, reference, is_final=is_final)
     if is_soft(model):
         yield removal.mark_deleted(registry, model)
-        yield removal.lock_and_mark(registry, model)
+        yield removal.lock_and_mark(registry, model, NO_LIMITS)
         yield removal.take_mark_back(registry, model)
-        yield removal.lock_row(registry, model)
+        yield removal.lock_row(registry, model, NO_LIMITS)
         yield removal.restore_rows(registry, model)
         yield removal.restore_along(registry, model)
     for referring, field in registry.referring(model.plural):
@@ -104,9 +105,9 @@ def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatem
     yield loading.forget_stored(registry, model)
     for field in model.declared:
         if field.reference is not None:
-            yield loading.find_missing(registry, model, field.name)
+            yield loading.find_missing(registry, model, NO_LIMITS, field.name)
     for key in {name for rule in model.unique for name in rule.fields}:
-        yield loading.adopt_matching(registry, model, key)
+        yield loading.adopt_matching(registry, model, NO_LIMITS, key)
         yield loading.drop_doubles(model, key)
         yield loading.find_apart(registry, model, key)
         for is_single in (True, False):
@@ -159,7 +160,7 @@ def test_a_field_can_be_called_as_a_parameter_is() -> None:
     model = registry["occasions"]
     for statement in (*writing(registry, model), *removing(registry, model), *importing(registry, model)):
         assert len(set(statement.parameters)) == len(statement.parameters)
-    inserted = single.insert_row(registry, model, ())
+    inserted = single.insert_row(registry, model, NO_LIMITS, ())
     assert {"by", "at", "id", "tenant", *map(single.value_name, model.names)} == set(inserted.parameters)
 
 
@@ -185,7 +186,7 @@ def test_rows_that_several_references_name_are_locked_together_in_one_order() ->
         target_id: Annotated[UUID, ref("accounts")]
 
     registry = build_registry((Account, Booking))
-    inserting = bulk.insert_rows(registry, registry["bookings"])
+    inserting = bulk.insert_rows(registry, registry["bookings"], NO_LIMITS)
     assert inserting.text.count("FOR KEY SHARE") == 1
 
 
