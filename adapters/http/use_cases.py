@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from adapters.http.entities.part import EntityUseCases
-from adapters.http.identity.router import IdentityUseCases
+from adapters.http.identity.use_cases import IdentityUseCases
 from adapters.http.operations.part import OperationUseCases
 from application.freshness import Freshness
 from application.ports.identity.sessions import Tokens

@@ -1,39 +1,25 @@
 """The router of identity, composed of its parts."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from litestar import Router
 from litestar.di import Provide
 from litestar.types import ControllerRouterHandler
 
-from adapters.http.identity.account import part as account
-from adapters.http.identity.administration import part as administration
-from adapters.http.identity.factors import part as factors
+from adapters.http.identity.account import controllers as account
+from adapters.http.identity.administration import controllers as administration
+from adapters.http.identity.factors import controllers as factors
 from adapters.http.identity.factors.passkeys import related_origins_handler
-from adapters.http.identity.hosted_login import part as hosted_login
-from adapters.http.identity.joining import part as joining
-from adapters.http.identity.login import part as login
-from adapters.http.identity.self_service import part as self_service
+from adapters.http.identity.hosted_login import controllers as hosted_login
+from adapters.http.identity.joining import controllers as joining
+from adapters.http.identity.login import controllers as login
+from adapters.http.identity.self_service import controllers as self_service
 from adapters.http.identity.self_service.me import me_router
-from adapters.http.identity.service_accounts import part as service_accounts
+from adapters.http.identity.service_accounts import controllers as service_accounts
+from adapters.http.identity.use_cases import IdentityUseCases
 from adapters.http.request.rules import ORDINARY, rules
 from adapters.http.routers import FreshRouter
-
-
-@dataclass(frozen=True, kw_only=True)
-class IdentityUseCases(
-    account.AccountUseCases,
-    login.LoginUseCases,
-    factors.FactorUseCases,
-    hosted_login.HostedLoginUseCases,
-    self_service.SelfServiceUseCases,
-    administration.AdministrationUseCases,
-    joining.JoiningUseCases,
-    service_accounts.ServiceAccountUseCases,
-):
-    """Use cases of all parts. A handler receives a use case as the argument of the same name."""
-
 
 CONTROLLERS = (
     *account.CONTROLLERS,

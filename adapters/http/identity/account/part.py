@@ -1,12 +1,9 @@
-"""Use cases and controllers of the account."""
+"""Use cases of the account that handlers call."""
 
 from dataclasses import dataclass
 
-from adapters.http.identity.account.accounts import AccountsController
 from application.identity.account.accounts import Accounts
 from application.identity.account.registration import Registration
-
-CONTROLLERS = (AccountsController,)
 
 
 @dataclass(frozen=True, kw_only=True)

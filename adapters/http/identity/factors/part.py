@@ -1,25 +1,13 @@
-"""Use cases and controllers of second factors."""
+"""Use cases of second factors that handlers call."""
 
 from dataclasses import dataclass
 
-from adapters.http.identity.factors.mfa import MfaController
-from adapters.http.identity.factors.my_factors import FactorResetsController, FactorsController
-from adapters.http.identity.factors.passkeys import PasskeysController
-from adapters.http.identity.factors.reauthentication import ReauthenticationController
 from application.identity.factors.forms import RelatedOrigins
 from application.identity.factors.my_factors import MyFactors
 from application.identity.factors.passkey_login import PasskeyLogin
 from application.identity.factors.reauthentication import Reauthentication
 from application.identity.factors.resets import FactorResets
 from application.identity.factors.second_factor import SecondFactor
-
-CONTROLLERS = (
-    ReauthenticationController,
-    MfaController,
-    FactorsController,
-    FactorResetsController,
-    PasskeysController,
-)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,11 +1,7 @@
-"""Use cases and controllers of logins."""
+"""Use cases of logins that handlers call."""
 
 from dataclasses import dataclass
 
-from adapters.http.identity.login.auth import AuthController
-from adapters.http.identity.login.keys import KeysController
-from adapters.http.identity.login.renewal import RenewalController
-from adapters.http.identity.login.social import SocialController
 from application.identity.login.renewal import SessionRenewal
 from application.identity.login.sign_in import SignIn
 from application.identity.login.sign_out import SignOut
@@ -13,13 +9,6 @@ from application.identity.login.token_authentication import TokenAuthentication
 from application.identity.social.social_redirect import SocialRedirect
 from application.identity.social.social_sign_in import SocialSignIn
 from application.ports.identity.signing_keys import Keyring
-
-CONTROLLERS = (
-    AuthController,
-    RenewalController,
-    SocialController,
-    KeysController,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
