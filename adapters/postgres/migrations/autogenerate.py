@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeGuard
 
-from advanced_alchemy.types import DateTimeUTC
 from alembic.autogenerate.api import AutogenContext
 from alembic.operations import ops
 from alembic.runtime.migration import MigrationContext
@@ -49,10 +48,7 @@ def is_other_type(
 
 
 def render_item(kind: str, item: object, context: AutogenContext) -> str | Literal[False]:
-    """Return a column's type or default as text in a migration; False leaves it to Alembic."""
-    # Use SQLAlchemy's types: an applied migration must not depend on the current type of another library.
-    if kind == "type" and isinstance(item, DateTimeUTC):
-        return "sa.DateTime(timezone=True)"
+    """Return a column's default as text in a migration; False leaves it, and types, to Alembic."""
     if isinstance(item, FillInDefault):
         return called_fill_in(context, item.why)
     if kind == "server_default" and isinstance(item, DefaultClause) and isinstance(item.arg, str):

@@ -6,20 +6,11 @@ from typing import Any
 import sqlalchemy as sa
 from advanced_alchemy.base import CommonTableAttributes
 from sqlalchemy.ext.asyncio import AsyncAttrs
-from sqlalchemy.orm import DeclarativeBase, Mapped, RelationshipProperty, foreign, mapped_column, relationship, remote
+from sqlalchemy.orm import DeclarativeBase, RelationshipProperty, foreign, relationship, remote
 
+from adapters.postgres.own_queries.row_marks import EntityRow, SoftDeletedRow
 from adapters.postgres.schema.copies import is_name_of_copy
 from domain.entities.declaration import EntityModel, Registry, Relation
-
-
-class EntityRow:
-    """Marks the ORM classes of entities."""
-
-
-class SoftDeletedRow(EntityRow):
-    """Marks ORM classes with soft delete, so that sessions hide their deleted rows."""
-
-    is_deleted: Mapped[bool] = mapped_column()
 
 
 def entity_classes(registry: Registry, tables: sa.MetaData) -> Mapping[str, type[Any]]:

@@ -24,8 +24,7 @@ from adapters.postgres.connection.failures import translated
 from adapters.postgres.connection.poolers import settings_text
 from adapters.postgres.connection.shares import ScopeShares
 from adapters.postgres.connection.waiting import PoolBusy
-from adapters.postgres.own_queries.entity_classes import EntityRow, SoftDeletedRow, entity_classes
-from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS, domain_error
+from adapters.postgres.own_queries.row_marks import EntityRow, SoftDeletedRow
 from adapters.postgres.schema.schema import metadata_for
 from application.ports.runtime import Ids
 from domain.entities.declaration import Registry
@@ -77,16 +76,23 @@ class OwnQueries:
     @property
     def errors(self) -> Sequence[type[Exception]]:
         """Classes of errors that a session raises."""
+        # Import late, here and below: advanced-alchemy imports Litestar, which commands do not need.
+        from adapters.postgres.own_queries.errors import OWN_QUERY_ERRORS
+
         return OWN_QUERY_ERRORS
 
     def domain_error(self, error: Exception) -> Error | None:
         """Return the domain error for a session's error; None for a programming error."""
+        from adapters.postgres.own_queries.errors import domain_error
+
         return domain_error(error)
 
     @cached_property
     def classes(self) -> Mapping[str, type[Any]]:
         """ORM classes by the entity's plural."""
         # Lazy: creating them needs some 50 ms, unnecessary for raw SQL.
+        from adapters.postgres.own_queries.entity_classes import entity_classes
+
         return entity_classes(self.registry, metadata_for(self.registry))
 
     async def close(self) -> None:

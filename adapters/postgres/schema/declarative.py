@@ -1,14 +1,11 @@
-"""Declarative base of identity's tables: advanced-alchemy's attributes and types on a separate registry."""
+"""Declarative base of identity's tables. It does not import advanced-alchemy, which imports Litestar."""
 
 from datetime import datetime
 from typing import Annotated, Any, cast
 from uuid import UUID
 
 import sqlalchemy as sa
-from advanced_alchemy.base import CommonTableAttributes
-from advanced_alchemy.types import DateTimeUTC
 from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.ext.asyncio import AsyncAttrs
 from sqlalchemy.orm import DeclarativeBase, mapped_column, registry
 
 from adapters.postgres.schema.sql import CODE_POINTS
@@ -21,19 +18,16 @@ NAMES = {
 """Naming convention of constraints; the service finds the field of a violation by the constraint's name."""
 
 
-class IdentityBase(CommonTableAttributes, AsyncAttrs, DeclarativeBase):
+class IdentityBase(DeclarativeBase):
     """Base of identity's models; its ``metadata`` holds only their tables."""
 
-    # advanced-alchemy's bases share their registry and metadata, and most add columns (a sentinel, dates) that these
-    # tables lack.
     registry = registry(
         metadata=sa.MetaData(naming_convention=NAMES),
         type_annotation_map={
             str: sa.Text(collation=CODE_POINTS),
             list[str]: sa.ARRAY(sa.Text(collation=CODE_POINTS)),
             UUID: sa.Uuid(),
-            datetime: DateTimeUTC(timezone=True),
-            # advanced-alchemy's JsonB fails under SQLAlchemy 2.1: AttributeError, portable_instancemethod
+            datetime: sa.DateTime(timezone=True),
             dict[str, Any]: JSONB(),
         },
     )

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 
 from domain.entities.declaration import Registry
-from entrypoints.assembly.entities import EntitiesError, load_registry
+from entrypoints.assembly.entities import EntitiesError, load_registry, load_routes
 from entrypoints.cli.reports.findings import Findings
 from entrypoints.server.servers import any_servers
 from entrypoints.server.start_warnings import setting_warnings
@@ -106,13 +106,14 @@ async def _of_keys_and_routes(
 ) -> AsyncIterator[str]:
     from adapters.joserfc import WrongSecretKey
     from entrypoints.assembly.adapters import open_adapters
-    from entrypoints.assembly.routes import ensure_routes_served
     from entrypoints.assembly.use_cases import assemble
 
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)
-        if routes := ensure_routes_served(services, settings):
-            findings.say("routes", ", ".join(routes))
+        if load_routes(settings.entities):
+            from entrypoints.assembly.routes import ensure_routes_served  # imports Litestar: needs half a second
+
+            findings.say("routes", ", ".join(ensure_routes_served(services, settings)))
         try:
             if reads_keys:
                 await services.signing_keys.reload()
