@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from application.ports.identity.users import IdentityTransaction
+from domain.errors import Conflict
 from domain.identity.administration import ensure_able_owner_stays, ensure_admin_stays, takes_an_admin
 from domain.identity.users import AccountState, Role
 from domain.scope import Caller
@@ -24,3 +25,9 @@ async def ensure_admins_remain(
     if membership is not None and membership.is_owner:
         owners = await tx.memberships.lock_owners(tenant_id)
         ensure_able_owner_stays(set(admins) & set(owners), state.user.id)
+
+
+def ensure_able_owner_follows(admins: Iterable[UUID], owners: Iterable[UUID], before: UUID, after: UUID) -> None:
+    """Raise Conflict on ``userId`` if ``before`` passes ownership to ``after`` and no owner has the role Admin then."""
+    if set(admins).isdisjoint({*owners, after} - {before}):
+        raise Conflict.on("userId", "The new owner needs the role Admin: give the role to this member first.")

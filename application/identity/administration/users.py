@@ -280,7 +280,7 @@ class UserAdministration:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), state.user.id)
         before, after = ({role.id for role in those} for those in (roles_in_scope(caller, state), roles))
         is_changed = before != after
-        # An Admin may give an owner more roles: a transfer can leave an owner without any.
+        # An Admin may give an owner more roles: a super-admin can appoint an owner without any.
         if _owned(state) and not before <= after:
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         await ensure_admins_remain(tx, caller, state, caller.tenant.id, (*roles, *state.roles))

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.identity.administration.remaining_admins import ensure_admins_remain
+from application.identity.administration.remaining_admins import ensure_able_owner_follows, ensure_admins_remain
 from application.identity.joining.departures import Departures
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
@@ -49,14 +49,18 @@ class Ownership:
 
     @retry_on_conflict
     async def transfer(self, caller: Caller, form: TransferForm, client: Client) -> None:
-        """Make an active member the owner in the caller's place; only super-admins can undo it."""
+        """Make an active member the owner in the caller's place; only super-admins can undo it.
+
+        Raises Conflict if the tenant would have no owner with the role Admin.
+        """
         now, tenant_id = self.clock.now(), caller.tenant.id
         if form.user_id == caller.user_id:
             raise ValidationError.on("userId", "is your own id: name another member")
         async with self.database.transaction(EveryTenant()) as tx:
-            # Lock both accounts in one order, against deadlocks, then the tenant's owners.
+            # Lock both accounts in one order, against deadlocks, then the tenant's Admins and owners.
             for user_id in sorted((caller.user_id, form.user_id)):
                 await tx.memberships.lock(user_id)
+            admins = await tx.memberships.lock_admins(tenant_id)
             owners = await tx.memberships.lock_owners(tenant_id)
             if caller.user_id not in owners:
                 raise Forbidden("Only an owner of the tenant can transfer it.")
@@ -64,6 +68,7 @@ class Ownership:
             if after is None or not after.user.is_active or after.membership_in(tenant_id) is None:
                 raise ValidationError.on("userId", "is not an active member of this tenant")
             assert before is not None
+            ensure_able_owner_follows(admins, owners, caller.user_id, form.user_id)
             await tx.memberships.set_owner(form.user_id, tenant_id, True)
             await tx.memberships.set_owner(caller.user_id, tenant_id, False)
             for state in (before, after):

@@ -265,6 +265,8 @@ async def change_owners(call: Caller) -> None:
     assert (await app.call("PUT", owner, as_whom="root", json={"isOwner": True})).status_code == 200
     body = {"userId": ids["reader@acme.example"]}
     await app.call("POST", "/api/tenants/current/transfer", as_whom="acme", json=body)
+    await app.call("POST", f"/api/tenants/{acme}/users", as_whom="root", json={**body, "roles": ["Admin"]})
+    await app.call("POST", "/api/tenants/current/transfer", as_whom="acme", json=body)
     await app.call("POST", "/api/tenants/current/leave", as_whom="ada")
     await app.login("ada", "ada@example.com")
     async with app.services.database.transaction(EveryTenant()) as tx:

@@ -26,8 +26,9 @@ class OwnershipController(Controller):
 
     @post(
         "/current/transfer",
-        **action("tenants.transfer", "Pass one's tenant on", Policy("tenant", recent=True, people=True)),
-        description="For owners: an active member becomes the owner in their place. Both are told by mail.",
+        **action("tenants.transfer", "Pass one's tenant on", Policy("tenant", recent=True, people=True), "CONFLICT"),
+        description="For owners: an active member becomes the owner in their place. The tenant keeps an owner with the "
+        "role Admin, so give it to the member first. Both are told by mail.",
     )
     async def transfer(
         self, request: StrictRequest, data: JSONBody[TransferForm], ownership: NamedDependency[Ownership]

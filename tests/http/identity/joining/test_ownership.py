@@ -52,21 +52,21 @@ async def test_only_the_list_of_members_shows_owners(invited: Invited) -> None:
 @pytest.mark.promise("POST /api/tenants/current/transfer")
 async def test_an_owner_transfers_the_tenant_and_both_are_notified(invited: Invited) -> None:
     await own(invited, "admin")
+    await invited.tenants.make_user("second", "acme", ["Admin"])
     await invited.mails()
-    answer = await transfer(invited, "admin", "clerk")
+    answer = await transfer(invited, "admin", "second")
     assert answer.status_code == 200, answer.text
-    assert await owners(invited) == {"clerk"}
+    assert await owners(invited) == {"second"}
     mails = await invited.mails()
-    assert sorted(mail.to for mail in mails) == sorted([email_of("admin"), email_of("clerk")])
+    assert sorted(mail.to for mail in mails) == sorted([email_of("admin"), email_of("second")])
     assert all("the owner of Acme at Tenantry was changed" in mail.text for mail in mails)
     assert invited.actions()[-1] == "owner.transferred"
     assert told(await transfer(invited, "admin", "member"))[:2] == (403, "FORBIDDEN")
 
 
 @pytest.mark.parametrize("way", ["roles", "membership", "account"])
-async def test_a_former_owner_can_make_the_new_owner_an_admin_and_not_demote_them(invited: Invited, way: str) -> None:
-    await own(invited, "admin")
-    assert (await transfer(invited, "admin", "clerk")).status_code == 200
+async def test_an_admin_can_make_an_owner_an_admin_and_not_demote_them(invited: Invited, way: str) -> None:
+    assert (await own(invited, "clerk")).status_code == 200
     acme, clerk = invited.tenants.tenants["acme"], invited.tenants.users["clerk"]
 
     def given(roles: list[str]) -> tuple[str, str, Any]:
@@ -80,6 +80,79 @@ async def test_a_former_owner_can_make_the_new_owner_an_admin_and_not_demote_the
         assert (await invited.tenants.call("admin", *given(roles))).status_code == code, roles
     await invited.tenants.log_in("clerk", "acme")
     assert (await invited.tenants.call("clerk", "GET", "/api/users")).status_code == 200
+
+
+async def with_admins(invited: Invited) -> None:
+    """The owner is `admin`. The Admin `second` and `boss`, who has all permissions by another role, own nothing."""
+    await own(invited, "admin")
+    await invited.tenants.make_role("Boss", "acme", ["*"])
+    for name, role in (("second", "Admin"), ("boss", "Boss")):
+        await invited.tenants.make_user(name, "acme", [role])
+        await invited.tenants.log_in(name, "acme")
+
+
+@pytest.mark.promise("tenants, owners: a tenant with owners keeps one with the role Admin, super-admins excepted")
+@pytest.mark.parametrize("name", ["clerk", "member", "boss"])
+async def test_a_transfer_to_a_member_without_the_role_admin_is_refused(invited: Invited, name: str) -> None:
+    await with_admins(invited)
+    refused = await transfer(invited, "admin", name)
+    assert told(refused) == (409, "CONFLICT", ["userId"])
+    assert "needs the role Admin" in refused.text
+    assert await owners(invited) == {"admin"}
+
+
+@pytest.mark.promise("tenants, owners: a tenant with owners keeps one with the role Admin, super-admins excepted")
+async def test_a_transfer_to_any_member_is_accepted_if_another_owner_has_the_role_admin(invited: Invited) -> None:
+    await with_admins(invited)
+    await own(invited, "second")
+    assert (await transfer(invited, "admin", "clerk")).status_code == 200
+    assert await owners(invited) == {"second", "clerk"}
+    # Now `second` is the last: it can transfer to neither an owner nor a member without the role.
+    for name in ("clerk", "member"):
+        assert told(await transfer(invited, "second", name)) == (409, "CONFLICT", ["userId"])
+    assert (await transfer(invited, "second", "admin")).status_code == 200
+    assert await owners(invited) == {"admin", "clerk"}
+
+
+WAYS_TO_LOSE_THE_LAST_ABLE_OWNER: dict[str, tuple[str, str, str, Any]] = {
+    "leave": ("admin", "POST", "/api/tenants/current/leave", None),
+    "end the membership": ("boss", "DELETE", "/api/tenants/{acme}/users/{admin}", None),
+    "delete": ("boss", "DELETE", "/api/users/{admin}", None),
+    "disable": ("boss", "PUT", "/api/users/{admin}", {"isActive": False}),
+    "change the roles": ("boss", "POST", "/api/users/{admin}/roles", {"roleNames": ["Boss"]}),
+    "change the membership": ("boss", "POST", "/api/tenants/{acme}/users", {"userId": "{admin}", "roles": ["Boss"]}),
+    "delete the own account": ("admin", "DELETE", "/api/auth/me", None),
+}
+
+
+@pytest.mark.promise("tenants, owners: a tenant with owners keeps one with the role Admin, super-admins excepted")
+@pytest.mark.parametrize("how", WAYS_TO_LOSE_THE_LAST_ABLE_OWNER)
+async def test_the_last_owner_with_the_role_admin_keeps_it(invited: Invited, how: str) -> None:
+    """Another owner has all permissions by another role, and another Admin owns nothing."""
+    await with_admins(invited)
+    await own(invited, "boss")
+    whom, method, path, body = WAYS_TO_LOSE_THE_LAST_ABLE_OWNER[how]
+    places = {**invited.tenants.tenants, **invited.tenants.users}
+    body = body and {key: value.format(**places) if key == "userId" else value for key, value in body.items()}
+    refused = await invited.tenants.call(whom, method, path.format(**places), body)
+    assert told(refused)[:2] == (409, "CONFLICT"), refused.text
+    assert "last owner with the role Admin" in refused.text
+    assert (await own(invited, "second")).status_code == 200
+    assert (await invited.tenants.call(whom, method, path.format(**places), body)).status_code in (200, 201)
+
+
+@pytest.mark.promise("tenants, owners: a tenant with owners keeps one with the role Admin, super-admins excepted")
+@pytest.mark.parametrize(
+    ("method", "body"), [("PUT", {"permissions": ["read:users"]}), ("PUT", {"name": "Helper"}), ("DELETE", None)]
+)
+async def test_an_owner_cannot_change_or_delete_the_role_admin(invited: Invited, method: str, body: object) -> None:
+    await with_admins(invited)
+    roles = (await invited.tenants.call("admin", "GET", "/api/roles")).json()["items"]
+    (admin_role,) = (role["id"] for role in roles if role["name"] == "Admin")
+    refused = await invited.tenants.call("admin", method, f"/api/roles/{admin_role}", body)
+    assert told(refused)[:2] == (403, "FORBIDDEN")
+    boss = f"/api/roles/{invited.tenants.roles['Boss']}"
+    assert (await invited.tenants.call("root in acme", "PUT", boss, {"permissions": ["read:users"]})).status_code == 200
 
 
 @pytest.mark.promise(
