@@ -20,7 +20,7 @@ from adapters.http.console.pages import ROOT, Console, front_handler, page_handl
 from adapters.http.console.session import session_router
 from adapters.http.console.session_cookie import SessionCookie
 from adapters.http.docs.pages import About, docs_handlers
-from adapters.http.docs.served import openapi_config
+from adapters.http.docs.served import CachedDocument, openapi_config
 from adapters.http.operations.access_log import log_access
 from adapters.http.operations.health import health_router
 from adapters.http.operations.inbox import inbox_handlers
@@ -81,13 +81,17 @@ def build_app(services: UseCases, settings: HttpSettings, metrics: Metrics | Non
 
 
 def empty_application(
-    plugin: HttpPlugin, settings: HttpSettings, lifespan: Sequence[Lifespan] = (), **options: Any
+    plugin: HttpPlugin,
+    settings: HttpSettings,
+    lifespan: Sequence[Lifespan] = (),
+    document: CachedDocument | None = None,
+    **options: Any,
 ) -> Litestar:
-    """Return an application with only the plugin; ``options`` are Litestar's."""
+    """Return an application with only the plugin, which serves ``document``; ``options`` are Litestar's."""
     return Litestar(
         plugins=[plugin],
         lifespan=list(lifespan),
-        openapi_config=openapi_config(settings.about, plugin.router, settings.console.prefix),
+        openapi_config=openapi_config(settings.about, plugin.router, settings.console.prefix, document),
         cors_config=settings.cors,
         before_send=[] if settings.cors is None else [partial(complete_preflight, plugin.area_of)],
         compression_config=settings.compression,

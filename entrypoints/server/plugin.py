@@ -22,6 +22,7 @@ from adapters.http.app import (
     plugin_parts,
     service_parts,
 )
+from adapters.http.docs.served import CachedDocument
 from adapters.http.operations.access_log import log_access
 from adapters.http.plugin import HttpPlugin
 from adapters.http.request.pipeline import Pipeline
@@ -109,8 +110,10 @@ class Service(TenantryPlugin):
 
     def application(self, lifespan: Sequence[Lifespan] = (), **options: Any) -> Litestar:
         """Return the application. Raises EntitiesError for routes that cannot be served."""
+        document = CachedDocument()
+        beginning = [self._load_reporting, document.prepared, *lifespan]
         with routes_checked():
-            return empty_application(self, self.http, [self._load_reporting, *lifespan], **options)
+            return empty_application(self, self.http, beginning, document, **options)
 
     @asynccontextmanager
     async def _load_reporting(self, _: Litestar) -> AsyncIterator[None]:

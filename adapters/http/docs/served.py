@@ -1,9 +1,10 @@
 """Litestar's OpenAPI document on the service's own path, without repetition."""
 
 import re
-from asyncio import Lock, to_thread
+from asyncio import Lock, sleep, to_thread
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from itertools import chain, count
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from adapters.http.docs.pages import About
 from adapters.http.request.rules import PUBLIC, UNLIMITED, Parameter, rules
 from adapters.http.request.strict_request import StrictRequest
 from adapters.http.static_files import file_of
+from application.tasks import beside
 
 Json = dict[str, Any]
 
@@ -34,25 +36,46 @@ OF_SERVICE = frozenset(
 """Tags that every service has; the document shows those of its entities and routes before them."""
 
 
+PREPARED_AFTER = 1.0
+"""Seconds from the start of a process, so that all processes are ready before one builds the document."""
+
+
 class CachedDocument:
     """The OpenAPI document, built and encoded once.
 
     Building needs seconds with hundreds of entities. A thread does it, so that the event loop stays free.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pause: float = PREPARED_AFTER) -> None:
         self._document: bytes | None = None
         self._one_at_a_time = Lock()
+        self._pause = pause
+
+    @asynccontextmanager
+    async def prepared(self, app: Litestar) -> AsyncIterator[None]:
+        """Build the document soon after the start, as a lifespan of the application."""
+        async with beside(self._prepare(app)):
+            yield
+
+    async def _prepare(self, app: Litestar) -> None:
+        await sleep(self._pause)
+        with suppress(Exception):  # a request for the document raises the error again
+            await self.built(app)
 
     async def answer(self, request: Request[Any, Any, Any]) -> bytes | None:
         """Return this document in place of Litestar's. The document's router calls this hook before its handlers."""
         if request.path_params:
             return None  # Litestar's path for everything except the document
         tags = asked_tags(cast(StrictRequest, request).parameters())
+        document = await self.built(request.app)
+        return await to_thread(excerpt, document, tags) if tags else document
+
+    async def built(self, app: Litestar) -> bytes:
+        """Return the document; the first call builds it."""
         async with self._one_at_a_time:
             if self._document is None:
-                self._document = await to_thread(_encoded, request.app)
-        return await to_thread(excerpt, self._document, tags) if tags else self._document
+                self._document = await to_thread(_encoded, app)
+            return self._document
 
 
 def _encoded(app: Litestar) -> bytes:
@@ -67,7 +90,9 @@ class DocumentResponse(Response[bytes]):
         return file.response(cast(StrictRequest, request)).to_asgi_response(app, request, **options)
 
 
-def openapi_config(about: About, router: Callable[..., Router], below: str = "") -> OpenAPIConfig:
+def openapi_config(
+    about: About, router: Callable[..., Router], below: str = "", document: CachedDocument | None = None
+) -> OpenAPIConfig:
     """Return the configuration with the document's handlers on a router of the plugin, behind the pipeline.
 
     ``below`` is the path of the public address.
@@ -86,7 +111,7 @@ def openapi_config(about: About, router: Callable[..., Router], below: str = "")
             [],
             include_in_schema=False,
             response_class=DocumentResponse,
-            before_request=CachedDocument().answer,
+            before_request=(document or CachedDocument()).answer,
             after_request=_no_page,
             opt=rules(policy=PUBLIC, limit=UNLIMITED, parameters=(Parameter(TAG, {"type": "string"}),)),
         ),

@@ -1,24 +1,32 @@
-"""The OpenAPI document where it is served: made when it is asked for, once, beside other requests.
+"""The OpenAPI document where it is served: made once, soon after the start or for the first request, beside others.
 
 Bounds of texts in the OpenAPI document: the service refuses what passes them, by the field's name.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Iterator
-from typing import Any
+from types import MethodType
+from typing import Any, cast
 
 import pytest
+from litestar import Litestar
 
 from adapters.http.app import HttpSettings, build_app
-from adapters.http.docs.served import finished
+from adapters.http.docs.pages import About
+from adapters.http.docs.served import CachedDocument, finished
+from entrypoints.server.plugin import Service
+from entrypoints.settings.settings import read_settings
 from entrypoints.testing import app as testing
+from entrypoints.testing.app import MEMORY, SECRET_KEY
 from tests.http.app import Json, TestApp
 from tests.http.docs.test_openapi import described
+from tests.waiting import HUNG_AFTER
 
 
-def test_the_document_is_made_at_the_first_request(app: TestApp) -> None:
-    """A start makes none, and the first who asks hardly waits: not much longer than an application takes to build."""
+def test_building_the_application_makes_no_document(app: TestApp) -> None:
+    """A request that asks before the preparation hardly waits: not much longer than an application takes to build."""
     built, made = [], []
     for _ in range(3):
         started = time.process_time()
@@ -30,6 +38,54 @@ def test_the_document_is_made_at_the_first_request(app: TestApp) -> None:
         made.append(time.process_time() - started - built[-1])
         assert document["info"]["title"] == "Said after the start"
     assert min(made) < 2 * min(built)
+
+
+def titled(app: TestApp, title: str) -> Litestar:
+    return build_app(app.services, HttpSettings(about=About(title=title)))
+
+
+async def test_the_document_is_prepared_without_a_request(app: TestApp) -> None:
+    document = CachedDocument(pause=0)
+    async with document.prepared(titled(app, "Prepared")):
+        for _ in range(3):  # the preparation has begun
+            await asyncio.sleep(0)
+        first = await document.built(titled(app, "Asked for"))
+    assert json.loads(first)["info"]["title"] == "Prepared"
+    assert await document.built(titled(app, "Asked for later")) is first
+
+
+def test_the_service_prepares_the_document_that_it_serves() -> None:
+    served = Service(read_settings({"TENANTRY_SECRET_KEY": SECRET_KEY}), runtime=MEMORY).application()
+    assert served.openapi_config is not None
+    assert served.openapi_config.openapi_router is not None
+    (prepared,) = (
+        manager.__self__
+        for manager in served._lifespan_managers  # to wait for the preparation would need a second
+        if isinstance(manager, MethodType) and manager.__func__ is CachedDocument.prepared
+    )
+    answer: Any = served.openapi_config.openapi_router.before_request
+    assert answer.__self__ is prepared
+
+
+async def test_a_request_before_the_preparation_does_not_wait_for_it(app: TestApp) -> None:
+    document = CachedDocument(pause=HUNG_AFTER)
+    async with document.prepared(titled(app, "Prepared")):
+        assert json.loads(await document.built(titled(app, "Asked for")))["info"]["title"] == "Asked for"
+
+
+async def test_a_failed_preparation_ends_no_service_and_is_tried_again_by_a_request(app: TestApp) -> None:
+    document, no_application = CachedDocument(pause=0), cast(Litestar, object())
+    async with document.prepared(no_application):
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert json.loads(await document.built(titled(app, "Asked for")))["info"]["title"] == "Asked for"
+
+
+async def test_a_service_that_ends_at_once_prepares_nothing(app: TestApp) -> None:
+    document = CachedDocument()
+    async with document.prepared(titled(app, "Prepared")):
+        pass
+    assert json.loads(await document.built(titled(app, "Asked for")))["info"]["title"] == "Asked for"
 
 
 async def test_others_are_answered_while_it_is_made(app: TestApp) -> None:
