@@ -212,6 +212,31 @@ async def test_the_index_answers_as_the_rows_in_their_order_do(
     assert by_index.total == plain.total
 
 
+@pytest.mark.promise("entities, contract: search")
+@pytest.mark.parametrize(
+    ("word", "names"),
+    [
+        ("zz", ["zz top"]),
+        ("\u6771\u4eac", ["\u6771\u4eac\u306e\u673a"]),
+        ("7", ["shelf 7"]),
+        ("qq", []),
+        ("top", ["zz top"]),
+    ],
+)
+async def test_a_word_of_one_or_two_characters_finds_rows_beyond_the_sample_without_the_index(
+    postgres: PostgresDatabase, database_url: str, registry: Registry, word: str, names: list[str]
+) -> None:
+    """The words of Chinese and Japanese have two characters."""
+    await stored(postgres, HERE, registry, "\u6771\u4eac\u306e\u673a", "zz top", "shelf 7", "chair", "lamp", "desk")
+    limits = SearchLimits(sampled=2, frequent=1, most=100)
+    database = PostgresDatabase(database_url, registry, CountingIds(), connections=1, search_limits=limits)
+    await database.open()
+    try:
+        assert names_on(await asked(database, HERE, registry, f"search={word}")) == names
+    finally:
+        await database.close()
+
+
 @pytest.mark.parametrize(
     "operator", [each for each in QUERY_KINDS[Kind.TEXT].operators if each is not Operator.IS_NULL]
 )
