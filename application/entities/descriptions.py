@@ -17,7 +17,6 @@ from application.entities.description_forms import (
     FieldRules,
     RelationDescription,
 )
-from domain.entities.bodies import MOST_ITEMS
 from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry, leads_an_index
 from domain.entities.owning import is_limited
 from domain.entities.query.kinds import QUERY_KINDS, is_sortable
@@ -32,6 +31,7 @@ from domain.entities.screens.presentation import (
     field_title,
     widget_of,
 )
+from domain.entities.transactions.items import MOST_ITEMS
 from domain.parts.part import AdministrationArea
 from domain.scope import Rights
 

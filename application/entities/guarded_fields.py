@@ -13,13 +13,10 @@ from domain.entities.bodies import (
     EVERY_FIELD,
     Body,
     FieldAccess,
-    Item,
     SentChanges,
     Values,
     field_access,
-    read_changed_items,
     read_changes_from,
-    read_items,
     read_new_from,
 )
 from domain.entities.declaration import EntityModel, Registry
@@ -59,18 +56,6 @@ class GuardedFields:
         except ValidationError as error:
             mistakes += error.fields
         raise ValidationError(fields=mistakes)
-
-    def read_new_items(self, caller: Caller, body: Body) -> list[Values]:
-        """Read the values of a batch of new rows. Raises Forbidden, and ValidationError with the
-        errors of all items.
-        """
-        access = self.access(caller)
-        return read_items(body, lambda item: read_new_from(self.model, item, access))
-
-    def read_changed_items(self, caller: Caller, body: Body) -> list[Item]:
-        """Read the changes of a batch of rows. Raises Forbidden, and ValidationError with the fields of every item."""
-        access = self.access(caller)
-        return read_changed_items(body, lambda item: read_changes_from(self.model, item, access))
 
     def readable(self, caller: Caller, body: Raw) -> bytes:
         """Return a written row's JSON without fields that the writer may not read."""

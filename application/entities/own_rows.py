@@ -19,15 +19,14 @@ from domain.entities.bodies import (
     Body,
     SentChanges,
     Values,
-    read_changed_items,
     read_changes_from,
-    read_items,
     read_new_from,
 )
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import EntityModel
 from domain.entities.exact_values import made_of_json
 from domain.entities.query.query import WHOLE, Condition, Path, Query, SortKey, default_sort, whole_order
+from domain.entities.transactions.items import read_changed_items, read_items
 from domain.errors import Forbidden
 from domain.scope import Caller, Scope
 

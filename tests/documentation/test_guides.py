@@ -14,9 +14,9 @@ import rich_click as click
 
 from adapters.http.request.body import BATCH_BODY, ENTITY_BODY, IDENTITY_BODY
 from adapters.mail.smtp_url import read_smtp_url
-from domain.entities.bodies import MOST_ITEMS
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.sheets import LARGEST_FILE
+from domain.entities.transactions.items import MOST_ITEMS
 from domain.parts.composition import AUDIT_ACTIONS
 from entrypoints.cli.main import tenantry
 from entrypoints.settings.settings import IN_FILES, PREFIX, VARIABLES

@@ -18,8 +18,9 @@ from adapters.http.request.strict_request import RawBody, StrictRequest, raw_bod
 from adapters.http.strict_reading import decode, read_json, read_object
 from application.entities.batches import Batches
 from application.entities.checks.conditional_changes import change_of
-from domain.entities.bodies import MOST_ITEMS, read_ids
+from domain.entities.bodies import read_changes_from, read_new_from
 from domain.entities.declaration import EntityModel
+from domain.entities.transactions.items import MOST_ITEMS, read_changed_items, read_ids, read_items
 from domain.errors import BadRequest
 
 Version = Annotated[int, Meta(ge=1, lt=2**31)] | UnsetType | None
@@ -57,7 +58,8 @@ def _create(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
     policy, errors = may_write(model, "create"), ("CONFLICT", "UNPROCESSABLE_ENTITY")
 
     async def create_batch(request: StrictRequest, data: Any) -> Response[Any]:
-        caller, items = request.caller, fields.read_new_items(request.caller, data)
+        caller, may = request.caller, fields.access(request.caller)
+        items = read_items(data, lambda item: read_new_from(model, item, may))
         with fields.concealing(caller, data):
             written = await batches.create(write_of(request, entity.scope(request), await request.body()), model, items)
         rows = fields.all_readable(caller, [stored.body for stored in written.answer])
@@ -87,7 +89,8 @@ def _update(entity: ServedEntity, batches: Batches) -> HTTPRouteHandler:
 
     async def update_batch(request: StrictRequest, data: Any) -> Response[Any]:
         _ensure_no_version(request, "the version of each row is the version of its item")
-        caller, items = request.caller, fields.read_changed_items(request.caller, data)
+        caller, may = request.caller, fields.access(request.caller)
+        items = read_changed_items(data, lambda item: read_changes_from(model, item, may))
         changes = [change_of(item.id, item.sent.values, item.version, item.sent.kept) for item in items]
         with fields.concealing(caller, data):
             stored = await batches.update(write_of(request, entity.scope(request)), model, changes)
@@ -180,28 +183,34 @@ def _many(name: str, item: type[Struct]) -> Any:
     return raw_body(defstruct(name, [("items", kind)]), reader=read_batch)
 
 
-class _Batch(msgspec.Struct, forbid_unknown_fields=True):
+class Batch(msgspec.Struct, forbid_unknown_fields=True):
     items: list[msgspec.Raw]
 
 
 async def read_batch(body: bytes, decimals: bool) -> dict[str, object]:
     """Read the JSON object of a batch. Raises BadRequest, also for an item over the size limit of a single row."""
+    return await read_large(body, decimals, _BATCH)
+
+
+async def read_large(body: bytes, decimals: bool, decoder: msgspec.json.Decoder[Any]) -> dict[str, object]:
+    """Read an object with a list ``items``, a large one item by item; ``decoder`` reads a ``Batch``."""
     if len(body) <= LARGE_BODY:
         return read_object(body, decimals)
     decode(body)
     if body.count(b",") > MOST_COMMAS:
         raise BadRequest(f"The body has more than {MOST_COMMAS:,} commas. Send it in several batches.")
     try:
-        items = _BATCH.decode(body).items
+        members: dict[str, Any] = structs.asdict(decoder.decode(body))
     except (msgspec.DecodeError, RecursionError):
         raise BadRequest(
-            f"A body of over {LARGE_BODY // 1024} kB must be an object with a list `items` only."
+            f"A body of over {LARGE_BODY // 1024} kB must be an object with {_members(decoder)} only."
         ) from None
+    items: list[msgspec.Raw] = members["items"]
     if len(items) > MOST_ITEMS:
         raise BadRequest(f"The list of `items` may hold at most {MOST_ITEMS:,} entries.")
-    if body.count(b":") - sum(bytes(item).count(b":") for item in items) != 1:
+    if body.count(b":") - sum(bytes(item).count(b":") for item in items) != len(members):
         raise BadRequest("A JSON object contains a name twice.")
-    return {"items": [await _read_item(bytes(item), decimals) for item in items]}
+    return {**members, "items": [await _read_item(bytes(item), decimals) for item in items]}
 
 
 async def _read_item(item: bytes, decimals: bool) -> object:
@@ -211,4 +220,8 @@ async def _read_item(item: bytes, decimals: bool) -> object:
     return read_json(item, decimals)
 
 
-_BATCH = msgspec.json.Decoder(_Batch)
+def _members(decoder: msgspec.json.Decoder[Any]) -> str:
+    return "a list `items`" if decoder.type is Batch else "a text `key` and a list `items`"
+
+
+_BATCH = msgspec.json.Decoder(Batch)

@@ -20,10 +20,7 @@ from domain.entities.bodies import (
     EVERY_FIELD,
     FieldAccess,
     field_access,
-    read_changed_items,
     read_changes_from,
-    read_ids,
-    read_items,
     read_new_from,
 )
 from domain.entities.exact_values import all_made_of_json, as_column, made_of_json
@@ -34,6 +31,7 @@ from domain.entities.markers import big, entity, guarded
 from domain.entities.query.kinds import read_value
 from domain.entities.query.values import NotAValue, read_text, split_list
 from domain.entities.registry import build_registry
+from domain.entities.transactions.items import read_changed_items, read_ids, read_items
 from domain.errors import FieldError, Forbidden, ValidationError
 from tests.library import LIBRARY
 from tests.twins.everything import DECLARED

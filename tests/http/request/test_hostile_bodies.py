@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from adapters.http.request.body import BATCH_BODY, ENTITY_BODY, IDENTITY_BODY
-from domain.entities.bodies import MOST_ITEMS
+from domain.entities.transactions.items import MOST_ITEMS
 from domain.errors import MOST_ERRORS, MOST_HINTS
 from tests.http.app import TestApp
 from tests.http.served import Served, served_by

@@ -1,0 +1,1 @@
+"""Bodies of requests that write several rows in one transaction."""
