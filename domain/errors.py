@@ -19,7 +19,7 @@ LONGEST_HINTED = 100
 
 _hints_left: ContextVar[Iterator[int] | None] = ContextVar("_hints_left", default=None)
 
-_ITEM_OF_BATCH = re.compile(r"^(items\[([0-9]+)\])\.")
+_ITEM_OF_BATCH = re.compile(r"^((?:items|operations)\[([0-9]+)\])\.")
 
 
 class FieldError(Struct, frozen=True):
@@ -36,7 +36,7 @@ class FieldError(Struct, frozen=True):
 
     @property
     def item(self) -> str | None:
-        """Batch item with this field: ``items[3]``."""
+        """Batch item or operation with this field: ``items[3]``, ``operations[2]``."""
         found = _ITEM_OF_BATCH.match(self.field)
         return None if found is None else found[1]
 

@@ -111,6 +111,7 @@ _ENTITY_COUNTS = {
     "read": 1000,
     "create-batch": 10,
     "update-batch": 10,
+    "upsert-batch": 10,
     "delete-batch": 10,
     "export": 5,
     "import": 5,

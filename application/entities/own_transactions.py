@@ -60,7 +60,7 @@ class RowsTransaction:
         entity = next((entity for entity in self._entities if entity.model.struct is kind), None)
         if entity is None:
             raise TypeError(f"{kind.__name__} is no entity that this service serves.")
-        return Rows(_joined(entity, _OpenTransaction(self), locks=self._locks), self._request)
+        return Rows(_joined(entity, OpenTransaction(lambda: self.tx), locks=self._locks), self._request)
 
 
 @dataclass(frozen=True)
@@ -74,27 +74,27 @@ class _LentRecords:
 
 
 @dataclass(frozen=True)
-class _OpenTransaction:
-    """Database for use cases inside a transaction: their transactions belong to it and its scope."""
+class OpenTransaction:
+    """Database for use cases inside a transaction: their transactions are its savepoints, in its scope."""
 
-    whole: RowsTransaction
+    current: Callable[[], WriteTransaction]
 
     @asynccontextmanager
     async def transaction(self, _: Scope) -> AsyncIterator[WriteTransaction]:
-        async with self.whole.tx.savepoint():
-            yield self.whole.tx
+        async with self.current().savepoint():
+            yield self.current()
 
     # A rule may refuse a single statement afterwards, too.
     autocommit = transaction
 
     @asynccontextmanager
     async def read_only(self, _: Scope) -> AsyncIterator[WriteTransaction]:
-        yield self.whole.tx
+        yield self.current()
 
     read_transaction = read_only
 
     async def read(self, _: Scope, question: Callable[[WriteTransaction], Awaitable[Found]]) -> Found:
-        return await question(self.whole.tx)
+        return await question(self.current())
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class _LockingCrud(Crud):
         return await super().get(scope, model, row_id, view)
 
 
-def _joined(entity: EntityAccess, opened: _OpenTransaction, *, locks: bool) -> EntityAccess:
+def _joined(entity: EntityAccess, opened: OpenTransaction, *, locks: bool) -> EntityAccess:
     """The entity's use cases inside the transaction."""
     outside, ids = entity.crud.writing, entity.crud.ids
     writing = RowWriter(opened, outside.registry, outside.clock)

@@ -54,11 +54,15 @@ class IdempotencyKey(Struct, frozen=True):
 
 
 class Write(Struct, frozen=True, kw_only=True):
-    """The caller, the tenant written to, and the idempotency key if the client sent one."""
+    """The caller, the tenant written to, and the idempotency key if the client sent one.
+
+    ``is_part`` marks a write inside a larger transaction, which is retried as a whole.
+    """
 
     caller: Caller
     scope: OneTenant
     idempotency_key: IdempotencyKey | None = None
+    is_part: bool = False
 
     def act(self, now: datetime) -> Act:
         return Act(self.caller.user_id, now)
@@ -72,6 +76,21 @@ class WriteOutcome(Generic[R]):
     is_replayed: bool = False
 
 
+def conflict_after_tries(use_case: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Retry a use case after conflicts. Raises Conflict after too many: the cause of the last one, if it is known."""
+    repeated = retry_on_conflict(use_case)
+
+    @wraps(use_case)
+    async def attempt(*args: P.args, **named: P.kwargs) -> R:
+        try:
+            return await repeated(*args, **named)
+        except SerializationConflict as error:
+            again = Conflict("Other requests are changing the same rows: try again.")
+            raise (error.__cause__ if isinstance(error.__cause__, Conflict) else again) from None
+
+    return attempt
+
+
 def stores_rows(
     method: Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[S, Write, EntityModel, P], Coroutine[Any, Any, R]]:
@@ -80,16 +99,13 @@ def stores_rows(
     Raises Forbidden for rows shared by all tenants, unless the caller is a super-admin, and Conflict after too many
     conflicts.
     """
-    repeated = retry_on_conflict(method)
+    repeated = conflict_after_tries(method)
 
     @wraps(method)
     async def write_rows(of: S, write: Write, model: EntityModel, /, *args: P.args, **named: P.kwargs) -> R:
         if not model.tenant_owned and not write.caller.is_super_admin:
             raise Forbidden
-        try:
-            return await repeated(of, write, model, *args, **named)
-        except SerializationConflict:
-            raise Conflict("Other requests are changing the same rows: try again.") from None
+        return await (method if write.is_part else repeated)(of, write, model, *args, **named)
 
     return write_rows
 
@@ -125,7 +141,7 @@ class RowWriter:
                 return replayed
             stored = await tx.records.add(model, rows, write.act(self.clock.now()))
             # Rules come last in the specification's order of checks.
-            await self._ensure_rules(tx, model, [RuleInput(row.values, None) for row in rows])
+            await self._ensure_rules(tx, model, [RuleInput(row.id, row.values, None) for row in rows])
             return await store_response(tx, write, stored, self.clock.now())
 
     @stores_rows
@@ -234,7 +250,7 @@ class RowWriter:
         for model, before in cleared:
             # Read again: the row may be deleted, and then needs no rule.
             after = await tx.whole_records.current(model, list(before))
-            inputs = [RuleInput(row.values, before[row_id].values) for row_id, row in after.items()]
+            inputs = [RuleInput(row_id, row.values, before[row_id].values) for row_id, row in after.items()]
             await self._ensure_rules_of_others(tx, caller, model, inputs)
 
     async def _ensure_restored(
@@ -243,12 +259,14 @@ class RowWriter:
         """Check the rules of restored rows again, because other rows may have changed."""
         if model.has_rule:
             rows = await tx.whole_records.current(model, [restored.id])
-            await self._ensure_rules(tx, model, [RuleInput(row.values, row.values) for row in rows.values()])
+            await self._ensure_rules(
+                tx, model, [RuleInput(row_id, row.values, row.values) for row_id, row in rows.items()]
+            )
         for plural, ids in restored.along:
             other = self.registry[plural]
             for start in range(0, len(ids) if other.has_rule else 0, _RESTORED_AT_ONCE):
                 rows = await tx.whole_records.current(other, ids[start : start + _RESTORED_AT_ONCE])
-                inputs = [RuleInput(row.values, row.values) for row in rows.values()]
+                inputs = [RuleInput(row_id, row.values, row.values) for row_id, row in rows.items()]
                 await self._ensure_rules_of_others(tx, caller, other, inputs)
 
     async def _ensure_rules_of_others(
@@ -299,7 +317,7 @@ def _claim(write: Write, idempotency_key: IdempotencyKey) -> Claim:
 
 
 def _rule_input(change: Change, before: Mapping[str, object]) -> RuleInput:
-    return RuleInput({**before, **change.values}, before)
+    return RuleInput(change.id, {**before, **change.values}, before)
 
 
 def _of_item(number: int, error: FieldError) -> FieldError:

@@ -265,9 +265,7 @@ class Schemas:
         named = {single: row, page: _page(ref(single))}
         named[f"{model.name}Export"] = items = {"type": "array", "items": ref(single)}
         named[f"{model.name}SummaryData"] = summary_schema(seen.visible(model))
-        for done in ("created", "updated") if model.declaration.writable else ():
-            count = {"type": "integer", "minimum": 1}
-            named[f"{model.name}Batch{done.title()}"] = _object({done: count, "items": items})
+        named |= _batches(model, items) if model.declaration.writable else {}
         self.components |= {name: {"title": name, **schema} for name, schema in named.items()}
 
     def _shown_row(self, model: EntityModel, columns: Json, relations: list[Relation], registry: Registry) -> Json:
@@ -283,6 +281,16 @@ class Schemas:
             return {relation.name: {"anyOf": [target, NULL], "description": text}}
         rows = {"type": "array", "items": target, "maxItems": 100, "description": text}
         return {relation.name: rows, f"{relation.name}HasMore": _HAS_MORE}
+
+
+def _batches(model: EntityModel, items: Json) -> Json:
+    done, each = {"type": "integer", "minimum": 1}, {"type": "integer", "minimum": 0}
+    answers = {
+        "Created": {"created": done},
+        "Updated": {"updated": done},
+        "Upserted": {"created": each, "updated": each},
+    }
+    return {f"{model.name}Batch{name}": _object({**counts, "items": items}) for name, counts in answers.items()}
 
 
 def _row(model: EntityModel) -> type[Struct]:

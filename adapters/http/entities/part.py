@@ -8,6 +8,8 @@ from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.reading.summaries import Summarizing
+from application.entities.transactions.operations import Operations
+from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport
 from application.entities.transfers.imports import FileImport
 
@@ -17,6 +19,8 @@ class EntityUseCases:
     descriptions: Descriptions
     crud: Crud
     batches: Batches
+    operations: Operations
+    upserts: Upserts
     histories: Histories
     summarizing: Summarizing
     exporting: CallersExport

@@ -11,16 +11,25 @@ from adapters.http.entities.parameters import described_parameters
 from adapters.http.entities.reading.summaries import summary_handler
 from adapters.http.entities.rows import row_handlers
 from adapters.http.entities.served_entity import ServedEntity
+from adapters.http.entities.transactions.operations import operations_router
+from adapters.http.entities.transactions.upserts import upsert_handler
 from adapters.http.request.rules import rules
 from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import UseCases
 from application.entities.guarded_fields import GuardedFields
 from application.entities.queries import EntityQueries
+from application.entities.transactions.upserts import keys_for
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel
 
 
 def entity_routers(services: UseCases) -> list[Router]:
-    return [descriptions_router(services.descriptions), *(_router(services, model) for model in services.registry)]
+    operations = operations_router(services.operations, services.registry)
+    return [
+        descriptions_router(services.descriptions),
+        operations,
+        *(_router(services, model) for model in services.registry),
+    ]
 
 
 def _router(services: UseCases, model: EntityModel) -> Router:
@@ -35,6 +44,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         route_handlers=[
             *row_handlers(entity, services.crud),
             *(batch_handlers(entity, services.batches) if model.declaration.writable else []),
+            *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
             summary_handler(entity, services.summarizing),
             export_handler(entity, services.exporting),
@@ -43,3 +53,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         tags=[model.plural],
         opt=rules(area="B", takes_scope=True, any_query=False),
     )
+
+
+def _has_upserts(model: EntityModel) -> bool:
+    return model.declaration.writable and bool(keys_for(model, EVERY_FIELD))

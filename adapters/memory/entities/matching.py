@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Any
 
 from domain.entities.declaration import EntityModel
-from domain.entities.query.kinds import PARTS, ignores_case
+from domain.entities.query.kinds import PARTS, ignores_case, lowered
 from domain.entities.query.query import Condition, Operator
 
 _HOLDS: Mapping[Operator, Callable[[Any, Any], bool]] = {
@@ -43,11 +43,7 @@ def plain(value: object) -> object:
 
 
 def without_case(value: Any) -> Any:
-    """Return the text in lower case, letter by letter: ``İ`` becomes ``i``, a final ``Σ`` becomes ``σ``."""
-    if isinstance(value, tuple):
-        return tuple(without_case(item) for item in value)
-    # PostgreSQL's lower() maps single letters. Python's may give two, and considers the neighbours of a sigma.
-    return value.lower() if value.isascii() else "".join(letter.lower()[0] for letter in value)
+    return tuple(map(lowered, value)) if isinstance(value, tuple) else lowered(value)
 
 
 def has_words(words: Iterable[str], texts: Iterable[object]) -> bool:

@@ -21,6 +21,7 @@ _BY_ID = (SortKey(Path((), "id"), descending=False),)
 class RuleInput(Struct, frozen=True):
     """Values of a row for its rule: the new ones, and the previous ones (None at creation)."""
 
+    id: UUID
     values: Values
     before: Values | None
 
@@ -45,7 +46,7 @@ class TransactionRows:
         """Return a written row's errors by its rule on other rows; ``before`` has the replaced values."""
         # Read again: the database may round a value, such as a timestamp.
         (row,) = (await self.records.current(model, [row_id])).values()
-        return await self.broken_rules(model, RuleInput(row.values, before))
+        return await self.broken_rules(model, RuleInput(row_id, row.values, before))
 
     async def get(self, kind: type[E], row_id: UUID) -> E | None:
         model = self._model(kind)

@@ -57,7 +57,7 @@ def read_options(model: EntityModel, body: Mapping[str, object], may: FieldAcces
         raise ValidationError(fields=wrong)
     if options.mode == "upsert" and options.key is None:
         # The only one that the caller sees: another one may stand before it.
-        return msgspec.structs.replace(options, key=next(_keys(model, may)))
+        return msgspec.structs.replace(options, key=next(keys_of(model, may)))
     return options
 
 
@@ -79,7 +79,7 @@ def _wrong_key(model: EntityModel, options: ImportOptions, may: FieldAccess) -> 
         if options.key is not None:
             yield FieldError("options.key", "is taken with the mode upsert only")
         return
-    keys = list(_keys(model, may))
+    keys = list(keys_of(model, may))
     if options.key is None:
         if len(keys) != 1:
             hint = (
@@ -100,7 +100,7 @@ def date_parts(date_format: str) -> tuple[str, list[str]]:
     return separator, date_format.split(separator)
 
 
-def _keys(model: EntityModel, may: FieldAccess) -> Iterator[str]:
+def keys_of(model: EntityModel, may: FieldAccess) -> Iterator[str]:
     """JSON names of the fields that are unique by themselves and exist for the caller."""
     for constraint in model.unique:
         wire = model.by_name[constraint.fields[0]].wire

@@ -17,7 +17,7 @@ from domain.parts.composition import TABLES
 
 RESERVED_PATHS = frozenset(
     """auth entities system users roles permissions tenants service-accounts invitations webhooks changes usage files
-    tenant-settings""".split()
+    tenant-settings members operations""".split()
 )
 """First path segments under /api that the service uses or reserves."""
 
@@ -33,7 +33,7 @@ RESERVED_PARAMETERS = frozenset(
     format bom permanent""".split()
 )
 _PLURAL = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_BATCHES = ("BatchCreate", "BatchItem", "BatchUpdate", "BatchCreated", "BatchUpdated")
+_BATCHES = ("BatchCreate", "BatchItem", "BatchUpdate", "BatchCreated", "BatchUpdated", "BatchUpsert", "BatchUpserted")
 _SCHEMA_SUFFIXES = ("", "Create", "Update", "Page", "Export", "SummaryData", *_BATCHES)
 
 

@@ -115,3 +115,9 @@ def ignores_case(model: EntityModel, field: FieldModel) -> bool:
     if field.kind is not Kind.TEXT:
         return False
     return any(unique.ignore_case and unique.fields == (field.name,) for unique in model.unique)
+
+
+def lowered(text: str) -> str:
+    """Return the text in lower case, letter by letter: ``İ`` becomes ``i``, a final ``Σ`` becomes ``σ``."""
+    # PostgreSQL's lower() maps single letters. Python's may give two, and considers the neighbours of a sigma.
+    return text.lower() if text.isascii() else "".join(letter.lower()[0] for letter in text)

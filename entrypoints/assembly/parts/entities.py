@@ -7,6 +7,8 @@ from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.reading.summaries import Summarizing
+from application.entities.transactions.operations import Operations
+from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
 from application.entities.transfers.transfer_slots import TransferSlots
@@ -25,6 +27,8 @@ def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle
         descriptions=Descriptions(registry, AREAS),
         crud=Crud(reads, writing, adapters.ids),
         batches=Batches(writing, adapters.ids),
+        operations=Operations(database, registry, clock, adapters.ids),
+        upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
         summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),

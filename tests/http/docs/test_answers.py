@@ -32,16 +32,22 @@ class Shelf(NamedTuple):
     change: Json
     csv: str
     include: str = ""
+    key: str = ""
 
 
 SHELVES = [
-    Shelf("categories", {"name": "C{n}"}, {"description": None}, "name\nC{n}\n", "products"),
+    Shelf("categories", {"name": "C{n}"}, {"description": None}, "name\nC{n}\n", "products", "name"),
     Shelf(
-        "products", {"name": "P", "sku": "SKU-{n}", "price": 1.5}, {"stock": 2}, "name,sku\nP,SKU\n", "category,reviews"
+        "products",
+        {"name": "P", "sku": "SKU-{n}", "price": 1.5},
+        {"stock": 2},
+        "name,sku\nP,SKU\n",
+        "category,reviews",
+        "sku",
     ),
     Shelf("reviews", {"productId": "{product}", "rating": 5, "author": "A"}, {"text": "T"}, "rating\n9\n", "product"),
-    Shelf("currencies", {"code": "A{letters}", "name": "N"}, {"name": "M"}, "code,name\nzz,Z\n"),
-    Shelf("applications", {"appId": "app-{n}", "name": "N"}, {"isActive": False}, "appId,name\n,\n"),
+    Shelf("currencies", {"code": "A{letters}", "name": "N"}, {"name": "M"}, "code,name\nzz,Z\n", key="code"),
+    Shelf("applications", {"appId": "app-{n}", "name": "N"}, {"isActive": False}, "appId,name\n,\n", key="appId"),
 ]
 
 
@@ -150,6 +156,10 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
     await call.done("PUT", f"{root}/batch", {"items": [{"id": ids[0], **shelf.change}]})
     await call.done("DELETE", f"{root}/batch", {"ids": ids})
     await call.done("POST", f"{root}/batch/delete", {"ids": [made[1]["id"]]})
+    if shelf.key:
+        await call.done("POST", f"{root}/batch/upsert", {"key": shelf.key, "items": [shelf.body]})
+    operations = [{"op": "create", "entity": shelf.plural, "values": shelf.body}]
+    await call.done("POST", "/api/operations", {"operations": operations})
     if shelf.plural == "categories":
         await call.done("GET", f"{row}/history")
     assert (await call("DELETE", row)).status_code == 204

@@ -35,6 +35,18 @@ def batch(size: int) -> Json:
     return {"items": [unknown_names(size // 1_000 - 10) for _ in range(999)]}
 
 
+def operations(size: int) -> Json:
+    values = unknown_names(size // 110)
+    return {"operations": [{"op": "create", "entity": "products", "values": values} for _ in range(100)]}
+
+
+def named(count: int) -> Json:
+    """Creates with a name each, each value of which names one."""
+    values = {f"field{number}": {"$id": f"n{number}"} for number in range(200)}
+    made = [{"op": "create", "entity": "products", "as": f"n{number}", "values": values} for number in range(count)]
+    return {"operations": made}
+
+
 def listed(answer: httpx.Response) -> list[Json]:
     body = answer.json()
     errors: list[Json] = body["errors"] if "errors" in body else body["error"]["details"]
@@ -58,6 +70,12 @@ HOSTILE: Mapping[str, tuple[str, str, Json]] = {
     "batch with other members": ("POST", "/api/products/batch", unknown_names(ENTITY_BODY - 200_000)),
     "changed batch": ("PUT", "/api/products/batch", batch(BATCH_BODY - 500_000)),
     "ids": ("POST", "/api/products/batch/delete", {"ids": [1] * 1_000}),
+    "operations": ("POST", "/api/operations", operations(ENTITY_BODY - 200_000)),
+    "operation": ("POST", "/api/operations", {"operations": operations(100 * ENTITY_BODY)["operations"][:1]}),
+    "operations with names": ("POST", "/api/operations", named(100)),
+    "operations of nothing": ("POST", "/api/operations", {"operations": [{}] * 100}),
+    "upsert": ("POST", "/api/products/batch/upsert", {"key": "sku", **batch(BATCH_BODY - 500_000)}),
+    "upsert with an unknown key": ("POST", "/api/products/batch/upsert", {"key": "s" * 900, **batch(9_000_000 // 2)}),
 }
 
 

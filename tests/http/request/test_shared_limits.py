@@ -46,7 +46,9 @@ TABLES = {
     ("PUT", "/api/{entities}/batch"): 10,
     ("DELETE", "/api/{entities}/batch"): 10,
     ("POST", "/api/{entities}/batch/delete"): 10,
+    ("POST", "/api/{entities}/batch/upsert"): 10,
     ("GET", "/api/{entities}/export"): 5,
+    ("GET", "/api/{entities}/summary"): 60,
     ("POST", "/api/{entities}/import"): 5,
     ("POST", "/api/{entities}/{id}/restore"): 50,
 }
@@ -71,6 +73,7 @@ OTHERS = {
     ("POST", "/api/auth/passkeys/begin"): 10,
     ("POST", "/api/auth/passkeys/finish"): 10,
     ("GET", "/api/entities"): 100,
+    ("POST", "/api/operations"): 60,
     ("GET", "/api/system"): 100,
 }
 """Limits of endpoints that are no rows and not of the tables, where they are not 100 or look like rows."""

@@ -14,9 +14,11 @@ import httpx
 from adapters.http.app import HttpSettings
 from adapters.http.docs.schemas import Schemas
 from adapters.system import Uuid7Ids
+from application.entities.transactions.upserts import keys_for
 from application.ports.database import RowReads
 from application.ports.entities.records import Act, NewRow
 from application.ports.whole_database import Transaction, WholeDatabase
+from domain.entities.bodies import EVERY_FIELD
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, FieldModel, Registry
@@ -112,7 +114,10 @@ class Ground:
             text = ",".join(body) + "\n" + ",".join(str(value) for value in body.values()) + "\n"
             more["files"] = {"file": ("rows.csv", text.encode())}
         elif "batch" in path:
-            batch = {"POST": {"items": [body]}, "PUT": {"items": [{"id": row_id}]}}
+            batch: Json = {"POST": {"items": [body]}, "PUT": {"items": [{"id": row_id}]}}
+            if path.endswith("/upsert"):
+                model = self.registry[endpoint.tag]
+                batch["POST"]["key"] = keys_for(model, EVERY_FIELD)[0].wire
             is_deletion = endpoint.method == "DELETE" or path.endswith("/delete")
             more["json"] = {"ids": [row_id]} if is_deletion else batch[endpoint.method]
         elif endpoint.method in ("PUT", "PATCH"):
