@@ -58,6 +58,7 @@ _KINDS: Mapping[Kind, tuple[pl.DataType, Callable[[pl.Expr], pl.Expr]]] = {
     Kind.CHOICE: (pl.String(), _as_it_is),
     Kind.UUIDS: (_TEXTS, _list),
     Kind.TEXTS: (_TEXTS, _list),
+    Kind.LINKS: (_TEXTS, _list),
 }
 """Type of each kind, and the conversion of a cell's text to it. A UUID is text, since polars has no type for it."""
 

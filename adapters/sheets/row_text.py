@@ -237,5 +237,6 @@ _WRITERS: dict[Kind, Callable[[Any], str]] = {
     Kind.CHOICE: _choice,
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
+    Kind.LINKS: _list,
 }
 """Writers of non-null values in the database's input format."""

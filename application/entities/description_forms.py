@@ -58,7 +58,7 @@ DefaultValue = Annotated[object, Meta(description="The default as JSON; null too
 
 
 class FieldDescription(Struct, rename="camel", kw_only=True):
-    """A field; the last four attributes are set if the field references another entity.
+    """A field; the last four attributes are set if the field references another entity or has links to it.
 
     ``indexed``: an index begins with the field. ``target_display`` is null if the caller may not read the target.
     """

@@ -17,9 +17,9 @@ from application.entities.description_forms import (
     FieldRules,
     RelationDescription,
 )
-from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry, leads_an_index
+from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry
 from domain.entities.owning import is_limited
-from domain.entities.query.kinds import QUERY_KINDS, is_sortable
+from domain.entities.query.kinds import QUERY_KINDS, is_sortable, leads_an_index
 from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.query.vocabulary import Vocabulary
@@ -109,10 +109,12 @@ class _Describer:
             help=field.help_text,
             widget=widget_of(field),
         )
-        return described if field.reference is None else self._reference(model, field, described)
+        return described if field.target is None else self._reference(model, field, described)
 
     def _reference(self, model: EntityModel, field: FieldModel, described: FieldDescription) -> FieldDescription:
-        relation = next(name for name, found in model.relations.items() if not found.is_many and found.by == field.name)
+        relation = next(
+            name for name, found in model.relations.items() if not found.is_inverse and found.by == field.name
+        )
         target = self.registry[model.relations[relation].target]
         # Security: only callers with read access to the target may see a row's name.
         display = display_of(target, self._visible(target)) if target.plural in self.readable else None
@@ -131,7 +133,7 @@ class _Describer:
             RelationDescription(
                 name=relation.name,
                 target=relation.target,
-                by=(self.registry.target(relation) if relation.is_many else model).by_name[relation.by].wire,
+                by=self.registry[relation.holder].by_name[relation.by].wire,
                 many=relation.is_many,
             )
             for relation in relations

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
-from application.entities.checks.conditional_changes import is_conditional, settled
+from application.entities.checks.conditional_changes import needs_locked_rows, settled
 from application.entities.checks.deletions import (
     ClearedReferences,
     ClearedRows,
@@ -120,7 +120,7 @@ class RowWriter:
     | Change one row that satisfies its rule, at the wanted version | one read if there is a rule, one statement |
     | Change rows without a rule | one statement |
     | Change several rows with a rule | one transaction |
-    | Add or change with an idempotency key, a rule on other rows, or conditions | one transaction |
+    | Add or change with an idempotency key, a rule on other rows, or conditions; change links | one transaction |
     | Add or change where a rule refuses or a version differs | one transaction, to find the error to report |
     | Remove, restore or purge | one transaction |
 
@@ -147,7 +147,7 @@ class RowWriter:
     @stores_rows
     async def change(self, write: Write, model: EntityModel, changes: Sequence[Change]) -> list[Stored]:
         has_rule = model.rules_look_at(name for change in changes for name in change.values)
-        has_conditions = is_conditional(changes)
+        has_conditions = needs_locked_rows(model, changes)
         if _is_one_statement(write, model) and not has_conditions:
             if len(changes) == 1 and (changed := await self._change_in_one_statement(write, model, changes[0])):
                 return [changed]

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
 from domain.entities.kinds import Kind
-from domain.entities.markers import UNGUARDED, Declaration, Guard, Mine, Money, OnDelete, Reference, Unique, WidgetName
+from domain.entities.markers import UNGUARDED, Declaration, Guard, Links, Money, OnDelete, Reference, Unique, WidgetName
 from domain.errors import FieldError
 from domain.scope import Rights
 
@@ -40,6 +40,7 @@ class FieldModel:
     choices: tuple[str, ...] = ()
     money: Money | None = None
     reference: Reference | None = None
+    link: Links | None = None
     guard: Guard = UNGUARDED
     label: str | None = None
     help_text: str | None = None
@@ -49,6 +50,12 @@ class FieldModel:
     @property
     def required(self) -> bool:
         return self.default is UNSET
+
+    @property
+    def target(self) -> str | None:
+        """Plural of the entity that the field refers or links to."""
+        leads_to = self.reference or self.link
+        return None if leads_to is None else leads_to.target
 
     @property
     def max_length(self) -> int | None:
@@ -84,13 +91,28 @@ SERVER_OWNED = (ID, TENANT, *AUDIT, *SOFT_DELETE, VERSION)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Relation:
-    """A relation; ``by`` is the referring column: on this entity for to-one, on the target for to-many."""
+    """A relation; ``by`` is the referring field: on this entity for to-one and links, else on the target.
+
+    ``source`` is the plural of this entity; ``is_link`` marks the relation of a field with links.
+    """
 
     name: str
     target: str
     by: str
     is_many: bool
+    source: str
+    is_link: bool = False
     on_delete: OnDelete = "restrict"
+
+    @property
+    def is_inverse(self) -> bool:
+        """Whether the target has the field ``by``."""
+        return self.is_many and not self.is_link
+
+    @property
+    def holder(self) -> str:
+        """Plural of the entity with the field ``by``."""
+        return self.target if self.is_inverse else self.source
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -126,6 +148,16 @@ class EntityModel:
     @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(field.name for field in self.declared)
+
+    @cached_property
+    def columns(self) -> tuple[FieldModel, ...]:
+        """The declared fields with a column: all but links."""
+        return tuple(field for field in self.declared if field.link is None)
+
+    @cached_property
+    def links(self) -> tuple[FieldModel, ...]:
+        """The declared fields with links, which junction tables store."""
+        return tuple(field for field in self.declared if field.link is not None)
 
     @property
     def indexed_search(self) -> tuple[str, ...]:
@@ -244,6 +276,13 @@ class Registry:
             if field.reference is not None and field.reference.target == plural
         ]
 
+    def linking(self, plural: str) -> list[tuple[EntityModel, FieldModel]]:
+        """Return the fields with links to this entity, each with its entity."""
+        return [(model, field) for model in self for field in model.links if field.link and field.link.target == plural]
+
+    def is_referred_to(self, plural: str) -> bool:
+        return bool(self.referring(plural) or self.linking(plural))
+
     def changed_by_deletion(self, model: EntityModel) -> Iterator[tuple[EntityModel, FieldModel, str]]:
         """Yield the referencing entity, its reference field, and the effect of a deletion: ``cascade`` or ``clear``."""
         for referring, field in self.referring(model.plural):
@@ -265,11 +304,7 @@ class Registry:
     def relations_of(self, model: EntityModel, hidden: Hidden) -> list[Relation]:
         """Return the relations that a caller without access to these hidden fields can see."""
         # Security: a hidden reference hides its relation on both sides, because filters would reveal its values.
-        return [
-            relation
-            for relation in model.relations.values()
-            if (relation.target if relation.is_many else model.plural, relation.by) not in hidden
-        ]
+        return [relation for relation in model.relations.values() if (relation.holder, relation.by) not in hidden]
 
     def hidden_from(self, rights: Rights) -> Hidden:
         """Fields that do not exist for a caller with these rights: without the read permission, or no super-admin."""
@@ -313,13 +348,3 @@ class Registry:
         guards = [field.guard for model in self for field in model.fields]
         of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
         return list(dict.fromkeys([*of_entities, *of_fields]))
-
-
-def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
-    """Return whether an index begins with the field, so that a filter by it need not read all rows."""
-    declaration = model.declaration
-    leading = {"id", declaration.sort.removeprefix("-")}
-    leading |= {unique.fields[0] for unique in declaration.unique}
-    leading |= {index.fields[0] for index in declaration.indexes}
-    leading |= {rule.field for rule in declaration.own if isinstance(rule, Mine)}
-    return field.reference is not None or field.name in leading

@@ -62,6 +62,8 @@ def check_of(kind: Kind) -> Check | None:
             return _id_errors
         case Kind.UUIDS:
             return _list_errors
+        case Kind.LINKS:
+            return _link_errors
         case Kind.TEXT | Kind.INTEGER | Kind.BIG_INTEGER | Kind.DECIMAL | Kind.BOOLEAN | Kind.DATE:
             return None
         case Kind.CHOICE | Kind.TEXTS | Kind.TIMESTAMP:
@@ -90,6 +92,14 @@ def _list_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
             yield FieldError(f"{field.wire}[{n}]", _NO_ID)
 
 
+def _link_errors(field: FieldModel, value: object) -> Iterator[FieldError]:
+    yield from _list_errors(field, value)
+    seen: dict[str, int] = {}
+    for n, item in enumerate(value if isinstance(value, list) else ()):
+        if isinstance(item, str) and seen.setdefault(item.lower(), n) != n:
+            yield FieldError(f"{field.wire}[{n}]", f"is the same id as {field.wire}[{seen[item.lower()]}]")
+
+
 def indexed_room(model: EntityModel) -> Mapping[str, int]:
     """Return the maximum bytes of each indexed text and list, by JSON name.
 
@@ -111,7 +121,7 @@ def indexed_room(model: EntityModel) -> Mapping[str, int]:
 
 def is_open_ended(field: FieldModel) -> bool:
     """Return whether the field's values are texts or lists, which have no fixed maximum size."""
-    return field.kind is Kind.TEXT or field.kind in LISTS
+    return field.kind is Kind.TEXT or (field.kind in LISTS and field.link is None)
 
 
 def _most_bytes(field: FieldModel) -> int:

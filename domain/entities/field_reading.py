@@ -11,7 +11,7 @@ from msgspec.structs import FieldInfo
 
 from domain.entities.declaration import FieldModel
 from domain.entities.kinds import BITS, KINDS, Kind
-from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Money, Reference, Widget
+from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Links, Money, Reference, Widget
 from domain.entities.mistakes.arguments import reference_mistakes
 from domain.entities.mistakes.fields import (
     STORABLE,
@@ -21,6 +21,7 @@ from domain.entities.mistakes.fields import (
     is_storable,
     mark_mistakes,
 )
+from domain.entities.mistakes.links import link_mark_mistakes, link_mistakes
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
 from domain.entities.mistakes.screens import screen_mark_mistakes
 
@@ -52,10 +53,15 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         default = _default(info)
     except _Unreadable as mistake:
         return _placeholder(info, hint), [str(mistake)], True
-    mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, _rules(marks))]
+    rules = _rules(marks)
+    mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, rules)]
+    mistakes += link_mark_mistakes(kind, marks, rules, default, nullable=nullable)
     mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
+    link = _link(marks)
+    if link is not None:
+        rules["max_length"] = link.limit
     # A field with bounds larger than its column gets the type Any too, because msgspec accepts only bounds of 64 bits.
-    checked = Any if mistakes else _checked_type(kind, bare, _rules(marks), nullable)
+    checked = Any if mistakes else _checked_type(kind, bare, rules, nullable)
     label, widget = _mark(marks, Label), _mark(marks, Widget)
     field = FieldModel(
         name=info.name,
@@ -67,6 +73,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         choices=choices,
         money=_mark(marks, Money),
         reference=_reference(marks),
+        link=link,
         guard=_mark(marks, Guard) or UNGUARDED,
         label=label.text if label else None,
         help_text=_rules(marks).get("description"),
@@ -75,7 +82,8 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     if not mistakes and (wrong := default_mistake(field)) is not None:
         mistakes.append(wrong)
     # A to-many relation through an unreadable reference gets no separate error.
-    return field, mistakes, field.reference is None and _mark(marks, Reference) is not None
+    is_unread = field.reference is None and _mark(marks, Reference) is not None
+    return field, mistakes, is_unread or (field.link is None and _mark(marks, Links) is not None)
 
 
 def _default(info: FieldInfo) -> object:
@@ -134,6 +142,11 @@ def _reference(marks: Sequence[object]) -> Reference | None:
     return None if reference is None or any(reference_mistakes(reference)) else reference
 
 
+def _link(marks: Sequence[object]) -> Links | None:
+    link = _mark(marks, Links)
+    return None if link is None or any(link_mistakes(link)) else link
+
+
 def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...]]:
     """Kind, type for checks, and values of a choice."""
     if isinstance(bare, type) and issubclass(bare, Enum):
@@ -148,6 +161,8 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
         raise _Unreadable("is a Decimal without money(precision, scale): use Annotated[Decimal, money(12, 2)]")
     if kind is Kind.INTEGER and _mark(marks, Big) is not None:
         kind = Kind.BIG_INTEGER
+    if kind is Kind.UUIDS and _mark(marks, Links) is not None:
+        kind = Kind.LINKS
     return kind, bare, ()
 
 

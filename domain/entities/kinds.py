@@ -31,6 +31,7 @@ class Kind(Enum):
     CHOICE = "choice"
     UUIDS = "uuids"
     TEXTS = "texts"
+    LINKS = "links"
 
 
 class ValueKind(Struct, frozen=True):
@@ -54,6 +55,7 @@ KINDS: Mapping[Kind, ValueKind] = {
     Kind.CHOICE: ValueKind(str, "text"),
     Kind.UUIDS: ValueKind(list[UUID], "list"),
     Kind.TEXTS: ValueKind(list[str], "list"),
+    Kind.LINKS: ValueKind(list[UUID], "list"),
 }
 """If a declared type fits several kinds, it means the first one; a marker, such as ``big``, selects another."""
 

@@ -10,7 +10,9 @@ from msgspec import Struct
 T = TypeVar("T", bound=type[Struct])
 V = TypeVar("V")
 
-OnDelete = Literal["restrict", "cascade", "clear"]
+OnDeleteReferred = Literal["restrict", "cascade", "clear"]
+OnDeleteLinked = Literal["drop", "restrict"]
+OnDelete = OnDeleteReferred | OnDeleteLinked
 WidgetName = Literal["multiline", "color", "url"]
 
 
@@ -25,9 +27,18 @@ class Reference(Struct, frozen=True):
     """A to-one relation: the field holds a row id of ``target``, the plural of another entity."""
 
     target: str
-    on_delete: OnDelete
+    on_delete: OnDeleteReferred
     relation: str | None = None
     permanent: bool = False
+
+
+class Links(Struct, frozen=True):
+    """A many-to-many relation: the field holds the ids of at most ``limit`` rows of ``target``, in order."""
+
+    target: str
+    limit: int
+    on_delete: OnDeleteLinked
+    relation: str | None = None
 
 
 class Guard(Struct, frozen=True):
@@ -109,7 +120,7 @@ def _bound(bound: int | str | None) -> Decimal | None:
 
 
 def ref(
-    target: str, on_delete: OnDelete = "restrict", relation: str | None = None, *, permanent: bool = False
+    target: str, on_delete: OnDeleteReferred = "restrict", relation: str | None = None, *, permanent: bool = False
 ) -> Reference:
     """Declare a reference to rows of ``target``: ``category_id: Annotated[UUID, ref("categories")]``.
 
@@ -120,8 +131,20 @@ def ref(
     return Reference(target, on_delete, relation, permanent)
 
 
+def links(target: str, *, limit: int = 100, on_delete: OnDeleteLinked = "drop", relation: str | None = None) -> Links:
+    """Declare links to rows of ``target``: ``tag_ids: Annotated[list[UUID], links("tags", limit=100)] = []``.
+
+    With ``drop``, links end when their target is deleted permanently; ``restrict`` refuses to delete a linked row.
+    ``relation`` is the name for ``include``, filters and routes; by default the plural of the name without ``_ids``.
+    """
+    return Links(target, limit, on_delete, relation)
+
+
 def many(target: str, by: str) -> Many:
-    """Declare a to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``."""
+    """Declare a to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``.
+
+    ``by`` is the reference of the related rows, or their links.
+    """
     return Many(target, by)
 
 

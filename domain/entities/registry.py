@@ -21,7 +21,7 @@ from domain.entities.declaration import (
     Relation,
 )
 from domain.entities.field_reading import read_field
-from domain.entities.markers import Declaration, Reference
+from domain.entities.markers import Declaration, Links, Reference
 from domain.entities.mistakes.arguments import right_arguments
 from domain.entities.mistakes.entities import duplicates, mistakes_of, oddities
 from domain.entities.mistakes.places import Mistake, report_line
@@ -161,13 +161,38 @@ def _server_owned(declaration: Declaration) -> list[FieldModel]:
 
 
 def _relations(declared: Sequence[FieldModel], declaration: Declaration) -> dict[str, Relation]:
-    to_one = [_to_one(field, field.reference) for field in declared if field.reference is not None]
+    source = declaration.plural
+    to_one = [_to_one(source, field, field.reference) for field in declared if field.reference is not None]
+    linked = [_linked(source, field, field.link) for field in declared if field.link is not None]
     to_many = [
-        Relation(name=name, target=many.target, by=many.by, is_many=True) for name, many in declaration.has_many.items()
+        Relation(name=name, target=many.target, by=many.by, is_many=True, source=source)
+        for name, many in declaration.has_many.items()
     ]
-    return {relation.name: relation for relation in (*to_one, *to_many)}
+    return {relation.name: relation for relation in (*to_one, *linked, *to_many)}
 
 
-def _to_one(field: FieldModel, reference: Reference) -> Relation:
+def _to_one(source: str, field: FieldModel, reference: Reference) -> Relation:
     name = reference.relation or re.sub("(?:_id|-id|Id)$", "", field.wire)
-    return Relation(name=name, target=reference.target, by=field.name, is_many=False, on_delete=reference.on_delete)
+    on_delete = reference.on_delete
+    return Relation(
+        name=name, target=reference.target, by=field.name, is_many=False, source=source, on_delete=on_delete
+    )
+
+
+def _linked(source: str, field: FieldModel, link: Links) -> Relation:
+    return Relation(
+        name=link.relation or _plural(re.sub("(?:_ids|-ids|Ids)$", "", field.wire)),
+        target=link.target,
+        by=field.name,
+        is_many=True,
+        source=source,
+        is_link=True,
+        on_delete=link.on_delete,
+    )
+
+
+def _plural(word: str) -> str:
+    """Return the English plural: ``tags``, ``categories``, ``boxes``."""
+    if re.search("[^aeiou]y$", word):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if re.search("(?:s|x|z|ch|sh)$", word) else f"{word}s"

@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import asyncpg
 from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
+from adapters.memory.entities.rows import places_of
 from adapters.postgres.connection.codecs import set_codecs
 from adapters.postgres.connection.connections import SESSION, ServiceConnection
+from adapters.postgres.schema.links import junction_name, tables_of
 from adapters.postgres.schema.parts import BY_TABLE
 from adapters.postgres.schema.row_security import MAKE_ROLE
 from adapters.postgres.schema.schema import metadata_for
@@ -42,16 +44,31 @@ class TwinsDatabase:
             await self.connection.execute("SET LOCAL session_replication_role = replica")
             for model in registry:
                 await self._store(model, rows[model.table])
+                for field in model.links:
+                    await self._link(model, field.name, rows[model.table])
             yield self.connection
         finally:
             await transaction.rollback()
 
     async def _store(self, model: EntityModel, rows: Sequence[Row]) -> None:
         owner = ["tenant_id"] if model.tenant_owned else []
-        names = [*owner, *(field.name for field in model.fields if field.name != "tenant_id")]
+        own = (field.name for field in model.fields if field.name != "tenant_id" and field.link is None)
+        names = [*owner, *own]
         columns, numbers = ", ".join(names), ", ".join(f"${n + 1}" for n in range(len(names)))
         values = [[getattr(row[name], "value", row[name]) for name in names] for row in rows]
         await self.connection.executemany(f"INSERT INTO {model.table} ({columns}) VALUES ({numbers})", values)
+
+    async def _link(self, model: EntityModel, name: str, rows: Sequence[Row]) -> None:
+        owner = ["tenant_id"] if model.tenant_owned else []
+        names = [*owner, "source_id", "target_id", "place"]
+        numbers = ", ".join(f"${n + 1}" for n in range(len(names)))
+        values = [
+            [*(row[column] for column in owner), row["id"], target, place]
+            for row in rows
+            for target, place in places_of(row, name).items()
+        ]
+        table = junction_name(model, name)
+        await self.connection.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({numbers})", values)
 
 
 async def connect(url: str, kinds: Sequence[type[Any]]) -> ServiceConnection:
@@ -78,7 +95,7 @@ def _searches(registry: Registry) -> Iterator[str]:
 
 
 def _tables(registry: Registry) -> list[str]:
-    own = {model.table for model in registry}
+    own = {name for model in registry for name in tables_of(model)}
     tables = [table for table in metadata_for(registry).sorted_tables if table.name in own]
     statements: list[ExecutableDDLElement] = []
     for table in tables:

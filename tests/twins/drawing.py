@@ -51,6 +51,7 @@ _VALUES: Mapping[Kind, Sequence[Any]] = {
     Kind.UUID: (UUID(int=0), UUID(int=2**128 - 1), UUID(int=1000)),
     Kind.TEXTS: ([], ["a"], ["a", "b"]),
     Kind.UUIDS: ([], [UUID(int=7)], [TENANTS[0]], [*TENANTS]),
+    Kind.LINKS: [UUID(int=n) for n in range(1001, 1012)],
 }
 # no decimal of the column is equal to one of these
 _BETWEEN_AND_BEYOND = [Decimal(text) for text in ("1.505", "-1.4999", "0.00000000001", "1e30", "-1e30", "1e-150")]
@@ -74,7 +75,7 @@ def rows(draw: st.DrawFn, registry: Registry, texts: Texts) -> dict[str, list[Ro
 
 @st.composite
 def _row(draw: st.DrawFn, model: EntityModel, row_id: UUID, texts: Texts) -> Row:
-    values = {field.name: draw(_value(field, texts)) for field in model.fields if field.reference is None}
+    values = {field.name: draw(_value(field, texts)) for field in model.fields if field.target is None}
     tenant = draw(st.sampled_from((*TENANTS[:1] * 3, *TENANTS[1:]))) if model.tenant_owned else None
     return {**values, "id": row_id, "tenant_id": tenant}
 
@@ -90,6 +91,8 @@ def _value(field: FieldModel, texts: Texts) -> st.SearchStrategy[object]:
 
 def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, drawn: dict[str, list[Row]]) -> bool:
     for field in model.fields:
+        if field.link is not None:
+            row[field.name] = draw(_links(field, [other["id"] for other in drawn.get(field.link.target, ())]))
         if field.reference is not None:
             target = registry[field.reference.target]
             there = [other["id"] for other in drawn.get(target.table, ())]
@@ -97,6 +100,13 @@ def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, dr
                 return False
             row[field.name] = draw(st.sampled_from([*([None] if field.nullable else []), *there]))
     return True
+
+
+def _links(field: FieldModel, targets: Sequence[object]) -> st.SearchStrategy[dict[object, int]]:
+    """Targets of any tenant, living or not, with places that may be equal."""
+    if not targets:
+        return st.just({})
+    return st.lists(st.tuples(st.sampled_from(targets), st.integers(1, 3)), max_size=4).map(dict)
 
 
 def _values(field: FieldModel, texts: Texts) -> Sequence[Any]:
@@ -175,9 +185,10 @@ def _condition(draw: st.DrawFn, registry: Registry, model: EntityModel, texts: T
     name = f"{prefix}{field.wire}.{operator.value}"
     if operator is Operator.IS_NULL:
         return name, draw(st.sampled_from(("true", "false")))
-    if operator is Operator.IN:
+    if operator in (Operator.IN, Operator.ALL):
         values = draw(st.lists(_text(field, texts), min_size=1, max_size=3))
-        return draw(st.sampled_from((name, prefix + field.wire))), ",".join(_quoted(value) for value in values)
+        names = (name, prefix + field.wire) if operator is Operator.IN else (name,)
+        return draw(st.sampled_from(names)), ",".join(_quoted(value) for value in values)
     return name, draw(_text(field, texts)) or ("a" if operator.value.endswith(("contains", "With")) else "")
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from msgspec import Struct
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
-from domain.entities.markers import big, entity, guarded, index, many, mine, money, ref, through, unique
+from domain.entities.markers import big, entity, guarded, index, links, many, mine, money, ref, through, unique
 
 
 class Colour(Enum):
@@ -28,7 +28,11 @@ class Unit(Struct, rename="camel", kw_only=True):
     search=["title", "note", "secret"],
     unique=[unique("title", ignore_case=True)],
     indexes=[index("unit_id", "price"), index("round"), index("fine")],
-    has_many={"parts": many("things", by="whole_id"), "links": many("links", by="from_id")},
+    has_many={
+        "parts": many("things", by="whole_id"),
+        "links": many("links", by="from_id"),
+        "nearer": many("things", by="near_ids"),
+    },
     sort="amount",
 )
 class Thing(Struct, rename="camel", kw_only=True):
@@ -52,6 +56,8 @@ class Thing(Struct, rename="camel", kw_only=True):
     keys: list[UUID] | None = None
     whole_id: Annotated[UUID | None, ref("things", on_delete="cascade")] = None
     unit_id: Annotated[UUID | None, ref("units", on_delete="restrict")] = None
+    near_ids: Annotated[list[UUID], links("things", relation="near")] = []
+    secret_ids: Annotated[list[UUID], links("units", relation="secretUnits"), guarded(read="read:secrets")] = []
 
 
 @entity("links", soft_delete=False, sort="-weight")

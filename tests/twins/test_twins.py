@@ -156,6 +156,7 @@ def test_decimals_are_written_alike(twins_database: TwinsDatabase) -> None:
     thing = ALL_KINDS["things"]
     pairs = [("100000000", "0.00000010"), ("0", "0.00000000"), ("-20", "-1.50000000"), ("999999999999", "0.00000001")]
     blank: dict[str, Any] = dict.fromkeys(thing.by_name)
+    blank |= {field.name: {} for field in thing.links}
     blank |= {"tenant_id": TENANTS[0], "created_at": NOW, "updated_at": NOW, "is_deleted": False, "version": 1}
     stored = [
         {**blank, "id": UUID(int=n), "title": f"{n}", "size": "m", "round": Decimal(whole), "fine": Decimal(fine)}

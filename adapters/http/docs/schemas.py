@@ -49,6 +49,7 @@ _EXAMPLES: dict[Kind, object] = {
     Kind.CHOICE: None,  # the first choice of the declaration
     Kind.UUIDS: [],
     Kind.TEXTS: [],
+    Kind.LINKS: [],
 }
 
 

@@ -67,6 +67,8 @@ KEPT_BY_THE_CALLER = "private, no-cache"
 
 def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
     model = entity.model
+    # Links end with their targets, without a new version of the row.
+    is_whole = entity.fields.are_shown_alike and not model.links
 
     async def read(request: StrictRequest, id: PathId) -> Response[Any]:  # noqa: A002  # the path's name
         view = entity.queries.view(request.caller, request.parameters())
@@ -76,7 +78,7 @@ def _read(entity: ServedEntity, crud: Crud) -> HTTPRouteHandler:
             return entity_data(request, bytes(stored.body))
         tag = {"etag": etag(stored.version), "cache-control": KEPT_BY_THE_CALLER}
         # The tag does not cover related rows or differences between the callers' fields.
-        is_the_version = entity.fields.are_shown_alike and not view.include and isinstance(scope, OneTenant)
+        is_the_version = is_whole and not view.include and isinstance(scope, OneTenant)
         if is_the_version and request.has_version(stored.version):
             return NoBody(304, tag)
         return entity_data(request, bytes(stored.body), headers=tag)

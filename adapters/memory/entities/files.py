@@ -14,8 +14,8 @@ import msgspec
 from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
-from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords, changed_row
-from adapters.memory.entities.rows import VisibleRows
+from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
+from adapters.memory.entities.rows import VisibleRows, missing, shown
 from adapters.memory.entities.state import Row
 from adapters.memory.entities.uniques import TakenValues
 from adapters.memory.store import Access
@@ -161,7 +161,8 @@ class _Load:
 
     def _changed(self, row: ImportedRow, before: Row) -> list[str]:
         sent = {name for name, flag in zip(self.model.names, row.given or "", strict=False) if flag == "2"}
-        return [name for name in self.loading.kept if name in sent and row.values[name] != before[name]]
+        seen = shown(self._rows, self.model, before)
+        return [name for name in self.loading.kept if name in sent and row.values[name] != seen[name]]
 
     def _is_loss(self, row: ImportedRow, before: Row | None) -> bool | None:
         """Return False if the stored row is not own, True if the row would not be own after the write, else None."""
@@ -174,7 +175,8 @@ class _Load:
 
     def _missing(self, row: ImportedRow, before: Row | None) -> Iterator[FieldError]:
         for field in self.model.declared:
-            if not self.records.is_stored(field, dict(row.values), before):
+            is_missing = missing(self._rows, field, dict(row.values), before) if field.link is not None else []
+            if is_missing or not self.records.is_stored(field, dict(row.values), before):
                 yield FieldError(field.wire, NO_SUCH_ROW)
 
     @property
@@ -182,7 +184,8 @@ class _Load:
         return VisibleRows(self.records.tables, self.records.registry, self.records.scope).for_writes()
 
     def _broken(self, row: ImportedRow, before: Row) -> list[FieldError]:
-        return self.model.broken_rules({**before, **self._changes(row)}, before)
+        seen = shown(self._rows, self.model, before)
+        return self.model.broken_rules({**seen, **self._changes(row)}, seen)
 
     def _stored_row(self, incoming: ImportedRow) -> Row | None:
         row_id = self._by_key.get(self._key(incoming.values))
@@ -214,7 +217,7 @@ class _Load:
         if before is None:
             after = self.records.new_row(self.model, NewRow(row.id, row.values), act)
         else:
-            after = changed_row(before, self._changes(row), act)
+            after = self.records.changed_row(self.model, before, self._changes(row), act)
         # Skip a row with another unique value in use, like ON CONFLICT DO NOTHING.
         if not self._taken.replace(before, after):
             return False
@@ -224,7 +227,8 @@ class _Load:
         tables = {name: dict(rows) for name, rows in self.records.tables.items()}
         self.records.put(self.model, [after], [before], act)
         row_id = row.id if before is None else _id(before)
-        if broken := await rule(row_id, before and {name: before[name] for name in self.model.names}):
+        seen = before and shown(self._rows, self.model, before)
+        if broken := await rule(row_id, seen and {name: seen[name] for name in self.model.names}):
             errors.append(BrokenRow.on(row.number, broken))
             self.records.tables.clear()
             self.records.tables.update(tables)

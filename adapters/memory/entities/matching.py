@@ -27,6 +27,8 @@ def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -
     """Return whether the row fulfils the condition."""
     field = model.by_name[condition.path.field]
     held, value = plain(row[field.name]), condition.value
+    if field.link is not None:
+        return _links_hold(held, condition.operator, value)
     if condition.operator is Operator.IS_NULL:
         return (held is None) == value
     # As in SQL, no comparison with null holds.
@@ -35,6 +37,12 @@ def holds(model: EntityModel, row: Mapping[str, object], condition: Condition) -
     if condition.operator in PARTS or (condition.operator in _WITHOUT_CASE and ignores_case(model, field)):
         held, value = without_case(held), without_case(value)
     return _HOLDS[condition.operator](held, value)
+
+
+def _links_hold(held: Any, operator: Operator, value: Any) -> bool:
+    if operator is Operator.IS_NULL:
+        return bool(held) is not value
+    return (all if operator is Operator.ALL else any)(key in held for key in value)
 
 
 def plain(value: object) -> object:

@@ -9,7 +9,7 @@ from msgspec import Raw
 from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import has_words, holds, is_after_cursor, plain, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
-from adapters.memory.entities.rows import VisibleRows
+from adapters.memory.entities.rows import VisibleRows, shown
 from adapters.memory.entities.state import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
@@ -92,8 +92,9 @@ class RowReader:
 
     def _holds(self, model: EntityModel, row: Row, conditions: Iterable[Condition], depth: int) -> bool:
         here, beyond = split_by_step(conditions, depth)
+        own = shown(self.rows, model, row) if here else row
         # All conditions on a relation must hold for the same related row.
-        return all(holds(model, row, condition) for condition in here) and all(
+        return all(holds(model, own, condition) for condition in here) and all(
             any(
                 self._holds(self._target(model, step), far, further, depth + 1)
                 for far in self._related(model, row, step)
@@ -133,11 +134,13 @@ class RowReader:
             if not related:
                 return None
             row, model = related[0], self._target(model, step)
-        return row[path.field]
+        return shown(self.rows, model, row)[path.field]
 
     def _row_json(self, model: EntityModel, row: Row, view: View, steps: tuple[str, ...]) -> Object:
         is_every = isinstance(self.rows.scope, EveryTenant)
-        body = json_object(model, row, response_fields(model, view, steps), shows_tenant=is_every)
+        body = json_object(
+            model, shown(self.rows, model, row), response_fields(model, view, steps), shows_tenant=is_every
+        )
         for step in included(view, steps):
             body |= self._included(model, row, view, (*steps, step))
         return body
@@ -152,7 +155,8 @@ class RowReader:
         target, related = self._target(model, name), self._related(model, row, name)
         if not model.relations[name].is_many:
             return {name: self._row_json(target, related[0], view, steps) if related else None}
-        ordered = self._ordered(target, related, default_sort(target, view.hidden))
+        is_in_order = model.relations[name].is_link
+        ordered = related if is_in_order else self._ordered(target, related, default_sort(target, view.hidden))
         items = [self._row_json(target, item, view, steps) for item in ordered[:MANY]]
         return {name: items, f"{name}HasMore": len(ordered) > MANY}
 

@@ -8,7 +8,7 @@ from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.removing import MemoryRemoval
 from adapters.memory.entities.restoring import MemoryRestoring
-from adapters.memory.entities.rows import VisibleRows, is_living
+from adapters.memory.entities.rows import VisibleRows, is_living, missing, shown, stored
 from adapters.memory.entities.state import Row, Tables
 from adapters.memory.entities.uniques import TAKEN, taken_rows
 from application.ports.entities.records import (
@@ -69,12 +69,14 @@ class MemoryRecords:
         rows = {row_id: row for row_id, row in rows.items() if row is None or self.may(model, row, "update")}
         if is_bounded:
             _ensure_room([row for row in rows.values() if row is not None])
-        return {row_id: _current(model, row) for row_id, row in rows.items() if row is not None}
+        return {
+            row_id: _current(model, shown(self._rows, model, row)) for row_id, row in rows.items() if row is not None
+        }
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
+        self._ensure_references(model, [dict(row.values) for row in rows], [None] * len(rows))
         new_rows = [self.new_row(model, row, act) for row in rows]
-        self._ensure_references(model, new_rows, [None] * len(rows))
         if limits_in(self.scope).ask_of_new(model):
             self.ensure_own_after(model, new_rows, [row.values for row in rows])
         self._ensure_unique(model, new_rows)
@@ -84,14 +86,13 @@ class MemoryRecords:
         self._ensure_one_tenant(model)
         found = [self._rows.get(model, change.id) for change in changes]
         sent = [dict(change.values) for change in changes]
-        owners = [{"tenant_id": self._tenant(model), **values} for values in sent]
-        self._ensure_references(model, owners, found)
+        self._ensure_references(model, sent, found)
         # Check in PostgreSQL's order: references, missing rows, own rows, versions, unique values.
         _ensure_found(found)
         before = [row for row in found if row is not None]
         self._ensure_own(model, before)
         _ensure_versions(changes, before)
-        changed = [changed_row(row, values, act) for row, values in zip(before, sent, strict=True)]
+        changed = [self.changed_row(model, row, values, act) for row, values in zip(before, sent, strict=True)]
         if limits_in(self.scope).ask_of_change(model, {name for values in sent for name in values}):
             self.ensure_own_after(model, changed, sent)
         self._ensure_unique(model, changed)
@@ -158,8 +159,12 @@ class MemoryRecords:
         acted = {"created_at": act.at, "updated_at": act.at, "created_by": act.by, "updated_by": act.by}
         own = {**acted, "is_deleted": False, "deleted_at": None, "deleted_by": None, "version": 1}
         server = {field.name: own[field.name] for field in model.fields if field.name in own and field.server_owned}
-        declared = {field.name: row.values[field.name] for field in model.declared}
+        declared = stored(self._rows, model, {field.name: row.values[field.name] for field in model.declared})
         return {"id": row.id, "tenant_id": self._tenant(model), **declared, **server}
+
+    def changed_row(self, model: EntityModel, row: Row, values: Row, act: Act) -> Row:
+        """Return the changed row to store. Without values, it has the same version."""
+        return {**row, **stored(self._rows, model, values, row), **touched(row, act)} if values else row
 
     def put(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None], act: Act) -> list[Stored]:
         """Store checked rows, each in place of its ``before``."""
@@ -167,13 +172,14 @@ class MemoryRecords:
         for before_row, row in zip(before, rows, strict=True):
             # A change without values does not change the version, so record no history entry.
             if before_row is None or version_of(before_row) != version_of(row):
-                record(self.tables, model, act, "created" if before_row is None else "changed", (before_row, row))
-        stored = [row["id"] for row in rows]
-        table.update({row_id: row for row_id, row in zip(stored, rows, strict=True) if isinstance(row_id, UUID)})
-        answers = (
-            RowReader(self._rows.whole()).get(model, row_id, WHOLE) for row_id in stored if isinstance(row_id, UUID)
-        )
-        return [answer for answer in answers if answer is not None]
+                was = None if before_row is None else shown(self._rows, model, before_row)
+                now = shown(self._rows, model, row)
+                record(self.tables, model, act, "created" if was is None else "changed", (was, now))
+        ids = {row_id: row for row in rows if isinstance(row_id := row["id"], UUID)}
+        table.update(ids)
+        # The writer may not see the row any more, and does not see all targets of its links.
+        reader = RowReader(self._rows)
+        return [Stored(row_id, version_of(row), reader.item(model, row, WHOLE)) for row_id, row in ids.items()]
 
     def may(self, model: EntityModel, row: Row, action: str) -> bool:
         """Return whether the limits to own rows allow the action on the row."""
@@ -199,6 +205,12 @@ class MemoryRecords:
             for number, row in enumerate(rows)
             for field in model.declared
             if not self.is_stored(field, row, before[number])
+        ]
+        wrong += [
+            FieldError(named(f"{field.wire}[{n}]", number, len(rows)), NO_SUCH_ROW)
+            for number, (row, was) in enumerate(zip(rows, before, strict=True))
+            for field in model.links
+            for n in missing(self._rows, field, row, was)
         ]
         if wrong:
             raise ValidationError(fields=wrong)
@@ -237,13 +249,6 @@ def named(wire: str, number: int, count: int) -> str:
 
 def _current(model: EntityModel, row: Row) -> Current:
     return Current(version_of(row), {field.name: row[field.name] for field in model.declared})
-
-
-def changed_row(row: Row, values: Row, act: Act) -> Row:
-    """Return the changed row to store. Without values, it has the same version."""
-    if not values:
-        return row
-    return {**row, **values, **touched(row, act)}
 
 
 def _ensure_room(rows: Sequence[Row]) -> None:

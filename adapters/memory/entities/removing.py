@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.memory.entities.history import record, touched, version_of
-from adapters.memory.entities.rows import are_in_same_tenant, is_living
+from adapters.memory.entities.rows import are_in_same_tenant, is_living, places_of
 from adapters.memory.entities.state import Row, Tables
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
@@ -60,7 +60,7 @@ class MemoryRemoval:
             self._deletions[_key(model, row)] = is_final
             # ``deleted_with`` names the row that caused the cascade. To restore that row restores this row too.
             self._roots.setdefault(_key(model, row), root)
-            for referring, field in self.registry.referring(model.plural):
+            for referring, field in [*self.registry.referring(model.plural), *self._restricting_links(model)]:
                 found = self._referring(model, row, (referring, field), is_final=is_final)
                 if field.reference is not None and field.reference.on_delete == "cascade":
                     waiting += [(referring, other, is_final) for other in found]
@@ -86,10 +86,14 @@ class MemoryRemoval:
         return [
             other
             for other in rows
-            if other[field.name] == row["id"]
+            if _refers_to(other, field, row["id"])
             and are_in_same_tenant(model, row, other)
             and (is_final or is_living(other))
         ]
+
+    def _restricting_links(self, model: EntityModel) -> list[tuple[EntityModel, FieldModel]]:
+        linking = self.registry.linking(model.plural)
+        return [(other, field) for other, field in linking if field.link and field.link.on_delete == "restrict"]
 
     def _mark(self, key: Key) -> None:
         model, row_id = key
@@ -111,7 +115,15 @@ class MemoryRemoval:
     def _purge(self, key: Key) -> None:
         model, row_id = key
         row = self.tables[model.table].pop(row_id)
+        for linking, field in self.registry.linking(model.plural):
+            for other_id, other in self.tables.get(linking.table, {}).items():
+                places = {key: place for key, place in places_of(other, field.name).items() if key != row_id}
+                self.tables[linking.table][other_id] = {**other, field.name: places}
         record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
+
+
+def _refers_to(row: Row, field: FieldModel, target: object) -> bool:
+    return row[field.name] == target if field.link is None else target in places_of(row, field.name)
 
 
 def _key(model: EntityModel, row: Row) -> Key:

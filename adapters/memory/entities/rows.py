@@ -1,13 +1,17 @@
-"""Rows visible to a scope. No other module of this adapter decides the visibility."""
+"""Rows visible to a scope, and their links. No other module of this adapter decides the visibility.
 
-from collections.abc import Iterator
+A stored row maps the ids of its linked targets to their places, also of those that a scope does not see.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 from uuid import UUID
 
 from msgspec.structs import replace
 
 from adapters.memory.entities.state import Row, Tables
-from domain.entities.declaration import EntityModel, Registry, Relation
+from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.markers import Mine, OwnRule
 from domain.entities.owning import limits_in, without_limits
 from domain.scope import OneTenant, OwnRows, Scope
@@ -34,6 +38,8 @@ class VisibleRows:
     def related(self, row: Row, relation: Relation) -> list[Row]:
         """Return a relation's rows, at most one for to-one; no deleted rows and none of other tenants."""
         target = self.registry.target(relation)
+        if self.registry[relation.holder].by_name[relation.by].link is not None:
+            return self._linked(row, relation, target)
         if relation.is_many:
             return [
                 other
@@ -43,6 +49,15 @@ class VisibleRows:
         key = row[relation.by]
         found = self.get(target, key) if isinstance(key, UUID) else None
         return [found] if found is not None and are_in_same_tenant(target, row, found) else []
+
+    def _linked(self, row: Row, relation: Relation, target: EntityModel) -> list[Row]:
+        if relation.is_link:
+            places = places_of(row, relation.by)
+            in_order = sorted(places, key=lambda key: (places[key], key))
+            found = [far for key in in_order if (far := self.get(target, key)) is not None]
+        else:
+            found = [far for far in self.of(target) if row["id"] in places_of(far, relation.by)]
+        return [far for far in found if are_in_same_tenant(target, row, far)]
 
     def for_writes(self) -> "VisibleRows":
         """Rows that a write looks for: references may name any shared row, whomever it is shared with."""
@@ -94,6 +109,13 @@ def _is_shared(model: EntityModel, row: Row, tenant_id: UUID) -> bool:
     return tenants is None or (isinstance(tenants, list) and tenant_id in tenants)
 
 
+def places_of(row: Row, name: str) -> dict[UUID, int]:
+    """Return the targets of a row's links with their places."""
+    places = row[name]
+    assert isinstance(places, dict), name
+    return places
+
+
 def is_living(row: Row) -> bool:
     return not row.get("is_deleted")
 
@@ -101,3 +123,37 @@ def is_living(row: Row) -> bool:
 def are_in_same_tenant(target: EntityModel, row: Row, other: Row) -> bool:
     """Return whether both rows belong to one tenant; a shared row belongs to all."""
     return not target.tenant_owned or row["tenant_id"] == other["tenant_id"]
+
+
+def shown(rows: VisibleRows, model: EntityModel, row: Row) -> Row:
+    """Return the row with lists of the ids that the scope sees; the row itself for entities without links."""
+    if not model.links:
+        return row
+    relations = {relation.by: relation for relation in model.relations.values() if relation.is_link}
+    seen = {name: [far["id"] for far in rows.related(row, relation)] for name, relation in relations.items()}
+    return {**row, **seen}
+
+
+def stored(rows: VisibleRows, model: EntityModel, values: Row, before: Row | None = None) -> Row:
+    """Return the values to store; links to targets that the scope does not see remain."""
+    links: Row = {}
+    for field in model.links:
+        if field.name not in values:
+            continue
+        given = cast("Sequence[UUID]", values[field.name])
+        seen = () if before is None else cast("Sequence[UUID]", shown(rows, model, before)[field.name])
+        unseen = {key: place for key, place in _held(before, field).items() if key not in seen}
+        links[field.name] = unseen | {key: place for place, key in enumerate(given, start=1)}
+    return {**values, **links}
+
+
+def missing(rows: VisibleRows, field: FieldModel, values: Row, before: Row | None = None) -> list[int]:
+    """Return the positions of given links to targets that the scope does not see, except links of ``before``."""
+    assert field.target is not None, field.name
+    target, given = rows.registry[field.target], cast("Sequence[UUID]", values.get(field.name, ()))
+    held = _held(before, field)
+    return [n for n, key in enumerate(given) if rows.get(target, key) is None and key not in held]
+
+
+def _held(row: Row | None, field: FieldModel) -> Mapping[UUID, int]:
+    return {} if row is None else places_of(row, field.name)

@@ -75,7 +75,9 @@ def _changes(model: EntityModel, action: Action, written: CTE, before: CTE | Non
     if action not in ("created", "changed") or not model.declared:
         return _NONE
     columns = [sa.column("field"), sa.column("was", JSON()), sa.column("now", JSON()), sa.column("differs")]
-    pairs = sa.values(*columns, name="c").data([_pair(field, written, before) for field in model.declared])
+    # A change without links has no column for them.
+    fields = [field for field in model.declared if field.name in written.c]
+    pairs = sa.values(*columns, name="c").data([_pair(field, written, before) for field in fields])
     named = {"field": pairs.c.field, "from": pairs.c.was, "to": pairs.c.now}
     change = func.json_build_object(*(part for name, value in named.items() for part in (constant(name), value)))
     changes = sa.select(func.coalesce(func.json_agg(change), _NONE)).where(pairs.c.differs)

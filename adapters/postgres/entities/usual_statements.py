@@ -33,4 +33,4 @@ def _compile_usual_writes(registry: Registry, model: EntityModel) -> None:
     for referring in (references, [field for field in references if not field.nullable]):
         held = tuple(field.name for field in referring)
         insert_row(registry, model, NO_LIMITS, held)
-        update_row(registry, model, NO_LIMITS, model.names, held)
+        update_row(registry, model, NO_LIMITS, tuple(field.name for field in model.columns), held)

@@ -9,6 +9,7 @@ import asyncpg
 from adapters.postgres.backup.replaced_objects import Left, left_by_restore
 from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.copies import copy_columns
+from adapters.postgres.schema.links import tables_of
 from adapters.postgres.schema.row_security import ROLE
 from domain.entities.declaration import EntityModel, Registry
 
@@ -81,7 +82,7 @@ async def pending_on(
         return [unknown_sentence(lost)]
     if versions != set(heads):
         return [f"The database is at migration {', '.join(sorted(versions))}, and {', '.join(heads)} is pending."]
-    rows = await connection.fetch(_COLUMNS, [model.table for model in registry])
+    rows = await connection.fetch(_COLUMNS, [name for model in registry for name in tables_of(model)])
     return list(_undeclared(registry, {row["table"]: row["columns"] for row in rows}))
 
 
@@ -202,13 +203,14 @@ def heads_of(folders: Sequence[Path]) -> list[str]:
 
 def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for model in registry:
-        if model.table not in stored:
-            yield f"{model.name}: no migration makes the table {model.table}."
+        if missing := [name for name in tables_of(model) if name not in stored]:
+            yield f"{model.name}: no migration makes the table {' or '.join(missing)}."
         elif missing := sorted(_columns(model) - set(stored[model.table])):
             yield f"{model.name}: no migration makes the columns {', '.join(missing)} of {model.table}."
 
 
 def _columns(model: EntityModel) -> set[str]:
-    names = {field.name for field in model.fields} | ({"tenant_id"} if model.tenant_owned else set())
+    names = {field.name for field in model.fields if field.link is None}
+    names |= {"tenant_id"} if model.tenant_owned else set()
     copies = {column.name for column in copy_columns(model)}
     return names | copies | ({"deleted_with"} if "is_deleted" in names else set())

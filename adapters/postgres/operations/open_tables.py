@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import asyncpg
 
 from adapters.postgres.connection.connecting import connected
+from adapters.postgres.schema.links import tables_of
 from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
 from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
@@ -37,7 +38,7 @@ async def guard_warnings(url: str, registry: Registry) -> list[str]:
 
     `tenantry check` compares more, such as policy texts, but needs Alembic and a second.
     """
-    tables = [*SERVICE_TABLES, *(model.table for model in registry)]
+    tables = [*SERVICE_TABLES, *(name for model in registry for name in tables_of(model))]
     async with connected(url) as connection:
         rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
     return list(_sentences(rows))

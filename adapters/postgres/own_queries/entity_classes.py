@@ -1,6 +1,6 @@
 """ORM classes of entities, on the tables that migrations and statements also use."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,6 +10,7 @@ from sqlalchemy.orm import DeclarativeBase, RelationshipProperty, foreign, relat
 
 from adapters.postgres.own_queries.row_marks import EntityRow, SoftDeletedRow
 from adapters.postgres.schema.copies import is_name_of_copy
+from adapters.postgres.schema.links import junction_name
 from domain.entities.declaration import EntityModel, Registry, Relation
 
 
@@ -54,6 +55,8 @@ def _relationship(
 ) -> RelationshipProperty[Any]:
     target = registry.target(relation).plural
     far = table.metadata.tables[registry[target].table]
+    if registry[relation.holder].by_name[relation.by].link is not None:
+        return _linked(table, far, relation, registry, lambda: classes[target])
     # `remote` distinguishes the sides of a self-reference.
     if relation.is_many:
         condition = table.c.id == remote(foreign(far.c[relation.by]))
@@ -66,4 +69,25 @@ def _relationship(
         conditions.append(sa.not_(remote(far.c.is_deleted)))
     return relationship(
         lambda: classes[target], primaryjoin=sa.and_(*conditions), viewonly=True, uselist=relation.is_many
+    )
+
+
+def _linked(
+    table: sa.Table, far: sa.Table, relation: Relation, registry: Registry, target: Callable[[], type[Any]]
+) -> RelationshipProperty[Any]:
+    links = table.metadata.tables[junction_name(registry[relation.holder], relation.by)]
+    here, there = (links.c.source_id, links.c.target_id) if relation.is_link else (links.c.target_id, links.c.source_id)
+    first, second = [here == table.c.id], [there == far.c.id]
+    for conditions, end in ((first, table), (second, far)):
+        if "tenant_id" in links.c and "tenant_id" in end.c:
+            conditions.append(links.c.tenant_id == end.c.tenant_id)
+    if "is_deleted" in far.c:
+        second.append(sa.not_(far.c.is_deleted))
+    return relationship(
+        target,
+        secondary=links,
+        primaryjoin=sa.and_(*first),
+        secondaryjoin=sa.and_(*second),
+        order_by=links.c.place if relation.is_link else False,
+        viewonly=True,
     )

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy.schema import AddConstraint, DropConstraint
 
+from adapters.postgres.schema.links import junction_name
 from adapters.postgres.schema.parts import BY_TABLE, making, on_table
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import search_index_name
@@ -75,8 +76,10 @@ class Placement(Struct, frozen=True):
 def placement(registry: Registry) -> Placement:
     names = [table.name for table in metadata_for(registry).sorted_tables]
     models = {model.table: model for model in registry if model.table not in ON_COORDINATOR}
-    distributed = {name for name, model in models.items() if model.tenant_owned} | set(BESIDE)
-    shared = models.keys() - distributed
+    junctions = {junction_name(model, field.name): model for model in models.values() for field in model.links}
+    owners = {**models, **junctions}
+    distributed = {name for name, model in owners.items() if model.tenant_owned} | set(BESIDE)
+    shared = owners.keys() - distributed
     return Placement(
         tuple(name for name in names if name in distributed),
         tuple(name for name in names if name in shared),

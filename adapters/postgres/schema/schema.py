@@ -38,6 +38,7 @@ from adapters.postgres.identity.service_accounts import tables as service_accoun
 from adapters.postgres.operations import tables as operations
 from adapters.postgres.schema.copies import copy_columns, is_lowered, lowered_name, ordered_name
 from adapters.postgres.schema.declarative import NAMES
+from adapters.postgres.schema.links import add_junctions
 from adapters.postgres.schema.parts import partitioned
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
@@ -96,6 +97,7 @@ COLUMN_KINDS: Mapping[Kind, ColumnKind] = {
     Kind.CHOICE: ColumnKind(lambda _: Text(collation=CODE_POINTS), Text()),
     Kind.UUIDS: ColumnKind(lambda _: ARRAY(Uuid()), ARRAY(Uuid()), item=Uuid()),
     Kind.TEXTS: ColumnKind(lambda _: ARRAY(Text(collation=CODE_POINTS)), ARRAY(Text()), item=Text()),
+    Kind.LINKS: ColumnKind(lambda _: ARRAY(Uuid()), ARRAY(Uuid()), item=Uuid()),
 }
 
 
@@ -117,6 +119,7 @@ def metadata_for(registry: Registry) -> MetaData:
         raise DeclarationError(taken)
     for model in registry:
         table(model, metadata, registry)
+    add_junctions(metadata, registry)
     return metadata
 
 
@@ -124,7 +127,7 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     """Add an entity's table, with constraints and indexes, to ``metadata``."""
     # Security: a reference contains (tenant_id, id), so that it cannot name another tenant's row.
     owner = [Column("tenant_id", Uuid(), primary_key=True)] if model.tenant_owned else []
-    columns = [_column(field) for field in model.fields if field.name != "tenant_id"]
+    columns = [_column(field) for field in model.fields if field.name != "tenant_id" and field.link is None]
     taken_along = [Column(DELETED_WITH, Uuid())] if is_soft(model) else []
     made = Table(
         model.table, metadata, *owner, *columns, *taken_along, *copy_columns(model), **partitioned(model.table)

@@ -4,6 +4,7 @@ The connection returns values of the type json unchanged as ``msgspec.Raw``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -30,14 +31,23 @@ _TO_FIVE_DIGITS = TIMESTAMP(timezone=True, precision=5)
 
 
 def json_columns(
-    model: EntityModel, rows: FromClause, fields: Sequence[str] | None = None, *, shows_tenant: bool = False
+    model: EntityModel,
+    rows: FromClause,
+    fields: Sequence[str] | None = None,
+    *,
+    shows_tenant: bool = False,
+    links: Mapping[str, Value] = MappingProxyType({}),
 ) -> list[Column]:
     """Return the fields of the response in order. ``fields`` are Python names (None: all); the id is always included.
 
-    With ``shows_tenant``, for rows of every tenant, ``tenantId`` follows the id.
+    With ``shows_tenant``, for rows of every tenant, ``tenantId`` follows the id. ``links`` are values of fields without
+    a column in ``rows``.
     """
     chosen = [field for field in model.fields if fields is None or field.name == "id" or field.name in fields]
-    columns = [(field.wire, json_value(field, rows.c[field.name])) for field in chosen]
+    columns = [
+        (field.wire, json_value(field, links[field.name] if field.name in links else rows.c[field.name]))
+        for field in chosen
+    ]
     if shows_tenant and model.tenant_owned and "tenant_id" not in {field.name for field in chosen}:
         columns.insert(1, ("tenantId", rows.c.tenant_id))
     return columns
@@ -119,6 +129,7 @@ SHOWN_KINDS: Mapping[Kind, ShownKind] = {
     Kind.CHOICE: ShownKind(_as_it_is, _as_it_is, json_text),
     Kind.UUIDS: ShownKind(_as_it_is, func.array_to_json, json_text),
     Kind.TEXTS: ShownKind(_as_it_is, func.array_to_json, json_text),
+    Kind.LINKS: ShownKind(_as_it_is, func.array_to_json, json_text),
 }
 
 

@@ -1,6 +1,7 @@
 """Shared parts of statements that write rows of entities: parameters, audit columns, locks, lists."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -101,8 +102,8 @@ def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: Se
 
     ``seen_among`` selects the rows that a caller with the limits sees.
     """
-    assert field.reference is not None, field.name
-    target = registry[field.reference.target]
+    assert field.target is not None, field.name
+    target = registry[field.target]
     rows = rows_of(registry, target, "t")
     seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
     found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
@@ -129,12 +130,17 @@ def locked_reference(rows: Select[Any], registry: Registry, model: EntityModel, 
 
 def is_foreign(registry: Registry, model: EntityModel, field: FieldModel) -> bool:
     """Return whether a tenant's row references by ``field`` a row shared by all tenants."""
-    assert field.reference is not None, field.name
-    return model.tenant_owned and not registry[field.reference.target].tenant_owned
+    assert field.target is not None, field.name
+    return model.tenant_owned and not registry[field.target].tenant_owned
 
 
-def stored_columns(model: EntityModel, rows: FromClause) -> list[Value]:
-    """Return the whole row as shown, then its id and version, as ``row_encoder.stored`` reads them."""
-    fields = [value.label(name) for name, value in json_columns(model, rows)]
+def stored_columns(
+    model: EntityModel, rows: FromClause, links: Mapping[str, Value] = MappingProxyType({})
+) -> list[Value]:
+    """Return the whole row as shown, then its id and version, as ``row_encoder.stored`` reads them.
+
+    ``links`` are values of fields without a column in ``rows``.
+    """
+    fields = [value.label(name) for name, value in json_columns(model, rows, links=links)]
     # no field name has a blank
     return [*fields, rows.c.id.label("row id"), version_of(rows).label("row version")]

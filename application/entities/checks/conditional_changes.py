@@ -28,8 +28,16 @@ def change_of(row_id: UUID, values: Values, versions: Versions, kept: Values) ->
     return ConditionalChange(row_id, values, kept=kept, versions=several)
 
 
-def is_conditional(changes: Sequence[Change]) -> bool:
-    return any(isinstance(change, ConditionalChange) for change in changes)
+def needs_locked_rows(model: EntityModel, changes: Sequence[Change]) -> bool:
+    """Return whether the rows must be locked before the statement that writes: for conditions, and to replace links.
+
+    A statement that waits for a row would replace the links of its older snapshot.
+    """
+    return any(isinstance(change, ConditionalChange) or _sets_links(model, change) for change in changes)
+
+
+def _sets_links(model: EntityModel, change: Change) -> bool:
+    return any(field.name in change.values for field in model.links)
 
 
 def settled(model: EntityModel, changes: Sequence[Change], stored: Mapping[UUID, Current]) -> list[Change]:

@@ -124,6 +124,7 @@ class Records(Protocol):
         Raises NotFound (for several rows on ``items[2].id``), PreconditionFailed if a row has another version (for
         several rows on ``items[2].version``), ValidationError if several changed rows exceed ``LARGEST_PAGE_BYTES``
         together, and the errors of ``add``. Rows may exchange unique values: only their final values are compared.
+        New links replace those that the scope sees; to replace links, lock the rows by ``current`` before.
         """
         ...
 
@@ -131,8 +132,8 @@ class Records(Protocol):
         """Soft-delete rows, or delete them if the entity has no soft delete; return the ids of the found rows.
 
         References follow ``on_delete``: restrict raises StillReferredTo, cascade deletes the referencing row, clear
-        sets the reference to null. Raises PreconditionFailed if the stored version is not ``version``, and NotOwn for
-        visible rows that are not own.
+        sets the reference to null. Links with ``drop`` remain until their target is deleted permanently. Raises
+        PreconditionFailed if the stored version is not ``version``, and NotOwn for visible rows that are not own.
         """
         ...
 

@@ -89,5 +89,6 @@ READERS: Mapping[Kind, Callable[[str], object] | None] = {
     Kind.CHOICE: None,
     Kind.UUIDS: _list,
     Kind.TEXTS: _list,
+    Kind.LINKS: _list,
 }
 """Readers of cells by kind; None where a cell stays text, as in a body."""

@@ -7,8 +7,9 @@ from typing import get_args
 
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.kinds import LISTS, Kind
-from domain.entities.markers import Mine, OnDelete, Unique
+from domain.entities.markers import Mine, OnDeleteReferred, Unique
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
+from domain.entities.mistakes.links import linked_entity_mistakes, route_mistakes
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.own_rules import own_mistakes
 from domain.entities.mistakes.places import Mistake, place_of
@@ -102,6 +103,7 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], b
         yield from _relation_mistakes(model, relation, registry, broken)
     for unique in model.unique:
         yield from _unique_mistakes(model, unique)
+    yield from linked_entity_mistakes(model)
     yield from _index_mistakes(model)
     yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
     yield from own_mistakes(model, registry, broken.get(model.plural, frozenset()))
@@ -195,7 +197,8 @@ def _field_mistakes(model: EntityModel, owned: Container[str]) -> Iterable[Mista
 
 
 def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registry, broken: Broken) -> Iterable[Mistake]:
-    member = None if relation.is_many else relation.by
+    member = None if relation.is_inverse else relation.by
+    yield from route_mistakes(relation)
     if not is_spellable(relation.name):
         yield Mistake(
             f"relation {relation.name!r} has a name that no filter can spell: use letters, digits, underscores and "
@@ -212,10 +215,10 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
     # Security: a shared row that references a tenant's row would show it to all other tenants.
     if not model.tenant_owned and target.tenant_owned:
         yield Mistake(f"relation {relation.name!r} leads from rows shared by all tenants to rows of one tenant", member)
-    if relation.is_many:
+    if relation.is_inverse:
         by = target.by_name.get(relation.by)
         is_known = relation.by not in broken.get(relation.target, ())
-        if is_known and (by is None or by.reference is None or by.reference.target != model.plural):
+        if is_known and (by is None or by.target != model.plural):
             yield Mistake(
                 f"relation {relation.name!r} needs a field {relation.by!r} of {relation.target!r} that refers back"
             )
@@ -227,7 +230,7 @@ def _reference_mistakes(model: EntityModel, relation: Relation) -> Iterable[Mist
     field = model.by_name[relation.by]
     if field.kind is not Kind.UUID:
         yield Mistake(f"field {field.name!r} refers to {relation.target!r} but is not a UUID", field.name)
-    if relation.on_delete not in get_args(OnDelete):
+    if relation.on_delete not in get_args(OnDeleteReferred):
         yield Mistake(
             f"field {field.name!r} has on_delete={relation.on_delete!r}, which is unknown: use 'restrict' (deleting "
             "the target is refused), 'cascade' (deletes this row too) or 'clear' (sets null)",

@@ -26,6 +26,7 @@ from domain.entities.markers import (
     help_text,
     index,
     label,
+    links,
     many,
     money,
     ref,
@@ -50,7 +51,7 @@ _SPELLABLE = re.compile(r"\w[\w-]*")
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 _DIGITS = 1_000
 
-_CALLED = (guarded, help_text, label, money, ref, widget)
+_CALLED = (guarded, help_text, label, links, money, ref, widget)
 _OF_ENTITIES = (
     *((kind, "unique", 'unique=[unique("code")]') for kind in (unique, Unique)),
     *((kind, "index", 'indexes=[index("code")]') for kind in (index, DeclaredIndex)),

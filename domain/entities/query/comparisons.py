@@ -24,12 +24,12 @@ def read_comparison(filtered: Filtered, text: str) -> Comparison:
         if field.kind is Kind.DATE and filtered.bound.suffix:
             return filtered.bound.operator, first_day_from(*read_moment(text))
         return filtered.bound.operator, read_value(field, text)
-    if filtered.operator is None or filtered.operator is Operator.IN:
+    if filtered.operator is None or filtered.operator in (Operator.IN, Operator.ALL):
         # an operator that is spelled out finds rows with a value that the enum does not know any more
         read = read_value if filtered.operator is None else read_stored
         values = tuple(read(field, value) for value in split_list(text, MAX_VALUES))
-        is_one = filtered.operator is None and len(values) == 1
-        return (Operator.EQ, values[0]) if is_one else (Operator.IN, values)
+        is_one = filtered.operator is None and len(values) == 1 and field.kind is not Kind.LINKS
+        return (Operator.EQ, values[0]) if is_one else (filtered.operator or Operator.IN, values)
     if filtered.operator in PARTS and not text:
         raise NotAValue("must be a text of at least one character")
     return filtered.operator, read_stored(field, text)

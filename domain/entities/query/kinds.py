@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.kinds import Kind
+from domain.entities.markers import Mine
 from domain.entities.query.query import Operator
 from domain.entities.query.values import (
     no_value,
@@ -27,6 +28,7 @@ _SAME = (Operator.EQ, Operator.NE, Operator.IN, Operator.IS_NULL)
 _ORDERED = (*_SAME, Operator.GT, Operator.GTE, Operator.LT, Operator.LTE)
 _TEXT = (*_ORDERED, Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH)
 _NULL = (Operator.IS_NULL,)
+_LINKED = (Operator.IN, Operator.ALL, Operator.IS_NULL)
 
 BY_NAME: Mapping[str, Operator] = {operator.value.lower(): operator for operator in Operator}
 PARTS = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
@@ -89,6 +91,7 @@ QUERY_KINDS: Mapping[Kind, QueryKind] = {
     Kind.CHOICE: QueryKind("ChoiceFilter", _SAME, (), read_choice),
     Kind.UUIDS: QueryKind("ListFilter", _NULL, (), no_value),
     Kind.TEXTS: QueryKind("ListFilter", _NULL, (), no_value),
+    Kind.LINKS: QueryKind("LinkFilter", _LINKED, (), read_id, "00000000-0000-0000-0000-000000000000"),
 }
 
 
@@ -121,3 +124,13 @@ def lowered(text: str) -> str:
     """Return the text in lower case, letter by letter: ``İ`` becomes ``i``, a final ``Σ`` becomes ``σ``."""
     # PostgreSQL's lower() maps single letters. Python's may give two, and considers the neighbours of a sigma.
     return text.lower() if text.isascii() else "".join(letter.lower()[0] for letter in text)
+
+
+def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
+    """Return whether an index begins with the field, so that a filter by it need not read all rows."""
+    declaration = model.declaration
+    leading = {"id", declaration.sort.removeprefix("-")}
+    leading |= {unique.fields[0] for unique in declaration.unique}
+    leading |= {index.fields[0] for index in declaration.indexes}
+    leading |= {rule.field for rule in declaration.own if isinstance(rule, Mine)}
+    return field.reference is not None or field.link is not None or field.name in leading

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from domain.entities.declaration import EntityModel, Hidden, Registry
 from domain.entities.kinds import Kind
-from domain.entities.query.kinds import QUERY_KINDS, Bound, QueryKind, is_sortable
+from domain.entities.query.kinds import QUERY_KINDS, Bound, QueryKind
 from domain.entities.query.query import MOST_COUNTED, Count, Operator, searched
 from domain.entities.query.read_query import DEFAULT_PAGE_SIZE, HISTORY, MAX_PAGE_SIZE, ORDERING, PAGING, VIEWING
 from domain.entities.query.read_summary import SUMMARY
@@ -33,6 +33,7 @@ _MEANINGS: Mapping[Operator, str] = {
     Operator.LT: "is smaller than this",
     Operator.LTE: "is this or smaller",
     Operator.IN: "is one of these values, between commas",
+    Operator.ALL: "has all of these links, between commas",
     Operator.CONTAINS: "contains this text, without regard to case",
     Operator.STARTS_WITH: "starts with this text, without regard to case",
     Operator.ENDS_WITH: "ends with this text, without regard to case",
@@ -128,7 +129,7 @@ def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[Quer
 
 def _filters(vocabulary: Vocabulary) -> Iterator[QueryParameter]:
     for field in vocabulary.visible(vocabulary.model):
-        if is_sortable(field):
+        if Operator.IN in QUERY_KINDS[field.kind].operators:
             values = f"Of: {', '.join(field.choices)}." if field.choices else ""
             yield QueryParameter(field.wire, {"$ref": f"#/components/schemas/{QUERY_KINDS[field.kind].filter}"}, values)
 
@@ -144,8 +145,11 @@ def filter_schemas() -> Mapping[str, Schema]:
 
 
 def _description(queried: QueryKind) -> str:
-    has_values = Operator.EQ in queried.operators
-    plain = "The property is this value, or one of several between commas. " if has_values else ""
+    plain = ""
+    if Operator.IN in queried.operators:
+        plain = "The property is this value, or one of several between commas. "
+    if Operator.ALL in queried.operators:
+        plain = "The row has a link to this id, or to one of several between commas; null means no links. "
     operators = "; ".join(f"`{operator.value}` {_MEANINGS[operator]}" for operator in queried.operators)
     bounds = "; ".join(f"`{_bound_name(bound)}` is `{bound.operator.value}`" for bound in queried.bounds)
     short = " `createdAfter` is short for `createdAtAfter`." if queried is QUERY_KINDS[Kind.TIMESTAMP] else ""

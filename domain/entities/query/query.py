@@ -24,6 +24,7 @@ class Operator(Enum):
     LT = "lt"
     LTE = "lte"
     IN = "in"
+    ALL = "all"
     CONTAINS = "contains"
     STARTS_WITH = "startsWith"
     ENDS_WITH = "endsWith"
@@ -55,8 +56,8 @@ class Path(Struct, frozen=True):
 class Condition(Struct, frozen=True):
     """A filter that compares the field at ``path`` with ``value``.
 
-    ``value`` has the field's Python type; for IN it is a tuple of such values, for IS_NULL a bool; a choice is its
-    text. Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
+    ``value`` has the field's Python type; for IN and ALL it is a tuple of such values, for IS_NULL a bool; a
+    choice is its text. Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
     """
 
     path: Path

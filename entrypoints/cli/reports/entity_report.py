@@ -89,6 +89,8 @@ def _order(model: EntityModel) -> str:
 
 
 def _relation(relation: Relation) -> str:
+    if relation.is_link:
+        return f"links to {relation.target}, when one is deleted: {relation.on_delete}"
     if relation.is_many:
         return f"many {relation.target}"
     return f"one of {relation.target}, when that is deleted: {relation.on_delete}"

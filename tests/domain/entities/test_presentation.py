@@ -12,8 +12,9 @@ from sqlalchemy import Column, Index
 from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.declaration import EntityModel, leads_an_index
+from domain.entities.declaration import EntityModel
 from domain.entities.markers import big, entity, help_text, label, money, ref, unique, widget
+from domain.entities.query.kinds import leads_an_index
 from domain.entities.registry import build_registry
 from domain.entities.screens.field_rules import rules_of
 from domain.entities.screens.presentation import (

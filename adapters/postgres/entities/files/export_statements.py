@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from msgspec import structs
 from sqlalchemy import FromClause, func
 
+from adapters.postgres.entities.reading.linked import link_values
 from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select_rows import SIZE, SelectRows
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant
@@ -42,7 +43,9 @@ def cells_statement(registry: Registry, model: EntityModel, shape: Shape, *, is_
     joined, rows = _included(making)
     columns = cell_columns(registry, model, shape)
     # Numbered, because the server cuts names at 63 bytes.
-    cells = [_cell(rows[column.steps], column, is_escaped).label(f"c{n}") for n, column in enumerate(columns)]
+    values = [_value(making, *rows[column.steps], column) for column in columns]
+    pairs = enumerate(zip(values, columns, strict=True))
+    cells = [_cell(value, column, is_escaped).label(f"c{n}") for n, (value, column) in pairs]
     if len(cells) <= MOST_CELLS:
         return compiled(_ordered(making, sa.select(*cells), joined))
     parts = [part for cell in cells for part in (_COMMA, func.coalesce(json_text(sa.cast(cell, sa.Text())), _NULL))]
@@ -61,7 +64,7 @@ def json_statement(registry: Registry, model: EntityModel, shape: Shape) -> Comp
     making = SelectRows(registry, model, shape)
     own = structs.replace(shape.view, include=())
     columns = exported_columns(registry, model, own, shows_tenant=shape.reach.is_every)
-    parts = {column.name: _json(column.field, making.rows) for column in columns}
+    parts = {column.name: _json(column.field, _value(making, making.rows, model, column)) for column in columns}
     for name, value in making.members(model, making.rows, ()):
         if name not in parts:
             parts[name] = func.coalesce(sa.cast(value, sa.Text()), _NULL)
@@ -81,19 +84,26 @@ def _ordered(making: SelectRows, columns: "sa.Select[tuple[str]]", joined: FromC
     return columns.select_from(rows).where(*making.where).order_by(*(key.order for key in ordered))
 
 
-def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], FromClause]]:
+def _included(making: SelectRows) -> tuple[FromClause, Mapping[tuple[str, ...], tuple[FromClause, EntityModel]]]:
     found: dict[tuple[str, ...], tuple[FromClause, EntityModel]] = {(): (making.rows, making.model)}
     joined: FromClause = making.rows
     for steps in making.shape.view.include:
         near, model = found[steps[:-1]]
-        target, far, on = making.related(model.relations[steps[-1]], near)
+        target, far, on, _ = making.related(model.relations[steps[-1]], near)
         joined = joined.outerjoin(far, sa.and_(*on))
         found[steps] = (far, target)
-    return joined, {steps: rows for steps, (rows, _) in found.items()}
+    return joined, found
 
 
-def _cell(rows: FromClause, column: Column, is_escaped: bool) -> Value:
-    value = rows.c[column.field.name]
+def _value(making: SelectRows, rows: FromClause, model: EntityModel, column: Column) -> Value:
+    field = column.field
+    if field.link is None:
+        return rows.c[field.name]
+    ids = link_values(making.registry, model, rows, [field.name], making.shape.reach)[field.name]
+    return sa.case((rows.c.id.is_not(None), ids)) if column.steps else ids
+
+
+def _cell(value: Value, column: Column, is_escaped: bool) -> Value:
     if is_escaped and may_be_run(column.field):
         # The comparisons avoid the regular expression for nearly every cell.
         is_near = sa.or_(value < constant(BELOW), value >= constant(ABOVE))
@@ -106,9 +116,9 @@ def may_be_run(field: FieldModel) -> bool:
     return field.kind is Kind.TEXT or (field.kind is Kind.CHOICE and any(map(may_be_formula, field.choices)))
 
 
-def _json(field: FieldModel, rows: FromClause) -> Value:
-    value = SHOWN_KINDS[field.kind].json(rows.c[field.name])
-    return func.coalesce(value, _NULL) if field.nullable else value
+def _json(field: FieldModel, value: Value) -> Value:
+    text = SHOWN_KINDS[field.kind].json(value)
+    return func.coalesce(text, _NULL) if field.nullable else text
 
 
 def _object(members: Mapping[str, Value]) -> Iterator[Value]:

@@ -93,7 +93,7 @@ class Load:
         older = await self._fetch(statements.find_stale(self.registry, self.model))
         await self._leave_out_found(older, lambda row: stale(row["n"], row["version"], row["stored"]))
         if kept := self.loading.kept:
-            changed = await self._fetch(statements.find_changed(self.registry, self.model, kept))
+            changed = await self._fetch(statements.find_changed(self.registry, self.model, self._of_links, kept))
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
         await self._ensure_own()
         return adopted
@@ -125,7 +125,7 @@ class Load:
         wrong: dict[int, list[FieldError]] = {}
         numbers: set[int] = set()
         for declared in self.model.declared:
-            if declared.reference is None:
+            if declared.target is None:
                 continue
             statement = statements.find_missing(self.registry, self.model, self.limits, declared.name)
             found = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
@@ -138,7 +138,7 @@ class Load:
     async def _insert(self) -> int:
         if self.loading.rule is not None:
             return await self._write_judged(self.loading.rule)
-        return await self._count(statements.insert_incoming(self.registry, self.model))
+        return await self._count(statements.insert_incoming(self.registry, self.model, self._of_links))
 
     async def _upsert(self, key: FieldModel) -> int:
         imported = 0
@@ -161,8 +161,8 @@ class Load:
         if len(self.model.unique) > 1:
             apart = await self._fetch(statements.find_apart(self.registry, self.model, key))
         moved = [row["n"] for row in apart if row["moves"]]
-        update = statements.update_matching(self.registry, self.model, key)
-        insert = statements.insert_incoming(self.registry, self.model, is_upsert=True)
+        update = statements.update_matching(self.registry, self.model, self._of_links, key)
+        insert = statements.insert_incoming(self.registry, self.model, self._of_links, is_upsert=True)
         if not moved:
             return await self._write_together(update, insert)
         # The other updates change no unique value, so their order does not matter.
@@ -171,7 +171,7 @@ class Load:
         return len(written) + await self._write_together(update)
 
     async def _write_together(self, *changes: CompiledStatement) -> int:
-        if all(field.reference is None for field in self.model.declared):
+        if all(field.target is None for field in self.model.declared):
             return sum([await self._count(change) for change in changes])
         # The setting also affects reference checks, planned again for each row.
         await self._execute(statements.USUAL_PLANNING)
@@ -222,10 +222,12 @@ class Load:
 
     async def _write_row(self, key: str | None, n: int, row_id: UUID) -> int:
         if key is not None:
-            update = statements.update_matching(self.registry, self.model, key, is_single=True)
+            update = statements.update_matching(self.registry, self.model, self._of_links, key, is_single=True)
             if count := await self._count(update, row=n, row_id=row_id):
                 return count
-        insert = statements.insert_incoming(self.registry, self.model, is_upsert=key is not None, is_single=True)
+        insert = statements.insert_incoming(
+            self.registry, self.model, self._of_links, is_upsert=key is not None, is_single=True
+        )
         return await self._count(insert, row=n, row_id=row_id)
 
     @asynccontextmanager
@@ -241,7 +243,7 @@ class Load:
 
     async def _ensure_rules(self) -> None:
         # Inserted rows are already checked and need no stored data.
-        statement = statements.read_updates(self.registry, self.model)
+        statement = statements.read_updates(self.registry, self.model, self._of_links)
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
         # A cursor joins file and stored rows once, instead of once per batch of rows.
         cursor = await prepared.cursor(*statement.arguments(self._values()), timeout=PATIENCE)
@@ -286,6 +288,11 @@ class Load:
         """Return the count from a statement that PostgreSQL plans again for this file, instead of a cached plan."""
         prepared = await self.connection.prepare(statement.text, timeout=PATIENCE)
         return int(await prepared.fetchval(*statement.arguments(self._values()), timeout=PATIENCE))
+
+    @property
+    def _of_links(self) -> Limits:
+        """The limits in statements that need them for links only, so that other entities have one statement each."""
+        return self.limits if self.model.links else NO_LIMITS
 
     def _values(self) -> dict[str, Any]:
         act = self.loading.act

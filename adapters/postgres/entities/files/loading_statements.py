@@ -12,7 +12,8 @@ from sqlalchemy import CTE, FromClause, func
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateTable
 
-from adapters.postgres.entities.history import DataChange, history_lines
+from adapters.postgres.entities.files.counted_changes import counted, written_rows
+from adapters.postgres.entities.writing.link_statements import PLACE, given_links, stored_links
 from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.schema.sql import DIALECT, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
@@ -30,7 +31,6 @@ from adapters.postgres.statements.writing import (
     transferred,
     update_columns,
 )
-from application.ports.entities.history import Action
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import Limits
 from domain.entities.query.kinds import ignores_case
@@ -104,15 +104,16 @@ def find_stale(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def find_changed(registry: Registry, model: EntityModel, kept: tuple[str, ...]) -> CompiledStatement:
+def find_changed(registry: Registry, model: EntityModel, limits: Limits, kept: tuple[str, ...]) -> CompiledStatement:
     """Select rows that differ from the stored row in fields of ``kept``: ``n`` and the ``names`` of these fields."""
     incoming, table = _incoming(model), table_of(registry, model)
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     fields = [model.by_name[name] for name in kept]
+    stored = {**table.c, **stored_links(registry, model, table, limits)}
     differ = {
         field.name: sa.and_(
             _flag(model, field) == constant("2"),
-            transferred(field, incoming.c[field.name]).is_distinct_from(table.c[field.name]),
+            transferred(field, incoming.c[field.name]).is_distinct_from(stored[field.name]),
         )
         for field in fields
     }
@@ -136,7 +137,7 @@ def find_not_own(registry: Registry, model: EntityModel, limits: Limits) -> Comp
     if limits.ask_of_new(model):
         losses.append(is_new & not_own(registry, model, column_of(incoming)))
     if limits.ask_of_change(model, model.names):
-        updated = {**table.c, **{field.name: _updated(model, field, table) for field in model.declared}}
+        updated = {**table.c, **{field.name: _updated(model, field, table.c[field.name]) for field in model.columns}}
         losses.append(~is_new & not_own(registry, model, updated.__getitem__))
     given = sa.case((~is_new, incoming.c[_GIVEN])).label("given")
     found = sa.select(incoming.c[_N].label("n"), given, (~stored).label("is_loss"))
@@ -167,13 +168,19 @@ def find_missing(registry: Registry, model: EntityModel, limits: Limits, name: s
     incoming = _incoming(model)
     column = incoming.c[name]
     field = model.by_name[name]
-    held = held_rows(registry, model, field, sa.select(column), limits)
-    found = [exists_in(held, held.c.id == column, *([held.c[SEEN]] if SEEN in held.c else []))]
-    if SEEN in held.c:
-        table = table_of(registry, model)
-        stays = exists_in(table, *_adopted(model, table, incoming), table.c[name] == column)
-        found.append(stays & exists_in(held, held.c.id == column))
-    missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~sa.or_(*found))
+    if field.link is not None:
+        sent = _given_links(model, None)
+        assert sent is not None, name
+        (given,) = given_links(registry, model, [field], sent, limits)
+        missing = given.wrong().with_only_columns(given.links.c.n).distinct()
+    else:
+        held = held_rows(registry, model, field, sa.select(column), limits)
+        found = [exists_in(held, held.c.id == column, *([held.c[SEEN]] if SEEN in held.c else []))]
+        if SEEN in held.c:
+            table = table_of(registry, model)
+            stays = exists_in(table, *_adopted(model, table, incoming), table.c[name] == column)
+            found.append(stays & exists_in(held, held.c.id == column))
+        missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~sa.or_(*found))
     numbers = missing.subquery("missing")
     # Return an array: a result row per number would need ten times the memory.
     return compiled(sa.select(func.array_agg(postgresql.aggregate_order_by(numbers.c.n, numbers.c.n))))
@@ -181,14 +188,14 @@ def find_missing(registry: Registry, model: EntityModel, limits: Limits, name: s
 
 @lru_cache(maxsize=REMEMBERED)
 def insert_incoming(
-    registry: Registry, model: EntityModel, *, is_upsert: bool = False, is_single: bool = False
+    registry: Registry, model: EntityModel, limits: Limits, *, is_upsert: bool = False, is_single: bool = False
 ) -> CompiledStatement:
     """Insert the rows (if ``is_upsert`` only new ones) and count them.
 
     If ``is_single``, insert only ``row`` of the file, with the id ``row_id``.
     """
     incoming, table = _incoming(model), table_of(registry, model)
-    sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.declared}
+    sent = {field.name: transferred(field, incoming.c[field.name]) for field in model.columns}
     values = {**owner_columns(model), "id": incoming.c[_ID], **sent, **creation_columns(model)}
     # In file order: of two rows with one unique value, the first is stored.
     rows = sa.select(*values.values()).order_by(incoming.c[_N])
@@ -199,7 +206,8 @@ def insert_incoming(
     insert = postgresql.insert(table).from_select(list(values), rows)
     # A single row uses a savepoint, where an error reports the duplicate value.
     skips = model.unique and not is_single
-    return _counted(model, insert.on_conflict_do_nothing() if skips else insert, "created")
+    written = written_rows(model, insert.on_conflict_do_nothing() if skips else insert)
+    return counted(registry, model, limits, written, _given_links(model, written))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -232,11 +240,12 @@ def forget_stored(registry: Registry, model: EntityModel) -> CompiledStatement:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def read_updates(registry: Registry, model: EntityModel) -> CompiledStatement:
+def read_updates(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     """Select rows before (``old sku``) and after the update (``new sku``), in the order of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
-    old = [table.c[name].label(old_name(name)) for name in model.names]
-    new = [_updated(model, field, table).label(new_name(field.name)) for field in model.declared]
+    stored = {**table.c, **stored_links(registry, model, table, limits)}
+    old = [stored[name].label(old_name(name)) for name in model.names]
+    new = [_updated(model, field, stored[field.name]).label(new_name(field.name)) for field in model.declared]
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
     rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
     return compiled(rows.order_by(incoming.c[_N]))
@@ -261,10 +270,12 @@ def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
 
 
 @lru_cache(maxsize=REMEMBERED)
-def update_matching(registry: Registry, model: EntityModel, key: str, *, is_single: bool = False) -> CompiledStatement:
+def update_matching(
+    registry: Registry, model: EntityModel, limits: Limits, key: str, *, is_single: bool = False
+) -> CompiledStatement:
     """Update stored rows except their ``key``, and count them; if ``is_single`` only by ``row`` of the file."""
     incoming, table = _incoming(model), table_of(registry, model)
-    updated = {field.name: _updated(model, field, table) for field in model.declared if field.name != key}
+    updated = {field.name: _updated(model, field, table.c[field.name]) for field in model.columns if field.name != key}
     # A row that has only its key does not change the stored row or its version.
     has_values = func.strpos(_given(model, but=key), constant("1")) > constant(0)
     acted = {name: sa.case((has_values, value), else_=table.c[name]) for name, value in update_columns(table).items()}
@@ -274,7 +285,8 @@ def update_matching(registry: Registry, model: EntityModel, key: str, *, is_sing
     rows = sa.select(table).select_from(incoming.join(table, sa.and_(*matches)))
     before = materialized(rows, "rows before")
     update = sa.update(table).values({**updated, **acted}).where(*matches)
-    return _counted(model, update, "changed", before)
+    written = written_rows(model, update)
+    return counted(registry, model, limits, written, _given_links(model, written, is_update=True), before)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -282,25 +294,29 @@ def find_apart(registry: Registry, model: EntityModel, key: str) -> CompiledStat
     """Select ``n`` and ``id`` of new rows and of updates that change a unique value."""
     incoming, table = _incoming(model), table_of(registry, model)
     names = dict.fromkeys(name for unique in model.unique for name in unique.fields if name != key)
-    kept = [_updated(model, model.by_name[name], table).is_not_distinct_from(table.c[name]) for name in names]
+    kept = [_updated(model, model.by_name[name], table.c[name]).is_not_distinct_from(table.c[name]) for name in names]
     is_new, stays = table.c.id.is_(None), sa.and_(sa.true(), *kept)
     found = sa.select(incoming.c[_N].label("n"), incoming.c[_ID].label("id"), (~is_new).label("moves"))
     either = found.select_from(incoming.outerjoin(table, sa.and_(*_adopted(model, table, incoming))))
     return compiled(either.where(sa.or_(is_new, ~stays)).order_by(incoming.c[_N]))
 
 
-def _counted(model: EntityModel, change: DataChange, action: Action, before: CTE | None = None) -> CompiledStatement:
-    """Return the change with its history entries, as a statement that returns the number of written rows."""
-    # Return whole rows only for a history: they may be a million.
-    columns = change.table.c if model.declaration.history else [change.table.c.id]
-    written = change.returning(*columns).cte("written rows")
-    count = sa.select(func.count()).select_from(written)
-    return compiled(count.add_cte(*history_lines(model, action, written, before)))
+def _given_links(model: EntityModel, rows: FromClause | None, *, is_update: bool = False) -> CTE | None:
+    """Return the links in the file of the rows ``rows``, or of all; null for fields that an update leaves unchanged."""
+    if not model.links:
+        return None
+    incoming = _incoming(model)
+    columns = []
+    for field in model.links:
+        sent = transferred(field, incoming.c[field.name])
+        columns.append((sa.case((_flag(model, field) == constant("1"), sent)) if is_update else sent).label(field.name))
+    found = sa.select(incoming.c[_N].label(PLACE), incoming.c[_ID].label("id"), *columns)
+    return materialized(found if rows is None else found.where(incoming.c[_ID] == rows.c.id), "given links")
 
 
-def _updated(model: EntityModel, field: FieldModel, table: sa.Table) -> Value:
+def _updated(model: EntityModel, field: FieldModel, stored: Value) -> Value:
     sent = transferred(field, _incoming(model).c[field.name])
-    return sa.case((_flag(model, field) == constant("1"), sent), else_=table.c[field.name])
+    return sa.case((_flag(model, field) == constant("1"), sent), else_=stored)
 
 
 def _flag(model: EntityModel, field: FieldModel) -> Value:

@@ -13,8 +13,8 @@ from sqlalchemy import func
 
 from adapters.postgres.schema.copies import is_lowered
 from adapters.postgres.statements.rows import Truth
-from domain.entities.declaration import EntityModel, leads_an_index
-from domain.entities.query.kinds import PARTS
+from domain.entities.declaration import EntityModel
+from domain.entities.query.kinds import PARTS, leads_an_index
 from domain.entities.query.query import Operator, Path
 
 _BY_READING = PARTS | {Operator.NE, Operator.IS_NULL}

@@ -10,8 +10,9 @@ from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.reading.narrowing import Narrowing
 from adapters.postgres.schema.copies import ordered_name
+from adapters.postgres.statements.links import junction_of
 from adapters.postgres.statements.owning import Reach, visible, visible_deleted
-from adapters.postgres.statements.rows import Truth, living, owner, rows_of, shared
+from adapters.postgres.statements.rows import TENANT, Truth, Value, living, owner, rows_of, shared
 from domain.entities.declaration import EntityModel, Registry, Relation
 from domain.entities.query.query import Operator, Path, SortKey, View
 
@@ -40,12 +41,13 @@ class Related(NamedTuple):
     """The rows at the end of a relation, for a statement that joins or selects them.
 
     ``rows`` is the target's table under an alias of its own; a statement on it needs all of ``conditions``, of which
-    the last one compares the keys.
+    the last one compares the keys. ``links`` is the junction table of links, which a condition adds to the statement.
     """
 
     model: EntityModel
     rows: NamedFromClause
     conditions: list[Truth]
+    links: NamedFromClause | None = None
 
 
 def in_reach(
@@ -61,10 +63,24 @@ def related_rows(registry: Registry, relation: Relation, near: FromClause, alias
     """Return the live rows of the same tenant that are related to the row ``near``, with their conditions."""
     target = registry.target(relation)
     far = rows_of(registry, target, alias)
-    link = far.c[relation.by] == near.c.id if relation.is_many else far.c.id == near.c[relation.by]
     # Without a tenant parameter, compare the tenant of both rows.
     tenant = [far.c.tenant_id == near.c.tenant_id] if reach.is_every and target.tenant_owned else []
-    return Related(target, far, [*in_reach(registry, target, far, reach), *tenant, link])
+    reached = [*in_reach(registry, target, far, reach), *tenant]
+    if registry[relation.holder].by_name[relation.by].link is not None:
+        links, on = _linked(registry, relation, near, far, reach)
+        return Related(target, far, [*reached, on], links)
+    link = far.c[relation.by] == near.c.id if relation.is_many else far.c.id == near.c[relation.by]
+    return Related(target, far, [*reached, link])
+
+
+def _linked(
+    registry: Registry, relation: Relation, near: FromClause, far: NamedFromClause, reach: Reach
+) -> tuple[NamedFromClause, Truth]:
+    """Return the junction table between both rows, and the condition that joins it."""
+    source, end = (near, far) if relation.is_link else (far, near)
+    links = junction_of(registry, registry[relation.holder], relation.by).alias(f"{far.name} links")
+    tenant = [links.c.tenant_id == (near.c.tenant_id if reach.is_every else TENANT)] if "tenant_id" in links.c else []
+    return links, sa.and_(*tenant, links.c.source_id == source.c.id, links.c.target_id == end.c.id)
 
 
 def listed_rows(
@@ -76,11 +92,18 @@ def listed_rows(
     many rows as an average row has, and sorts all of them. For a range it expects many, and follows the index of the
     reference until the limit.
     """
-    model, far, (*reached, _) = related
+    model, far, (*reached, link), links = related
+    if links is not None:
+        found = sa.select(*(far.c[name] for name in columns)).select_from(far).where(*reached, link).correlate(near)
+        in_place = [links.c.place, links.c.target_id] if relation.is_link else _in_order(model, far, sort)
+        return found.order_by(*in_place)
     key = far.c[relation.by]
-    order = [(key, sort[0].descending)]
-    order += [(far.c[ordered_name(model, model.by_name[each.path.field])], each.descending) for each in sort]
     found = sa.select(*(far.c[name] for name in columns)).select_from(far)
     # correlated by hand: a subquery in FROM does not find the outer row by itself
     found = found.where(*reached, key.between(near.c.id, near.c.id)).correlate(near)
-    return found.order_by(*(column.desc() if descending else column for column, descending in order))
+    return found.order_by(key.desc() if sort[0].descending else key, *_in_order(model, far, sort))
+
+
+def _in_order(model: EntityModel, rows: FromClause, sort: Sequence[SortKey]) -> list[Value]:
+    columns = ((rows.c[ordered_name(model, model.by_name[key.path.field])], key.descending) for key in sort)
+    return [column.desc() if descending else column for column, descending in columns]

@@ -16,11 +16,11 @@ from adapters.postgres.entities.reading.conditions import (
     Filter,
     Ordered,
     after,
-    condition,
     has_word,
     ordered_by,
     whole_text,
 )
+from adapters.postgres.entities.reading.linked import filter_condition, link_values
 from adapters.postgres.entities.reading.list_bounds import ListColumn, bounded_list, row_statement
 from adapters.postgres.entities.reading.narrowing import among, ids_of
 from adapters.postgres.entities.reading.page_bounds import sizes_of, within_bound
@@ -207,8 +207,8 @@ class SelectRows:
         is_left_to_planner = self.shape.reach.is_every or not self.model.tenant_owned
         if is_left_to_planner or any(may_be_found_by_index(self.model, each.path, each.operator) for each in further):
             return self.where
-        unfound = [*(condition(self.model, self.rows, each) for each in further), *self._words()]
-        ordering = (condition(self.model, self.rows, each) for each in filters if each not in further)
+        unfound = [*(self._holds(self.model, self.rows, each) for each in further), *self._words()]
+        ordering = (self._holds(self.model, self.rows, each) for each in filters if each not in further)
         return [*self.reached(), *ordering, *([as_if_most_fulfil(unfound)] if unfound else [])]
 
     def _filters(self) -> list[Filter]:
@@ -224,14 +224,17 @@ class SelectRows:
         Those on one relation apply to one row: ``reviews.rating.gte=4&reviews.author=Ann`` means one review.
         """
         here, beyond = split_by_step(filters, depth)
-        yield from (condition(model, rows, each) for each in here)
+        yield from (self._holds(model, rows, each) for each in here)
         for step, further in beyond.items():
-            target, far, on = self.related(model.relations[step], rows)
+            target, far, on, _ = self.related(model.relations[step], rows)
             conditions = [*on, *self._hold(target, far, further, depth + 1)]
             # Correlate explicitly: within a subquery, Core might choose another row.
             found = sa.select().select_from(far).where(*conditions).correlate(rows)
             # OFFSET makes PostgreSQL look up the related row for each row.
             yield (found if next(self._joined) < MOST_JOINED else found.offset(constant(0))).exists()
+
+    def _holds(self, model: EntityModel, rows: FromClause, given: Filter) -> Truth:
+        return filter_condition(self.registry, model, rows, given, self.shape.reach)
 
     def order(self, joined: FromClause) -> tuple[FromClause, list[Ordered]]:
         """Return the sort keys, and ``joined`` with an outer join for each relation in their paths."""
@@ -242,7 +245,7 @@ class SelectRows:
                 way = key.path.steps[: depth + 1]
                 if way not in places:
                     near, model = places[way[:-1]]
-                    target, far, on = self.related(model.relations[step], near)
+                    target, far, on, _ = self.related(model.relations[step], near)
                     joined = joined.outerjoin(far, sa.and_(*on))
                     places[way] = (far, target)
             rows, model = places[key.path.steps]
@@ -306,7 +309,8 @@ class SelectRows:
 
     def _own(self, model: EntityModel, rows: FromClause, steps: tuple[str, ...]) -> list[Column]:
         fields = response_fields(model, self.shape.view, steps)
-        return json_columns(model, rows, fields, shows_tenant=self.shape.reach.is_every)
+        links = link_values(self.registry, model, rows, fields, self.shape.reach)
+        return json_columns(model, rows, fields, shows_tenant=self.shape.reach.is_every, links=links)
 
     def _included(self, model: EntityModel, steps: tuple[str, ...]) -> list[Relation]:
         return [model.relations[name] for name in included(self.shape.view, steps)]
@@ -323,7 +327,7 @@ class SelectRows:
     def _written(self, relation: Relation, near: FromClause, steps: tuple[str, ...]) -> Iterator[Column]:
         """Yield the included rows as JSON: an object, or a list and whether the list was cut."""
         related = self.related(relation, near)
-        target, far, on = related
+        target, far, on, _ = related
         if not relation.is_many:
             body = json_object(self.members(target, far, steps), far)
             yield relation.name, sa.select(body).select_from(far).where(*on).correlate(near).scalar_subquery()

@@ -17,6 +17,15 @@ from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities.history import history_lines
 from adapters.postgres.entities.reading.page_bounds import sizes_of, together_within_bound
+from adapters.postgres.entities.writing.link_statements import (
+    PLACE,
+    GivenLinks,
+    fresh_links,
+    given_links,
+    stored_links,
+    with_links,
+    written_links,
+)
 from adapters.postgres.schema.sql import is_soft, short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.owning import column_of, not_own, reachable, visible
@@ -41,7 +50,7 @@ from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import NO_LIMITS, Limits, deciding_fields
 
 # A field name has no blank.
-PLACE, WRONG = "row number", "wrong field"
+WRONG = "wrong field"
 NOT_OWN, NOT_YOURS = "not own", "not yours"
 """Names of the problems of rows that are not, or would not be, the caller's own."""
 
@@ -71,16 +80,19 @@ def presence_name(field: FieldModel) -> str:
 def insert_rows(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     table = table_of(registry, model)
     given = _given_rows([_IDS], model.declared)
-    wrong = [*_missing(registry, model, model.declared, given, limits)]
+    links = given_links(registry, model, model.links, given, limits)
+    wrong = [*_missing(registry, model, model.declared, given, limits), *(each.wrong() for each in links)]
     if limits.ask_of_new(model):
         wrong.append(_problem(given, constant(NOT_YOURS)).where(not_own(registry, model, column_of(given))))
     problems = _problems(wrong)
-    sent = {field.name: given.c[field.name] for field in model.declared}
+    sent = {field.name: given.c[field.name] for field in model.columns}
     values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns(model)}
     # Store rows in the order of the request, for any plan.
     rows = sa.select(*values.values()).where(~exists_in(problems)).order_by(given.c[PLACE])
     written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
-    return compiled(_answer(model, written, problems).add_cte(*history_lines(model, "created", written)))
+    shown = with_links(written, {each.field.name: each.value(written) for each in links}, "rows shown")
+    linked = (cte for each in links for cte in each.written(~exists_in(problems), replaces=False))
+    return compiled(_answer(model, shown, problems).add_cte(*linked, *history_lines(model, "created", shown)))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -104,19 +116,21 @@ def update_rows(
     given = _given_rows([_IDS, _VERSIONS, *former], fields, is_partial=is_partial)
     stored = {**table.c, **{field.name: transferred(field, given.c[_was(field)]) for field in were}}
     is_hidden = spared is not None and is_soft(model)
-    needed = [*deciding_fields(model), *(field.name for field in fields)] if limits != NO_LIMITS else []
+    own = [field for field in fields if field.link is None]
+    needed = [*deciding_fields(model), *(field.name for field in own)] if limits != NO_LIMITS else []
     before = (
         _locked_rows(registry, model, limits, needed)
         if spared is None
         else _rows_set_aside(model, table, stored, given)
     )
-    missing = _missing(registry, model, fields, given, limits, before=before, is_hidden=is_hidden)
-    wrong = [_unseen(given, before), *missing]
+    links = given_links(registry, model, fields, given, limits, is_aside=is_hidden)
+    wrong = [_unseen(given, before), *(each.wrong() for each in links)]
+    wrong += _missing(registry, model, fields, given, limits, before=before, is_hidden=is_hidden)
     if limits.ask_of_change(model, columns):
-        after = {field.name: _changed(before.c[field.name], field, given, is_partial=is_partial) for field in fields}
+        after = {field.name: _changed(before.c[field.name], field, given, is_partial=is_partial) for field in own}
         wrong.append(_lost(registry, model, given, before, after))
     problems = _problems(wrong)
-    changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in fields}
+    changed = {field.name: _changed(stored[field.name], field, given, is_partial=is_partial) for field in own}
     is_touched = _is_touched(given, fields, is_partial=is_partial)
     acted = {name: _if(is_touched, value, table.c[name]) for name, value in update_columns(table).items()}
     back = {field.name: stored[field.name] for field in were} | ({"is_deleted": sa.false()} if is_hidden else {})
@@ -127,8 +141,29 @@ def update_rows(
         .where(*owner(model, table), table.c.id == given.c.id, ~exists_in(problems))
     )
     written = update.returning(*table.c).cte("written rows")
-    answer = _answer(model, written, problems, is_bounded=True)
-    return compiled(answer.add_cte(*history_lines(model, "changed", written, before)))
+    shown = _shown(registry, model, (written, before), links, limits)
+    answer = _answer(model, shown, problems, is_bounded=True)
+    linked = (cte for each in links for cte in each.written(~exists_in(problems), replaces=True))
+    return compiled(answer.add_cte(*linked, *_changed_lines(registry, model, (written, before), links, limits)))
+
+
+def _shown(
+    registry: Registry, model: EntityModel, rows: tuple[CTE, CTE], links: Sequence[GivenLinks], limits: Limits
+) -> CTE:
+    written, before = rows
+    version = sa.select(version_of(before)).where(before.c.id == written.c.id).correlate(written).scalar_subquery()
+    unchanged = fresh_links(registry, model, written, version, limits)
+    return with_links(written, written_links(written, unchanged, links), "rows shown")
+
+
+def _changed_lines(
+    registry: Registry, model: EntityModel, rows: tuple[CTE, CTE], links: Sequence[GivenLinks], limits: Limits
+) -> list[CTE]:
+    written, before = rows
+    after = written_links(written, stored_links(registry, model, written, limits), links)
+    rows_after = with_links(written, after, "rows after")
+    rows_before = with_links(before, stored_links(registry, model, before, limits), "rows and links before")
+    return history_lines(model, "changed", rows_after, rows_before)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -141,13 +176,14 @@ def current_rows(
     shares: bool = False,
     is_bounded: bool = False,
 ) -> CompiledStatement:
-    """Select live rows that the caller may update, with versions and all declared columns, ``locked`` in id order.
+    """Select live rows that the caller may update, with versions and the columns of fields, ``locked`` in id order.
 
     ``shares`` locks only against changes. ``is_bounded`` raises an InvalidArgumentForPowerFunctionError if several have
     too many bytes together.
     """
     table = table_of(registry, model)
-    columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in model.names)]
+    names = [field.name for field in model.columns]
+    columns = [table.c.id, version_of(table).label("version"), *(table.c[name] for name in names)]
     reached = reachable(registry, model, table, limits, "update")
     rows = sa.select(*columns).where(*reached, is_among(table.c.id)).order_by(table.c.id)
     rows = rows.with_for_update(read=shares) if locked else rows
@@ -155,8 +191,8 @@ def current_rows(
         return compiled(rows)
     # A statement that aggregates rows cannot lock them.
     held = materialized(rows, "held rows")
-    version = together_within_bound(held.c.version, list(sizes_of(model, held, model.names)))
-    return compiled(sa.select(held.c.id, version.label("version"), *(held.c[name] for name in model.names)))
+    version = together_within_bound(held.c.version, list(sizes_of(model, held, names)))
+    return compiled(sa.select(held.c.id, version.label("version"), *(held.c[name] for name in names)))
 
 
 @lru_cache(REMEMBERED)

@@ -11,10 +11,13 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import FromClause, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.history import history_lines, with_history
+from adapters.postgres.entities.writing.link_statements import stored_links
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.links import junction_of
 from adapters.postgres.statements.owning import reachable, touchable, visible, visible_deleted
 from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
@@ -65,8 +68,9 @@ def find_referring(
     """Select the rows that refer to ``ids``, ordered by tenant: ``tenant_id``, ``id`` and ``target``."""
     referring, name = reference
     table = table_of(registry, referring)
-    rows = _by_tenant(referring, table, table.c[name].label("target"))
-    rows = rows.where(*_refers(model, reference, table, is_final=is_final))
+    source, target = _references(registry, referring, name, table)
+    rows = _by_tenant(referring, table, target.label("target")).select_from(source)
+    rows = rows.where(*_refers(model, referring, table, target, is_final=is_final))
     return compiled(rows.with_for_update() if locks else rows)
 
 
@@ -88,7 +92,8 @@ def count_referring(
         going = func.unnest(*arrays).table_valued(sa.column("id", sa.Uuid()), sa.column("root", sa.Uuid()))
         going = going.render_derived(name=f"g{number}")
         tenant = table.c.tenant_id if referring.tenant_owned else sa.cast(sa.null(), sa.Uuid())
-        refers = [table.c[name] == going.c.id, *([] if is_final else living(referring, table))]
+        source, target = _references(registry, referring, name, table)
+        refers = [target == going.c.id, *([] if is_final else living(referring, table))]
         if model.tenant_owned:
             refers.append(table.c.tenant_id == parameter(f"tenant_{number}", sa.Uuid()))
         named = constant(name, sa.Text()).label("name")
@@ -96,7 +101,8 @@ def count_referring(
         is_foreign = referring.tenant_owned and not model.tenant_owned
         apart: list[tuple[list[Truth], int]] = [([ours], MOST_COUNTED + 1), ([~ours], 1)]
         for place, (whose, most) in enumerate(apart if is_foreign else [([], MOST_COUNTED + 1)]):
-            first = sa.select(tenant.label("tenant"), table.c.id).where(*refers, *whose).limit(constant(most))
+            first = sa.select(tenant.label("tenant"), table.c.id).select_from(source).where(*refers, *whose)
+            first = first.limit(constant(most))
             few = first.correlate(going).lateral(f"s{number}_{place}")
             columns = few.c.tenant, few.c.id, going.c.root, named
             parts.append(sa.select(*columns).select_from(going.join(few, sa.true())))
@@ -129,7 +135,7 @@ def take_along(
     """
     referring, name = reference
     table, going = table_of(registry, referring), _with_roots()
-    refers = [*_refers(model, reference, table, is_final=is_final), table.c[name] == going.c.id]
+    refers = [*_refers(model, referring, table, table.c[name], is_final=is_final), table.c[name] == going.c.id]
     rows = _by_tenant(referring, table, going.c.root.label("root")).where(*refers)
     held = materialized(rows.with_for_update(of=table), "held rows")
     same = [table.c.tenant_id == held.c.tenant_id] if referring.tenant_owned else []
@@ -173,7 +179,7 @@ def clear_references(
     """Set references to these rows to null, by ``by`` at ``at``; ``is_final`` includes those of soft-deleted rows."""
     referring, name = reference
     table = table_of(registry, referring)
-    rows = sa.select(table).where(*_refers(model, reference, table, is_final=is_final))
+    rows = sa.select(table).where(*_refers(model, referring, table, table.c[name], is_final=is_final))
     before = materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
     change = sa.update(table).values({name: sa.null(), **update_columns(table)}).where(table.c.id == before.c.id)
     if referring.tenant_owned:
@@ -202,17 +208,19 @@ def lock_row(registry: Registry, model: EntityModel, limits: Limits) -> Compiled
 @lru_cache(REMEMBERED)
 def find_deleted_with(registry: Registry, model: EntityModel, reference: ReferringField) -> CompiledStatement:
     """Lock the referring rows that the deletion of ``root`` cascaded to, ordered by tenant."""
-    table = table_of(registry, reference[0])
-    rows = _by_tenant(reference[0], table).where(*_refers(model, reference, table, is_final=True))
+    referring, name = reference
+    table = table_of(registry, referring)
+    rows = _by_tenant(referring, table).where(*_refers(model, referring, table, table.c[name], is_final=True))
     taken_along = table.c[DELETED_WITH] == parameter("root", sa.Uuid())
     return compiled(rows.where(table.c.is_deleted, taken_along).with_for_update())
 
 
 @lru_cache(REMEMBERED)
-def restore_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
+def restore_rows(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     """Restore the rows, by ``by`` at ``at``, and return them as in a response, then their ids and versions."""
     written = _restored(registry, model).returning(*table_of(registry, model).c).cte("written rows")
-    return compiled(sa.select(*stored_columns(model, written)).add_cte(*history_lines(model, "restored", written)))
+    columns = stored_columns(model, written, stored_links(registry, model, written, limits))
+    return compiled(sa.select(*columns).add_cte(*history_lines(model, "restored", written)))
 
 
 @lru_cache(REMEMBERED)
@@ -258,9 +266,19 @@ def _these(model: EntityModel, rows: FromClause) -> list[Truth]:
     return [*owner(model, rows), is_among(rows.c.id)]
 
 
-def _refers(model: EntityModel, reference: ReferringField, rows: FromClause, *, is_final: bool) -> list[Truth]:
-    """Conditions for rows that refer to ``ids``; of every tenant if ``model`` has no owner."""
-    referring, name = reference
-    refers = [*([of_tenant(rows)] if model.tenant_owned else []), is_among(rows.c[name])]
+def _references(
+    registry: Registry, referring: EntityModel, name: str, rows: NamedFromClause
+) -> tuple[FromClause, Value]:
+    """Return ``rows`` with what they refer to by the field ``name``, and the column with its id."""
+    if referring.by_name[name].link is None:
+        return rows, rows.c[name]
+    links = junction_of(registry, referring, name).alias(f"{rows.name} links")
+    same = [links.c.tenant_id == rows.c.tenant_id] if referring.tenant_owned else []
+    return rows.join(links, sa.and_(links.c.source_id == rows.c.id, *same)), links.c.target_id
+
+
+def _refers(model: EntityModel, referring: EntityModel, rows: FromClause, key: Value, *, is_final: bool) -> list[Truth]:
+    """Conditions for rows with a ``key`` among ``ids``; of every tenant if ``model`` has no owner."""
+    refers = [*([of_tenant(rows)] if model.tenant_owned else []), is_among(key)]
     # A permanent deletion also counts soft-deleted rows, because their foreign keys would break.
     return refers if is_final else [*refers, *living(referring, rows)]

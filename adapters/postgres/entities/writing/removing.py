@@ -111,7 +111,7 @@ class PostgresRemoval:
     limits: Limits
 
     async def remove(self, rows: RowsByModel, version: Versions, *, is_final: bool) -> list[UUID]:
-        if rows.model.tenant_owned or not self.registry.referring(rows.model.plural):
+        if rows.model.tenant_owned or not self.registry.is_referred_to(rows.model.plural):
             return await self._remove(rows, version, is_final=is_final)
         # Every tenant can refer to shared rows.
         async with self.connection.widened(self.scope):
@@ -174,7 +174,9 @@ class PostgresRemoval:
             rows, is_final = waiting.pop()
             is_final = is_final or not is_soft(rows.model)
             fresh = plan.take(rows, is_final=is_final)
-            for referring, reference in self.registry.referring(rows.model.plural) if fresh.roots else ():
+            plural = rows.model.plural
+            leading = [*self.registry.referring(plural), *self.registry.linking(plural)]
+            for referring, reference in leading if fresh.roots else ():
                 taken_along = await self._follow(plan, fresh, (referring, reference.name), is_final=is_final)
                 waiting += [(further, is_final) for further in taken_along]
 
@@ -183,8 +185,10 @@ class PostgresRemoval:
     ) -> list[RowsByModel]:
         """Plan restrict or clear for a reference; return the rows of a cascade."""
         referring, name = reference
-        declared = referring.by_name[name].reference
+        declared = referring.by_name[name].reference or referring.by_name[name].link
         on_delete = declared.on_delete if declared is not None else "restrict"
+        if on_delete == "drop":
+            return []  # the foreign key ends the links with a permanent deletion
         if on_delete == "clear":
             plan.cleared.append((rows, reference, is_final))
             return []
@@ -237,7 +241,7 @@ class PostgresRemoval:
         """Return whether no entity refers to this one, and only one of its fields refers to deletable entities."""
         targets = {model.plural for model in plan.deletable}
         leading = [each for each in referring.declared if each.reference and each.reference.target in targets]
-        return len(leading) == 1 and not self.registry.referring(referring.plural)
+        return len(leading) == 1 and not self.registry.is_referred_to(referring.plural)
 
     def _is_ours(self, tenant: UUID | None) -> bool:
         return tenant is None or (isinstance(self.scope, OneTenant) and self.scope.id == tenant)

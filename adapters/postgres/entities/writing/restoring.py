@@ -73,7 +73,7 @@ class PostgresRestoring:
     async def _revived(self, root: RowsByModel) -> Restored:
         along = await self._taken_along(root)
         try:
-            (answer,) = await self._revive(root, restore_rows(self.registry, root.model))
+            (answer,) = await self._revive(root, restore_rows(self.registry, root.model, limits_in(self.scope)))
         except asyncpg.UniqueViolationError as error:
             raise unique_violations.of_single_row(root.model, error) from None
         for rows in along:

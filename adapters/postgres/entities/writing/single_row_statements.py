@@ -10,8 +10,10 @@ from functools import lru_cache
 
 import sqlalchemy as sa
 
+from adapters.postgres.entities.writing.link_statements import fresh_links
 from adapters.postgres.schema.sql import short_name
-from adapters.postgres.statements.compiled import CompiledStatement, compiled, parameter
+from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
+from adapters.postgres.statements.links import NO_LINKS
 from adapters.postgres.statements.owning import column_of, is_own, reachable
 from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
 from adapters.postgres.statements.writing import (
@@ -37,9 +39,9 @@ def value_name(name: str) -> str:
     return f"value_{name}"
 
 
-def is_plain(model: EntityModel) -> bool:
+def is_plain(model: EntityModel, *, sets_links: bool = False) -> bool:
     """Returns whether a write touches only the row and uses the usual reference locks."""
-    return not model.declaration.history and not model.asks_other_rows
+    return not (sets_links or model.declaration.history or model.asks_other_rows)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -47,11 +49,12 @@ def insert_row(
     registry: Registry, model: EntityModel, limits: Limits, references: tuple[str, ...]
 ) -> CompiledStatement:
     """Insert a row; ``references`` are the non-null reference fields."""
-    table, sent = table_of(registry, model), _sent(model.declared)
+    table, sent = table_of(registry, model), _sent(model.columns)
     values = {**owner_columns(model), "id": _ID, **sent, **creation_columns(model)}
     owned = [is_own(registry, model, sent.__getitem__)] if limits.ask_of_new(model) else []
     row = sa.select(*values.values()).where(*_references_hold(registry, model, limits, references, sent), *owned)
-    return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table)))
+    none = {field.name: NO_LINKS for field in model.links}
+    return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table, none)))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -71,7 +74,8 @@ def update_row(
     if limits.ask_of_change(model, columns):
         after = {**table.c, **sent}
         update = update.where(is_own(registry, model, after.__getitem__))
-    return compiled(update.returning(*stored_columns(model, table)))
+    links = fresh_links(registry, model, table, version_of(table) - constant(1), limits)
+    return compiled(update.returning(*stored_columns(model, table, links)))
 
 
 def _sent(fields: Iterable[FieldModel]) -> dict[str, Value]:

@@ -103,7 +103,9 @@ def _maker_of(kind: Kind) -> Callable[[EntityModel, sa.Table, FieldModel], Value
             return _own_text
         case Kind.INTEGER | Kind.BIG_INTEGER | Kind.DECIMAL:
             return _below_all
-        case Kind.FLOAT | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.DATE | Kind.UUID | Kind.UUIDS | Kind.TEXTS:
+        case Kind.FLOAT | Kind.BOOLEAN | Kind.TIMESTAMP | Kind.DATE | Kind.UUID:
+            return None
+        case Kind.UUIDS | Kind.TEXTS | Kind.LINKS:
             return None
         case _:
             assert_never(kind)

@@ -23,6 +23,7 @@ from adapters.postgres.entities.writing.bulk_statements import (
     presence_name,
     update_rows,
 )
+from adapters.postgres.entities.writing.links_of_rows import links_aside, links_of_rows, with_fresh_links
 from adapters.postgres.entities.writing.single_row_statements import insert_row, is_plain, update_row, value_name
 from adapters.postgres.entities.writing.unique_swaps import (
     insert_anew,
@@ -85,10 +86,20 @@ class PostgresWriting:
         )
         with _bounded():
             rows = await fetch(self.connection, statement, {**self._owned, "ids": list(ids)})
-        return {row["id"]: _current(self.model, row) for row in rows}
+            # A second statement, because the first one's snapshot may be older than the rows that it has locked.
+            links = await self._links([row["id"] for row in rows])
+        return {row["id"]: _current(self.model, row, links.get(row["id"], {})) for row in rows}
+
+    async def _links(self, ids: Sequence[UUID]) -> Mapping[UUID, Values]:
+        if not self.model.links:
+            return {}
+        owned = {**self._owned, "ids": ids}
+        return await links_of_rows(self.connection, self.registry, self.model, self.limits, owned)
 
     async def add(self, rows: Sequence[NewRow], act: Act) -> list[Stored]:
-        if len(rows) == 1 and is_plain(self.model) and (added := await self._add_row(rows[0], act)) is not None:
+        sets_links = any(row.values[field.name] for row in rows for field in self.model.links)
+        is_simple = len(rows) == 1 and is_plain(self.model, sets_links=sets_links)
+        if is_simple and (added := await self._add_row(rows[0], act)) is not None:
             return [added]
         arrays = {
             array_name(field): array_of(field, [row.values[field.name] for row in rows]) for field in self._declared
@@ -102,7 +113,9 @@ class PostgresWriting:
             raise SerializationConflict from None
 
     async def change(self, changes: Sequence[Change], act: Act) -> list[Stored]:
-        if len(changes) == 1 and is_plain(self.model) and (changed := await self._change_row(changes[0], act)):
+        sets_links = any(field.name in change.values for change in changes for field in self.model.links)
+        is_simple = len(changes) == 1 and is_plain(self.model, sets_links=sets_links)
+        if is_simple and (changed := await self._change_row(changes[0], act)):
             return [changed]
         fields = [field for field in self._declared if any(field.name in change.values for change in changes)]
         is_partial = any(len(change.values) < len(fields) for change in changes)
@@ -143,7 +156,8 @@ class PostgresWriting:
             rows, fields = await self._rows_of(swap), unique_fields(self.model)
             after = {change.id: {**rows[change.id].values, **change.values} for change in swap.changes}
             new = {new_name(field): array_of(field, [row[field.name] for row in after.values()]) for field in fields}
-            await fetch(self.connection, insert_anew(self.registry, self.model), {**self._these(swap), **new})
+            async with links_aside(self.connection, self.registry, self.model, self._these(swap)):
+                await fetch(self.connection, insert_anew(self.registry, self.model), {**self._these(swap), **new})
             return await self._brought_back(swap, rows, fields)
 
     async def _rows_of(self, swap: "_Swap") -> dict[UUID, Current]:
@@ -163,7 +177,7 @@ class PostgresWriting:
             former_name(field): array_of(field, [rows[row_id].values[field.name] for row_id in ids]) for field in spared
         }
         answer = await fetch(self.connection, statement, {**swap.values, **former, "ids": ids})
-        return _stored(self.model, answer, swap.changes)
+        return _stored(self.model, await self._fresh(answer), swap.changes)
 
     def _these(self, swap: "_Swap") -> dict[str, Any]:
         return {**self._owned, "ids": [change.id for change in swap.changes]}
@@ -199,7 +213,10 @@ class PostgresWriting:
         ids = [row.id for row in rows]
         async with self._naming_conflicts(ids, [row.values for row in rows]):
             answer = await fetch(self.connection, statement, {**values, "ids": ids})
-        return _stored(self.model, answer, rows)
+        return _stored(self.model, await self._fresh(answer), rows)
+
+    async def _fresh(self, answer: Sequence[asyncpg.Record]) -> Sequence[Any]:
+        return await with_fresh_links(self.model, answer, self._links) if self.model.links else answer
 
     async def _add_row(self, row: NewRow, act: Act) -> Stored | None:
         statement = insert_row(self.registry, self.model, self.limits, self._references(row.values))
@@ -222,7 +239,7 @@ class PostgresWriting:
             answer = await fetch_row(self.connection, statement, {**values, "id": row.id, **sent})
         except asyncpg.UniqueViolationError as error:
             raise unique_violations.of_single_row(self.model, error) from None
-        return None if answer is None else stored(self.model, answer)
+        return None if answer is None else stored(self.model, (await self._fresh([answer]))[0])
 
     def _references(self, values: Values) -> tuple[str, ...]:
         referring = (field.name for field in self._declared if field.reference is not None)
@@ -261,8 +278,9 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else value
 
 
-def _current(model: EntityModel, row: asyncpg.Record) -> Current:
-    return Current(row["version"], {field.name: as_declared(field, row[field.name]) for field in model.declared})
+def _current(model: EntityModel, row: asyncpg.Record, links: Values) -> Current:
+    values = {field.name: as_declared(field, row[field.name]) for field in model.columns}
+    return Current(row["version"], {**values, **{field.name: links.get(field.name, []) for field in model.links}})
 
 
 def as_declared(field: FieldModel, value: Any) -> Any:
@@ -273,7 +291,7 @@ def as_declared(field: FieldModel, value: Any) -> Any:
     return msgspec.convert(value, field.type) if value in field.choices else value
 
 
-def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], sent: Sequence[NewRow | Change]) -> list[Stored]:
+def _stored(model: EntityModel, answer: Sequence[Any], sent: Sequence[NewRow | Change]) -> list[Stored]:
     """The written rows in the order of ``sent``. Raises the error of the answer's problems."""
     wrong = [(row[-1], row[-2] - 1) for row in answer if row[-1] is not None]
     if wrong:
@@ -285,7 +303,7 @@ def _stored(model: EntityModel, answer: Sequence[asyncpg.Record], sent: Sequence
 def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], sent: Sequence[NewRow | Change]) -> Exception:
     """Return the most severe error: a wrong value, a missing row, a row that is not own, another version, a loss."""
     count, of_rows = len(sent), ("id", NOT_OWN, "version", NOT_YOURS)
-    values = [(model.by_name[name].wire, n) for name, n in wrong if name not in of_rows]
+    values = [(_wire(model, name), n) for name, n in wrong if name not in of_rows]
     if values:
         return ValidationError(
             fields=[FieldError(unique_violations.named(wire, n, count), NO_SUCH_ROW) for wire, n in values]
@@ -300,3 +318,9 @@ def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], sent: Sequenc
         return kind()
     name = "version" if worst == "version" else "id"
     return kind(fields=[FieldError(unique_violations.named(name, n, count), kind.sentence) for n in places])
+
+
+def _wire(model: EntityModel, wrong: str) -> str:
+    """Return the JSON name of a field, with the place of a link: ``tag_ids 2`` is ``tagIds[2]``."""
+    name, _, place = wrong.partition(" ")
+    return f"{model.by_name[name].wire}[{place}]" if place else model.by_name[name].wire

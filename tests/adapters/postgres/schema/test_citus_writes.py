@@ -82,7 +82,7 @@ def rows(model: EntityModel) -> dict[str, str]:
         "take a deletion back": removal.take_mark_back(REGISTRY, model),
         "purge rows": removal.purge_rows(REGISTRY, model),
         "lock a row to restore": removal.lock_row(REGISTRY, model, NO_LIMITS),
-        "restore rows": removal.restore_rows(REGISTRY, model),
+        "restore rows": removal.restore_rows(REGISTRY, model, NO_LIMITS),
         "restore rows that went along": removal.restore_along(REGISTRY, model),
         "stored values": unique_violations.stored_values(REGISTRY, model, model.unique[0]),
         "clashing rows": unique_violations.clashing_rows(REGISTRY, model, model.unique[0]),
@@ -108,9 +108,9 @@ def imports(model: EntityModel) -> dict[str, str]:
     statements = {
         "find refused": loading.find_refused(REGISTRY, model),
         "find stale": loading.find_stale(REGISTRY, model),
-        "insert incoming": loading.insert_incoming(REGISTRY, model),
+        "insert incoming": loading.insert_incoming(REGISTRY, model, NO_LIMITS),
         "adopt matching": loading.adopt_matching(REGISTRY, model, NO_LIMITS, "name"),
-        "update matching": loading.update_matching(REGISTRY, model, "name"),
+        "update matching": loading.update_matching(REGISTRY, model, NO_LIMITS, "name"),
         "drop doubles": loading.drop_doubles(model, "name"),
     }
     return {name: statement.text for name, statement in statements.items()}

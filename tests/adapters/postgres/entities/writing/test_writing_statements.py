@@ -89,7 +89,7 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
         yield removal.lock_and_mark(registry, model, NO_LIMITS)
         yield removal.take_mark_back(registry, model)
         yield removal.lock_row(registry, model, NO_LIMITS)
-        yield removal.restore_rows(registry, model)
+        yield removal.restore_rows(registry, model, NO_LIMITS)
         yield removal.restore_along(registry, model)
     for referring, field in registry.referring(model.plural):
         yield removal.has_dangling(registry, referring, field.name)
@@ -98,10 +98,10 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
 
 
 def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatement]:
-    yield loading.insert_incoming(registry, model)
+    yield loading.insert_incoming(registry, model, NO_LIMITS)
     yield loading.find_refused(registry, model)
     yield loading.find_stale(registry, model)
-    yield loading.read_updates(registry, model)
+    yield loading.read_updates(registry, model, NO_LIMITS)
     yield loading.forget_stored(registry, model)
     for field in model.declared:
         if field.reference is not None:
@@ -111,8 +111,8 @@ def importing(registry: Registry, model: EntityModel) -> Iterator[CompiledStatem
         yield loading.drop_doubles(model, key)
         yield loading.find_apart(registry, model, key)
         for is_single in (True, False):
-            yield loading.insert_incoming(registry, model, is_upsert=True, is_single=is_single)
-            yield loading.update_matching(registry, model, key, is_single=is_single)
+            yield loading.insert_incoming(registry, model, NO_LIMITS, is_upsert=True, is_single=is_single)
+            yield loading.update_matching(registry, model, NO_LIMITS, key, is_single=is_single)
 
 
 async def test_postgresql_accepts_each_writing_statement(
