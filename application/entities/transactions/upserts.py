@@ -158,8 +158,8 @@ async def _found(tx: WriteTransaction, model: EntityModel, sent: SentUpsert) -> 
     where = Condition(Path((), key.name), Operator.IN, tuple(map(_plain, values)))
     query = Query(view=View(fields=("id",)), where=(where,), sort=_BY_ID, page_size=MOST_ITEMS, count=Count.NONE)
     ids = [row.id for row in msgspec.json.decode((await tx.records.page(model, query)).items, type=list[_WithId])]
-    # A locked row may have another key by now, so compare again.
-    rows = await tx.records.current(model, ids, is_bounded=True)
+    # The caller sees these rows; the change refuses those that are not own. A locked row may have another key by now.
+    rows = await tx.whole_records.current(model, ids, is_bounded=True)
     by_key = {_compared(model, key, row.values[key.name]): row_id for row_id, row in rows.items()}
     return {place: by_key[item.key] for place, item in enumerate(sent.items) if item.key in by_key}
 
