@@ -10,7 +10,8 @@ from domain.entities.bodies import NOT_WRITABLE
 from domain.entities.declaration import TENANT, EntityModel, FieldModel, Hidden, Registry
 from domain.entities.files.suggestions import Suggested
 from domain.entities.owning import not_yours
-from domain.entities.query.query import MAX_STEPS, View, at_end, response_fields
+from domain.entities.query.query import MAX_STEPS, View, at_end
+from domain.entities.query.responses import response_fields
 from domain.errors import FieldError, Forbidden, PayloadTooLarge, UnprocessableEntity, ValidationError
 
 LARGEST_FILE = 50 * 1024 * 1024

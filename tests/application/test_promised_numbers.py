@@ -27,7 +27,7 @@ from application.operations import signing_keys as key_reading
 from domain import limits, scope
 from domain.entities import sheets
 from domain.entities.files import file_headers
-from domain.entities.query import comparisons, query, read_query
+from domain.entities.query import comparisons, query, read_query, responses
 from domain.identity import (
     domains,
     factors,
@@ -119,8 +119,8 @@ PROMISED = {
     "sort keys": (read_query.MAX_SORT_KEYS, 5),
     "words of a search": (read_query.MAX_WORDS, 30),
     "paths of include": (read_query.MAX_INCLUDES, 30),
-    "mebibytes of included lists": (query.MOST_INCLUDED, 32),
-    "mebibytes of a page": (query.LARGEST_PAGE, 32),
+    "mebibytes of included lists": (responses.MOST_INCLUDED, 32),
+    "mebibytes of a page": (responses.LARGEST_PAGE, 32),
     "relations on a path": (query.MAX_STEPS, 3),
     "bytes of a file": (sheets.LARGEST_FILE, 52_428_800),
     "bytes of an inflated file": (sheets.LARGEST_INFLATED, 209_715_200),

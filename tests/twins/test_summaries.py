@@ -20,8 +20,8 @@ from adapters.postgres.entities.reading.summaries import PostgresSummaries
 from application.ports.entities.summaries import Group, Summaries
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.kinds import TIMES, Kind
-from domain.entities.query.query import LARGEST_PAGE_BYTES
 from domain.entities.query.read_summary import GROUPED, MEASURED, read_summary
+from domain.entities.query.responses import LARGEST_PAGE_BYTES
 from domain.entities.query.summary import Function, Summary, Unit
 from domain.entities.registry import build_registry
 from domain.errors import Error, UnprocessableEntity

@@ -6,8 +6,9 @@ from domain.entities.declaration import Registry
 from domain.entities.query import comparisons, read_query
 from domain.entities.query.kinds import QUERY_KINDS, QueryKind
 from domain.entities.query.parameters import operator_meanings, settings_of, summary_parameters_of
-from domain.entities.query.query import LARGEST_PAGE, MAX_STEPS, MOST_INCLUDED, Operator
+from domain.entities.query.query import MAX_STEPS, Operator
 from domain.entities.query.read_summary import SUMMARY
+from domain.entities.query.responses import LARGEST_PAGE, MOST_INCLUDED
 from domain.entities.query.vocabulary import Vocabulary
 from entrypoints.assembly.entities import load_registry
 from tools.reference.markdown import code, codes, sections, table

@@ -11,8 +11,8 @@ from adapters.memory.store import Access
 from application.ports.entities.history import Action, Entry, FieldChange
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel
-from domain.entities.query.query import LARGEST_PAGE_BYTES, too_large_page
 from domain.entities.query.read_query import MAX_PAGE_SIZE
+from domain.entities.query.responses import LARGEST_PAGE_BYTES, too_large_page
 from domain.scope import OneTenant, Scope
 
 TABLE = "row_history"

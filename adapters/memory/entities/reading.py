@@ -14,10 +14,7 @@ from adapters.memory.entities.state import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
 from domain.entities.query.query import (
-    LARGEST_CHARACTER,
-    LARGEST_PAGE_BYTES,
     MOST_COUNTED,
-    MOST_INCLUDED_BYTES,
     Beginning,
     Condition,
     Count,
@@ -26,14 +23,19 @@ from domain.entities.query.query import (
     SortKey,
     View,
     default_sort,
+    searched,
+)
+from domain.entities.query.read_query import MAX_PAGE_SIZE
+from domain.entities.query.responses import (
+    LARGEST_CHARACTER,
+    LARGEST_PAGE_BYTES,
+    MOST_INCLUDED_BYTES,
     included,
     response_fields,
-    searched,
     split_by_step,
     too_large_page,
     too_much_included,
 )
-from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.scope import EveryTenant
 
 MANY = 100

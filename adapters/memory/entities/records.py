@@ -25,7 +25,8 @@ from application.ports.entities.records import (
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import limits_in, not_yours
-from domain.entities.query.query import LARGEST_PAGE_BYTES, WHOLE, Query, View, too_large_batch
+from domain.entities.query.query import WHOLE, Query, View
+from domain.entities.query.responses import LARGEST_PAGE_BYTES, too_large_batch
 from domain.errors import (
     BadRequest,
     Conflict,

@@ -17,7 +17,7 @@ from adapters.memory.entities.state import Row
 from adapters.memory.store import Access
 from application.ports.entities.summaries import Group
 from domain.entities.declaration import EntityModel, Registry
-from domain.entities.query.query import LARGEST_PAGE, LARGEST_PAGE_BYTES
+from domain.entities.query.responses import LARGEST_PAGE, LARGEST_PAGE_BYTES
 from domain.entities.query.summary import Function, Grouping, Measure, Summary
 from domain.errors import UnprocessableEntity, ValidationError
 from domain.scope import Scope

@@ -22,7 +22,7 @@ from adapters.postgres.statements.running import fetch, fetch_value
 from adapters.postgres.statements.writing import AT, BY, next_version
 from application.ports.entities.history import Action, Entry, FieldChange
 from domain.entities.declaration import EntityModel, FieldModel
-from domain.entities.query.query import too_large_page
+from domain.entities.query.responses import too_large_page
 from domain.scope import OneTenant, Scope
 
 # These statements do not depend on the declared entities.

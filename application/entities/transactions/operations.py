@@ -18,7 +18,7 @@ from application.ports.entities.records import NewRow, Stored
 from application.ports.runtime import Clock, Ids
 from domain.entities.bodies import Body
 from domain.entities.declaration import Registry
-from domain.entities.query.query import LARGEST_PAGE, LARGEST_PAGE_BYTES
+from domain.entities.query.responses import LARGEST_PAGE, LARGEST_PAGE_BYTES
 from domain.errors import NotFound, ValidationError
 from domain.scope import Caller
 

@@ -13,7 +13,8 @@ from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.rows import Truth, Value, bind_type, without_case
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.query.kinds import PARTS
-from domain.entities.query.query import LARGEST_CHARACTER, Operator, Path
+from domain.entities.query.query import Operator, Path
+from domain.entities.query.responses import LARGEST_CHARACTER
 
 
 class Filter(Struct, frozen=True):

@@ -17,7 +17,7 @@ from adapters.postgres.entities.reading.row_encoder import Part, RowEncoder, Row
 from adapters.postgres.statements.compiled import compiled, constant, parameter
 from adapters.postgres.statements.rows import Value
 from adapters.postgres.statements.writing import materialized
-from domain.entities.query.query import MOST_INCLUDED_BYTES
+from domain.entities.query.responses import MOST_INCLUDED_BYTES
 
 _SIZE = parameter("size", sa.Integer())
 _PLACE = "place"

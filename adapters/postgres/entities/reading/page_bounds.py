@@ -14,8 +14,8 @@ from adapters.postgres.statements.rows import Value
 from domain.entities.declaration import EntityModel, FieldModel
 from domain.entities.exact_values import indexed_room, is_open_ended
 from domain.entities.kinds import Kind
-from domain.entities.query.query import LARGEST_PAGE_BYTES
 from domain.entities.query.read_query import MAX_PAGE_SIZE
+from domain.entities.query.responses import LARGEST_PAGE_BYTES
 
 _SIZE = parameter("size", sa.Integer())
 _MOST = constant(LARGEST_PAGE_BYTES)

@@ -14,7 +14,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.json_values import Column
 from application.ports.entities.records import Stored
 from domain.entities.declaration import EntityModel
-from domain.entities.query.query import too_large_page, too_much_included
+from domain.entities.query.responses import too_large_page, too_much_included
 
 _ENCODER = Encoder(decimal_format="number")
 

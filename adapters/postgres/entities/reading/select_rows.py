@@ -32,7 +32,8 @@ from adapters.postgres.statements.json_values import Column, json_columns, json_
 from adapters.postgres.statements.planning import planned_for_values
 from adapters.postgres.statements.rows import Truth, Value, rows_of, table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
-from domain.entities.query.query import Path, default_sort, included, response_fields, searched, split_by_step
+from domain.entities.query.query import Path, default_sort, searched
+from domain.entities.query.responses import included, response_fields, split_by_step
 
 MANY = 100
 """Maximum number of rows of a to-many relation in a response."""

@@ -22,7 +22,7 @@ from adapters.postgres.statements.running import fetch
 from application.ports.entities.summaries import Group
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.kinds import Kind
-from domain.entities.query.query import LARGEST_PAGE
+from domain.entities.query.responses import LARGEST_PAGE
 from domain.entities.query.summary import Function, Grouping, Measure, Summary
 from domain.errors import UnprocessableEntity, ValidationError
 from domain.scope import Scope

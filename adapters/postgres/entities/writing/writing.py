@@ -39,7 +39,7 @@ from adapters.postgres.statements.writing import array_of
 from application.ports.entities.records import Act, Change, Current, NewRow, Stored, Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import Limits, not_yours
-from domain.entities.query.query import too_large_batch
+from domain.entities.query.responses import too_large_batch
 from domain.errors import (
     Error,
     FieldError,

@@ -10,7 +10,8 @@ from application.entities.writing import Write
 from application.ports.entities.records import Act, Change, Current, Stored
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from domain.entities.query.query import LARGEST_PAGE_BYTES, View
+from domain.entities.query.query import View
+from domain.entities.query.responses import LARGEST_PAGE_BYTES
 from domain.errors import ValidationError
 from tests.builders import NOW
 from tests.contracts.entities.reading.test_records_reading import HERE, Shop

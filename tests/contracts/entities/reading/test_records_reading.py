@@ -17,8 +17,9 @@ from application.ports.whole_database import WholeDatabase
 from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
-from domain.entities.query.query import MOST_INCLUDED_BYTES, View
+from domain.entities.query.query import View
 from domain.entities.query.read_query import read_query
+from domain.entities.query.responses import MOST_INCLUDED_BYTES
 from domain.errors import ValidationError
 from domain.scope import EveryTenant, OneTenant, Scope
 from tests.builders import NOW, new_id

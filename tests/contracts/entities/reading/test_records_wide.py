@@ -23,8 +23,9 @@ from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.files.csv_rows import read_rows, written
 from domain.entities.markers import entity, index, many, money, ref, unique
-from domain.entities.query.query import MOST_INCLUDED_BYTES, WHOLE, View
+from domain.entities.query.query import WHOLE, View
 from domain.entities.query.read_query import read_export, read_query
+from domain.entities.query.responses import MOST_INCLUDED_BYTES
 from domain.entities.registry import build_registry
 from domain.errors import ValidationError
 from domain.scope import OneTenant
