@@ -1,4 +1,4 @@
-"""Rate limits: the specification's two tables, verdicts, and the lock after failed logins.
+"""Rate limits: the specification's two tables and verdicts.
 
 Each part of the service defines additional limits in its module.
 """
@@ -134,42 +134,5 @@ def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
     return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))
 
 
-FAILURES_FORGOTTEN = timedelta(days=7)
-"""Pause that resets the counts of failed logins and consecutive locks; a lock always lasts its full duration."""
-
-LONGEST_LOCK = timedelta(days=1)
-"""Maximum duration of repeated locks; a longer setting is the duration of every lock."""
-
-DOUBLED_AT_MOST = 20
-"""Maximum number of doublings, always beyond the maximum duration: one minute becomes two years."""
-
-NETWORK_FORGOTTEN = timedelta(days=90)
-"""Time for which the service remembers the network of an address's last successful login."""
-
-
 REAUTHENTICATED = timedelta(minutes=10)
 """Default time for which a proof is recent."""
-
-
-class Lockout(Struct, frozen=True):
-    """Lock for ``duration`` of a network with ``attempts`` consecutive failures.
-
-    Each further consecutive lock doubles the duration.
-    """
-
-    attempts: int
-    duration: timedelta
-
-    @property
-    def longest(self) -> timedelta:
-        return max(self.duration, LONGEST_LOCK)
-
-    def lasts(self, before: int) -> timedelta:
-        """Return the duration of a lock after ``before`` consecutive locks: 15 minutes, 30, 60, … up to a day."""
-        doubled: int = 2 ** min(before, DOUBLED_AT_MOST)
-        return min(self.duration * doubled, self.longest)
-
-    @property
-    def attempts_over_all(self) -> int:
-        """Failures from all networks together that lock every network without an earlier successful login."""
-        return 10 * self.attempts

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.identity.users import FACTOR_KINDS, Method, OwnFactors, TenantSecurity
-from domain.limits import Lockout
+from domain.lockout import Lockout
 
 METHODS: tuple[Method, ...] = (*FACTOR_KINDS, "recovery")
 MOST_FACTORS = 20

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
+from domain.lockout import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN
 from domain.parts.part import Columns, Part
 from domain.retention import DAY, RetentionRule
 

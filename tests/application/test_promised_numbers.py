@@ -24,7 +24,7 @@ from application.identity.service_accounts import forms, key_authentication
 from application.identity.social import social_redirect
 from application.operations import mail_delivery
 from application.operations import signing_keys as key_reading
-from domain import limits, scope
+from domain import limits, lockout, scope
 from domain.entities import sheets
 from domain.entities.files import file_headers
 from domain.entities.query import comparisons, query, read_query, responses
@@ -57,11 +57,11 @@ PROMISED = {
     "steps that a clock may differ": (typed_codes.DRIFT, 1),
     "recovery codes": (typed_codes.CODES, 10),
     "bytes of a recovery code": (typed_codes.CODE_BYTES, 10),
-    "wrong second factors until the pause, and the pause": (factors.FACTOR_GUESSES, limits.Lockout(5, 15 * MINUTE)),
+    "wrong second factors until the pause, and the pause": (factors.FACTOR_GUESSES, lockout.Lockout(5, 15 * MINUTE)),
     "time in which a proof shown anew counts": (limits.REAUTHENTICATED, 10 * MINUTE),
-    "pause after which failures are forgotten": (limits.FAILURES_FORGOTTEN, 7 * DAY),
-    "longest lock": (limits.LONGEST_LOCK, DAY),
-    "time in which a network that logged in is known": (limits.NETWORK_FORGOTTEN, 90 * DAY),
+    "pause after which failures are forgotten": (lockout.FAILURES_FORGOTTEN, 7 * DAY),
+    "longest lock": (lockout.LONGEST_LOCK, DAY),
+    "time in which a network that logged in is known": (lockout.NETWORK_FORGOTTEN, 90 * DAY),
     "pause between two mails with a link": (limits.LINKS_APART, 5 * MINUTE),
     "mails of each kind to an unproved address in a day": (mails_to_strangers.MAILS_TO_STRANGERS_A_DAY, 5),
     "networks that share an address's limit": (limits.NETWORKS_TOGETHER, 10),

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from adapters.memory.identity.state import Failures
 from adapters.memory.store import Access, Store
-from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.lockout import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 ALL_NETWORKS = None
 """Key for counts over all networks."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
-from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.lockout import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 
 # $1 address key, $2 network, $3 limit of a network, $4 now, $5 duration of a first lock, $6 limit of all networks, $7
 # time before which failures and locks are forgotten, $8 the same for networks, $9 the longest lock. Each CTE adds one

@@ -15,7 +15,7 @@ from application.ports.runtime import Ids
 from domain.identity.logins import Login
 from domain.identity.tokens import Lifetimes, Session
 from domain.identity.users import AccountState
-from domain.limits import NETWORK_FORGOTTEN
+from domain.lockout import NETWORK_FORGOTTEN
 from domain.scope import SYSTEM_TENANT_ID, AuditEvent
 
 # `entered` locks the account first, like every statement that changes an account. The next three CTEs reset the failed

@@ -20,7 +20,7 @@ from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, TokenInvalid, TooBusy, ValidationError
 from domain.identity.typed_codes import token_hash
 from domain.identity.users import AccountState, NewPassword, User, email_key, normal_password
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, ensure_alive, event, user_subject
 
 

@@ -13,7 +13,7 @@ from application.retry import retry_on_conflict
 from domain.errors import AccountLocked, InvalidCredentials, TooBusy, ValidationError
 from domain.identity.logins import Login, RenewedHash
 from domain.identity.users import AccountState, User, attempts_key, email_key, normal_password
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.scope import SYSTEM_TENANT_ID, Client, EveryTenant, event
 
 

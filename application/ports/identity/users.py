@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from application.ports.database import AuditTrail, Mail, MailKind, Outbox
 from application.ports.shared_memory import TokenVersions
 from domain.identity.users import AccountState, Membership, Role, User
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.scope import Client, Permission
 
 # All adapters use this text, so that the memory adapter answers like PostgreSQL.

@@ -19,7 +19,7 @@ from application.identity.login.sign_out import SignOut
 from application.identity.passwords.constant_time_passwords import ConstantTimePasswords
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.identity.passwords.password_rules import PasswordRules
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
 

@@ -17,7 +17,7 @@ from application.ports.whole_database import Transaction, WholeDatabase
 from domain.identity.domains import JoinRequest
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import key_digest
-from domain.limits import FAILURES_FORGOTTEN, Lockout
+from domain.lockout import FAILURES_FORGOTTEN, Lockout
 from domain.parts import account, entities, joining, login, operations, service_accounts
 from domain.parts.composition import RETENTION
 from domain.retention import RetentionRule

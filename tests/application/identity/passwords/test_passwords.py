@@ -35,7 +35,7 @@ from application.ports.runtime import Passwords
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
 from domain.errors import InvalidCredentials, ValidationError
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.scope import Client, EveryTenant
 from tests.application.in_memory_service import EMAIL, HERE, PASSWORD, InMemoryService, open_service
 from tests.builders import NOW, user

@@ -18,7 +18,7 @@ from domain.identity.domains import JoinRequest, TenantDomain
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import key_digest
 from domain.identity.users import Tenant, User
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.parts.composition import TABLES
 from domain.scope import AuditEvent, EveryTenant
 from tests.builders import NOW, api_key, new_id, role, service_account, session, tenant, user

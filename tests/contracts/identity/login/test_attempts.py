@@ -15,7 +15,7 @@ import pytest
 from application.identity.login.keyed_locks import LONGEST_QUEUE, KeyedLocks
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.errors import InternalError, TooBusy
-from domain.limits import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
+from domain.lockout import FAILURES_FORGOTTEN, NETWORK_FORGOTTEN, Lockout
 from domain.scope import EveryTenant
 from tests.builders import NOW, new_id
 

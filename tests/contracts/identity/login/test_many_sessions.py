@@ -12,7 +12,7 @@ from application.ports.whole_database import WholeDatabase
 from domain.identity.logins import Login
 from domain.identity.tokens import SESSIONS_AT_MOST
 from domain.identity.users import User
-from domain.limits import NETWORK_FORGOTTEN, Lockout
+from domain.lockout import NETWORK_FORGOTTEN, Lockout
 from domain.scope import AuditEvent, EveryTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, user
 

@@ -23,7 +23,7 @@ from domain.errors import AccountLocked, InvalidCredentials, ValidationError
 from domain.identity.logins import Login
 from domain.identity.tokens import is_expired
 from domain.identity.users import User
-from domain.limits import Lockout
+from domain.lockout import Lockout
 from domain.scope import Client, EveryTenant
 from tests.builders import LIFETIMES, NOW, new_id, session, tenant, user
 from tests.contracts.identity.login.logins import begin
