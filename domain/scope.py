@@ -119,8 +119,8 @@ class Rights(Struct, frozen=True):
     permissions: tuple[str, ...]
     is_super_admin: bool
 
-    def may(self, permission: str) -> bool:
-        return allows(self.permissions, permission)
+    def may(self, *permissions: str) -> bool:
+        return any(allows(self.permissions, each) for each in permissions)
 
 
 # With names, ids and a signature, a token has 12 kB. With the longest names it has less than 16 kB, the limit for

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from domain.entities.markers import OnDelete, WidgetName
+from domain.entities.markers import OnDelete, OnLeave, WidgetName
 
 
 class EntityRights(Struct, kw_only=True):
@@ -58,7 +58,8 @@ DefaultValue = Annotated[object, Meta(description="The default as JSON; null too
 
 
 class FieldDescription(Struct, rename="camel", kw_only=True):
-    """A field; the last four attributes are set if the field references another entity or has links to it.
+    """A field; the last five attributes are set if the field references another entity or has links to it:
+    ``on_leave`` for members, ``on_delete`` for all others.
 
     ``indexed``: an index begins with the field. ``target_display`` is null if the caller may not read the target.
     """
@@ -80,6 +81,7 @@ class FieldDescription(Struct, rename="camel", kw_only=True):
     relation: str | UnsetType = UNSET
     target_display: str | None | UnsetType = UNSET
     on_delete: OnDelete | UnsetType = UNSET
+    on_leave: OnLeave | UnsetType = UNSET
 
 
 class RelationDescription(Struct, kw_only=True):

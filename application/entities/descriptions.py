@@ -120,7 +120,10 @@ class _Describer:
         display = display_of(target, self._visible(target)) if target.plural in self.readable else None
         described.target, described.relation = target.plural, relation
         described.target_display = display.wire if display else None
-        described.on_delete = model.relations[relation].on_delete
+        if field.reference is not None and field.reference.on_leave is not None:
+            described.on_leave = field.reference.on_leave
+        else:
+            described.on_delete = model.relations[relation].on_delete
         return described
 
     def _is_writable(self, model: EntityModel, field: FieldModel) -> bool:
@@ -177,9 +180,9 @@ def _may_send(field: FieldModel, rights: Rights) -> bool:
 
 
 def _kind(field: FieldModel) -> str:
-    """JSON kind of the field: ``reference``, else its own, such as ``bigInteger``."""
+    """JSON kind of the field: ``reference``, ``member``, else its own, such as ``bigInteger``."""
     if field.reference is not None:
-        return "reference"
+        return "reference" if field.reference.on_leave is None else "member"
     return re.sub(" (.)", lambda found: found[1].upper(), field.kind.value)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from domain.entities.declaration import NOTHING_HIDDEN, EntityModel, Hidden, Registry
-from domain.entities.query.query import Parameters, Query, View, entities_read
+from domain.entities.query.query import Parameters, Query, View, entities_read, of_caller
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
 from domain.scope import Caller
 
@@ -39,7 +39,8 @@ class EntityQueries:
     def _read(self, reader: QueryReader, caller: Caller, parameters: Parameters) -> Query:
         query = reader(self.model, self.registry, self._hidden_from(caller), parameters)
         self._ensure_may_see(caller, query, query.view)
-        return query
+        # Not before: callers share the parsed queries.
+        return of_caller(query, caller.user_id) if query.names_caller else query
 
     @cached_property
     def _has_guards(self) -> bool:

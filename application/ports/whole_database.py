@@ -11,6 +11,7 @@ from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.applications import ApplicationTransaction
 from application.ports.identity.domains import DomainTransaction
 from application.ports.identity.factors import FactorTransaction
+from application.ports.identity.member_references import DepartureTransaction
 from application.ports.identity.passwords import ImportedHashTransaction
 from application.ports.identity.personal_data import PersonalTransaction
 from application.ports.identity.service_accounts import ServiceAccountTransaction
@@ -27,6 +28,7 @@ class Transaction(
     ServiceAccountTransaction,
     TenantTransaction,
     DomainTransaction,
+    DepartureTransaction,
     PersonalTransaction,
     KeyTransaction,
     ImportedHashTransaction,

@@ -1,13 +1,14 @@
-"""The service's own entities, served like declared ones: applications and the audit trail."""
+"""The service's own entities, served like declared ones: applications, the audit trail and members."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from domain.entities.markers import Declaration, entity, unique
+from domain.entities.markers import MEMBERS, Declaration, entity, unique
 from domain.errors import FieldError
 from domain.identity.redirects import MOST_ADDRESSES, redirect_mistake
 from domain.scope import PERMISSION_HINT, AuditEvent, is_permission
@@ -62,4 +63,26 @@ entity(
     columns=["occurred_at", "action", "actor_id", "target_id", "address", "request_id"],
 )(AuditEvent)
 
-BUILTIN_ENTITIES = (Application, AuditEvent)
+
+@entity(
+    MEMBERS,
+    search=["full_name"],
+    search_index=False,
+    soft_delete=False,
+    writable=False,
+    sort="full_name",
+    display="full_name",
+    columns=["full_name", "joined_at"],
+)
+class TenantMember(Struct, rename="camel", kw_only=True):
+    """A member of the tenant; the row's id is the user's."""
+
+    full_name: str
+    profile_picture_url: str | None = None
+    joined_at: Annotated[datetime, Meta(tz=True)]
+
+
+_of_members: Declaration = TenantMember.__entity__  # type: ignore[attr-defined]
+TenantMember.__entity__ = replace(_of_members, is_view=True, read_with="read:users")  # type: ignore[attr-defined]
+
+BUILTIN_ENTITIES = (Application, AuditEvent, TenantMember)

@@ -213,6 +213,8 @@ class EntityModel:
 
     def permissions(self, action: str) -> tuple[str, ...]:
         """Return the permissions that admit a caller: with ownership rules, also that for own rows."""
+        if self.declaration.read_with is not None and action == "read":
+            return (self.permission(action), self.declaration.read_with)
         has_own = self.declaration.own and action in ACTIONS_ON_OWN
         return (self.permission(action), *((self.permission(f"{action}-own"),) if has_own else ()))
 
@@ -264,6 +266,11 @@ class Registry:
 
     def __iter__(self) -> Iterator[EntityModel]:
         return iter(self.models.values())
+
+    @cached_property
+    def stored(self) -> tuple[EntityModel, ...]:
+        """Entities with their own table."""
+        return tuple(model for model in self if not model.declaration.is_view)
 
     def target(self, relation: Relation) -> EntityModel:
         return self.models[relation.target]
@@ -338,13 +345,3 @@ class Registry:
             reached |= new
             waiting += new.values()
         return list(reached.values())
-
-    def permissions(self) -> list[str]:
-        """Return the names of permissions added by served entities, including those of guarded fields."""
-        actions = ("create", "read", "update", "delete")
-        of_entities = [model.permission(action) for model in self for action in actions]
-        of_entities += [model.permission("purge") for model in self if model.can_be_purged]
-        of_entities += [name for model in self for action in ACTIONS_ON_OWN for name in model.permissions(action)[1:]]
-        guards = [field.guard for model in self for field in model.fields]
-        of_fields = [name for guard in guards for name in (guard.read, guard.write) if name is not None]
-        return list(dict.fromkeys([*of_entities, *of_fields]))

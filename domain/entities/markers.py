@@ -13,7 +13,11 @@ V = TypeVar("V")
 OnDeleteReferred = Literal["restrict", "cascade", "clear"]
 OnDeleteLinked = Literal["drop", "restrict"]
 OnDelete = OnDeleteReferred | OnDeleteLinked
+OnLeave = Literal["restrict", "clear", "keep"]
 WidgetName = Literal["multiline", "color", "url"]
+
+MEMBERS = "members"
+"""Plural of the built-in entity of the tenant's members."""
 
 
 class Money(Struct, frozen=True):
@@ -24,12 +28,21 @@ class Money(Struct, frozen=True):
 
 
 class Reference(Struct, frozen=True):
-    """A to-one relation: the field holds a row id of ``target``, the plural of another entity."""
+    """A to-one relation: the field holds a row id of ``target``, the plural of another entity.
+
+    ``on_leave`` is set for references to members, made by ``member(…)``.
+    """
 
     target: str
     on_delete: OnDeleteReferred
     relation: str | None = None
     permanent: bool = False
+    on_leave: OnLeave | None = None
+
+    @property
+    def may_dangle(self) -> bool:
+        """Whether the row may be gone: no foreign key protects the reference."""
+        return self.on_leave == "keep"
 
 
 class Links(Struct, frozen=True):
@@ -140,6 +153,14 @@ def links(target: str, *, limit: int = 100, on_delete: OnDeleteLinked = "drop", 
     return Links(target, limit, on_delete, relation)
 
 
+def member(on_leave: OnLeave = "restrict", relation: str | None = None) -> Reference:
+    """Declare a reference to a member of the tenant: ``assignee_id: Annotated[UUID | None, member(on_leave="clear")]``.
+
+    The end of the membership is refused with ``restrict``, sets null with ``clear``, or leaves the id with ``keep``.
+    """
+    return Reference(MEMBERS, "restrict", relation, on_leave=on_leave)
+
+
 def many(target: str, by: str) -> Many:
     """Declare a to-many relation, for ``has_many``: ``{"products": many("products", by="category_id")}``.
 
@@ -218,6 +239,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     stands for all tenants. Super-admins see every row, and they alone the field, which names other tenants.
     ``own`` are the ownership rules: a row is the caller's own if one of them holds. They register the permissions
     ``read-own:…``, ``update-own:…`` and ``delete-own:…``.
+    ``is_view`` marks rows that the service derives from its own tables; ``read_with`` is a further permission that
+    allows reading.
     """
 
     plural: str
@@ -238,6 +261,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] | None = None
     shared_with: str | None = None
     own: tuple[OwnRule, ...] = ()
+    is_view: bool = False
+    read_with: str | None = None
 
 
 def entity(  # noqa: PLR0913  # 17, each a rule that authors state by name; most state three

@@ -18,6 +18,7 @@ from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
 from adapters.memory.entities.rows import VisibleRows, missing, shown
 from adapters.memory.entities.state import Row
 from adapters.memory.entities.uniques import TakenValues
+from adapters.memory.identity.member_rows import member_rows
 from adapters.memory.store import Access
 from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import NewRow
@@ -51,7 +52,7 @@ class MemoryTransfers:
     scope: Scope
 
     async def pieces(self, model: EntityModel, query: Query, form: Form) -> AsyncGenerator[bytes, None]:
-        reading = RowReader(VisibleRows(self.access.read().tables, self.registry, self.scope))
+        reading = RowReader(self._rows)
         if form == "json":
             rows = [bytes(reading.item(model, row, query.view)) for row in reading.all(model, query)]
             yield b"[" + b",\n".join(rows) + (b"\n]\n" if rows else b"]\n")
@@ -68,7 +69,7 @@ class MemoryTransfers:
             yield (",".join(cells) + ("\r\n" if form == "csv" else "\n")).encode()
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
-        reading = RowReader(VisibleRows(self.access.read().tables, self.registry, self.scope))
+        reading = RowReader(self._rows)
         return min(most, len(reading.all(model, query)))
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
@@ -76,8 +77,13 @@ class MemoryTransfers:
             raise BadRequest("Rows of tenants are written in one tenant at a time.")
         text = b"".join([piece async for piece in rows]).decode()
         async with self.access.write() as store:
-            records = MemoryRecords(store.tables, self.registry, self.scope)
+            records = MemoryRecords(store.tables, self.registry, self.scope, member_rows(store, self.scope))
             return await _Load(records, model, loading).run(read_rows(StringIO(text, newline="")))
+
+    @property
+    def _rows(self) -> VisibleRows:
+        store = self.access.read()
+        return VisibleRows(store.tables, self.registry, self.scope, member_rows(store, self.scope))
 
 
 def _header_cell(name: str) -> str:
@@ -181,7 +187,7 @@ class _Load:
 
     @property
     def _rows(self) -> VisibleRows:
-        return VisibleRows(self.records.tables, self.records.registry, self.records.scope).for_writes()
+        return self.records.visible.for_writes()
 
     def _broken(self, row: ImportedRow, before: Row) -> list[FieldError]:
         seen = shown(self._rows, self.model, before)

@@ -9,6 +9,7 @@ from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
 from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.entities.summaries import MemorySummaries
+from adapters.memory.identity.member_rows import MemoryMemberReferences, member_rows
 from adapters.memory.store import Access, MemoryContext, Retained, Store
 from application.ports.entities.records import Act, Change, Current, NewRow, Restored, RowPage, Stored, Versions
 from domain.entities.declaration import EntityModel, Registry
@@ -66,7 +67,7 @@ class AccessedRecords:
             return await self._in(store).purge(model, ids, act, version)
 
     def _in(self, store: Store) -> MemoryRecords:
-        return MemoryRecords(store.tables, self.registry, self.scope)
+        return MemoryRecords(store.tables, self.registry, self.scope, member_rows(store, self.scope))
 
 
 class MemoryEntityPorts(MemoryContext):
@@ -89,6 +90,10 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def summaries(self) -> MemorySummaries:
         return MemorySummaries(self.access, self.registry, self.scope)
+
+    @property
+    def member_references(self) -> MemoryMemberReferences:
+        return MemoryMemberReferences(self.access, self.registry)
 
     @property
     def transfers(self) -> MemoryTransfers:

@@ -1,7 +1,7 @@
 """Rows of entities in dictionaries, with the contract of PostgreSQL's."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from adapters.memory.entities.history import record, touched, version_of
@@ -49,12 +49,13 @@ class MemoryRecords:
     tables: Tables
     registry: Registry
     scope: Scope
+    members: Mapping[UUID, Row] = field(default_factory=dict)
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
-        return RowReader(self._seen).get(model, row_id, view)
+        return RowReader(self.visible).get(model, row_id, view)
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
-        return RowReader(self._seen).page(model, query)
+        return RowReader(self.visible).page(model, query)
 
     async def current(
         self,
@@ -137,12 +138,12 @@ class MemoryRecords:
         return Restored(stored.id, stored.version, stored.body, along)
 
     @property
-    def _seen(self) -> VisibleRows:
-        return VisibleRows(self.tables, self.registry, self.scope)
+    def visible(self) -> VisibleRows:
+        return VisibleRows(self.tables, self.registry, self.scope, self.members)
 
     @property
     def _rows(self) -> VisibleRows:
-        return self._seen.for_writes()
+        return self.visible.for_writes()
 
     def _removal(self, act: Act) -> MemoryRemoval:
         tenant = self.scope.id if isinstance(self.scope, OneTenant) else None
@@ -217,11 +218,13 @@ class MemoryRecords:
             raise ValidationError(fields=wrong)
 
     def is_stored(self, field: FieldModel, row: Row, before: Row | None) -> bool:
-        """Return whether the row refers to a visible row, to none, or to the same live row as before."""
+        """Return whether the row refers to a visible row, to none, or to the same row as before, live or dangling."""
         row_id = row.get(field.name)
         if field.reference is None or not isinstance(row_id, UUID):
             return True
         stays = before is not None and before[field.name] == row_id
+        if stays and field.reference.may_dangle:
+            return True
         rows = self._rows.whole() if stays else self._rows
         return rows.get(self.registry[field.reference.target], row_id) is not None
 

@@ -104,8 +104,7 @@ class MemoryRemoval:
 
     def _clear(self, key: Key, name: str) -> None:
         model, row_id = key
-        row = self.tables[model.table][row_id]
-        self._store(key, "changed", {**row, name: None, **touched(row, self.act)})
+        clear(self.tables, model, row_id, name, self.act)
 
     def _store(self, key: Key, action: Action, changed: Row) -> None:
         model, row_id = key
@@ -124,6 +123,14 @@ class MemoryRemoval:
 
 def _refers_to(row: Row, field: FieldModel, target: object) -> bool:
     return row[field.name] == target if field.link is None else target in places_of(row, field.name)
+
+
+def clear(tables: Tables, model: EntityModel, row_id: UUID, name: str, act: Act) -> None:
+    """Set the row's reference to null."""
+    row = tables[model.table][row_id]
+    changed = {**row, name: None, **touched(row, act)}
+    tables[model.table][row_id] = changed
+    record(tables, model, act, "changed", (row, changed))
 
 
 def _key(model: EntityModel, row: Row) -> Key:

@@ -83,7 +83,8 @@ class MemoryRestoring:
     def _ensure_references(self, model: EntityModel, row: Row, *, is_root: bool) -> None:
         for field in model.declared:
             key = row[field.name]
-            if field.reference is None or not isinstance(key, UUID):
+            # The end of a membership clears or refuses references from deleted rows too, or keeps them.
+            if field.reference is None or field.reference.on_leave is not None or not isinstance(key, UUID):
                 continue
             target = self.registry[field.reference.target]
             # The row may refer to a row that is restored with it.

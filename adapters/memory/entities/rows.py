@@ -1,8 +1,10 @@
 """Rows visible to a scope, and their links. No other module of this adapter decides the visibility.
 
+
 A stored row maps the ids of its linked targets to their places, also of those that a scope does not see.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -24,13 +26,14 @@ class VisibleRows:
     tables: Tables
     registry: Registry
     scope: Scope
+    members: Mapping[UUID, Row] = dataclasses.field(default_factory=dict)
 
     def of(self, model: EntityModel, *, include_deleted: bool = False) -> Iterator[Row]:
-        rows = self.tables.get(model.table, {}).values()
+        rows = self._table(model).values()
         return (row for row in rows if self._is_visible(model, row) and (include_deleted or is_living(row)))
 
     def get(self, model: EntityModel, row_id: UUID, *, include_deleted: bool = False) -> Row | None:
-        row = self.tables.get(model.table, {}).get(row_id)
+        row = self._table(model).get(row_id)
         if row is None or not self._is_visible(model, row):
             return None
         return row if include_deleted or is_living(row) else None
@@ -47,6 +50,8 @@ class VisibleRows:
                 if other[relation.by] == row["id"] and are_in_same_tenant(target, row, other)
             ]
         key = row[relation.by]
+        if target.declaration.is_view:  # an id is unique within a tenant only
+            return [other for other in self.of(target) if other["id"] == key and are_in_same_tenant(target, row, other)]
         found = self.get(target, key) if isinstance(key, UUID) else None
         return [found] if found is not None and are_in_same_tenant(target, row, found) else []
 
@@ -62,16 +67,19 @@ class VisibleRows:
     def for_writes(self) -> "VisibleRows":
         """Rows that a write looks for: references may name any shared row, whomever it is shared with."""
         scope = replace(self.scope, sees_all=True) if isinstance(self.scope, OneTenant) else self.scope
-        return VisibleRows(self.tables, self.registry, scope)
+        return VisibleRows(self.tables, self.registry, scope, self.members)
+
+    def _table(self, model: EntityModel) -> Mapping[UUID, Row]:
+        return self.members if model.declaration.is_view else self.tables.get(model.table, {})
 
     def whole(self) -> "VisibleRows":
         """All rows of the tenant, without limits to own rows."""
-        return VisibleRows(self.tables, self.registry, without_limits(self.scope))
+        return VisibleRows(self.tables, self.registry, without_limits(self.scope), self.members)
 
     def seen_for_good(self) -> "VisibleRows":
         """Rows that a caller may purge: all that they see, deleted or not."""
         scope = replace(self.scope, touches=frozenset()) if isinstance(self.scope, OwnRows) else self.scope
-        return VisibleRows(self.tables, self.registry, scope)
+        return VisibleRows(self.tables, self.registry, scope, self.members)
 
     def is_own(self, model: EntityModel, row: Row) -> bool:
         """Return whether an ownership rule of the entity holds for the caller."""

@@ -14,6 +14,7 @@ from adapters.memory.entities.matching import plain
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.state import Row
+from adapters.memory.identity.member_rows import member_rows
 from adapters.memory.store import Access
 from application.ports.entities.summaries import Group
 from domain.entities.declaration import EntityModel, Registry
@@ -34,7 +35,8 @@ class MemorySummaries:
     scope: Scope
 
     async def groups(self, model: EntityModel, summary: Summary, zone: str) -> list[Group]:
-        reader = RowReader(VisibleRows(self.access.read().tables, self.registry, self.scope))
+        store = self.access.read()
+        reader = RowReader(VisibleRows(store.tables, self.registry, self.scope, member_rows(store, self.scope)))
         local = ZoneInfo(zone)
         rows: dict[tuple[object, ...], list[Row]] = {} if summary.groups else {(): []}
         for row in reader.all(model, summary.query):

@@ -4,6 +4,7 @@ from adapters.postgres.context import PostgresContext
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
+from adapters.postgres.entities.member_references import PostgresMemberReferences
 from adapters.postgres.entities.reading.summaries import PostgresSummaries
 from adapters.postgres.entities.records import PostgresRecords
 from adapters.postgres.identity.listings import TABLES
@@ -33,6 +34,10 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def summaries(self) -> PostgresSummaries:
         return PostgresSummaries(self.connection, self.registry, self.scope)
+
+    @property
+    def member_references(self) -> PostgresMemberReferences:
+        return PostgresMemberReferences(self.connection, self.registry)
 
     @property
     def transfers(self) -> PostgresTransfers:

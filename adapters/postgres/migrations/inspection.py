@@ -152,7 +152,7 @@ def _differences(commands: AlembicCommands, registry: Registry) -> Iterator[str]
 
 def _left_checks(inspector: Inspector, registry: Registry) -> Iterator[str]:
     """Report the checks that a discarded migration file left; the same file, written again, reuses them."""
-    for model in registry:
+    for model in registry.stored:
         if not inspector.has_table(model.table):
             continue  # already reported
         checks = {check_of(field.name) for field in model.declared}

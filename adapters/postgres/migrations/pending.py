@@ -82,7 +82,7 @@ async def pending_on(
         return [unknown_sentence(lost)]
     if versions != set(heads):
         return [f"The database is at migration {', '.join(sorted(versions))}, and {', '.join(heads)} is pending."]
-    rows = await connection.fetch(_COLUMNS, [name for model in registry for name in tables_of(model)])
+    rows = await connection.fetch(_COLUMNS, [name for model in registry.stored for name in tables_of(model)])
     return list(_undeclared(registry, {row["table"]: row["columns"] for row in rows}))
 
 
@@ -202,7 +202,7 @@ def heads_of(folders: Sequence[Path]) -> list[str]:
 
 
 def _undeclared(registry: Registry, stored: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    for model in registry:
+    for model in registry.stored:
         if missing := [name for name in tables_of(model) if name not in stored]:
             yield f"{model.name}: no migration makes the table {' or '.join(missing)}."
         elif missing := sorted(_columns(model) - set(stored[model.table])):

@@ -61,7 +61,7 @@ def offers(connection: Connection, registry: Registry, metadata: MetaData) -> It
     """Yield suggestions where a removed field resembles a new one, with the number of affected rows."""
     inspector = sa.inspect(connection)
     tables = set(inspector.get_table_names())
-    for model in registry:
+    for model in registry.stored:
         if model.table in tables:
             pairs = _pairs(_gone(inspector, model), _new(inspector, model))
             told = {name for pair in pairs for name in pair}
@@ -92,7 +92,7 @@ def _made(inspector: Inspector, registry: Registry, metadata: MetaData, spec: st
     left, _, new = (part.strip() for part in spec.partition("="))
     entity, _, old = left.rpartition(".")
     tables = set(inspector.get_table_names())
-    for model in registry:
+    for model in registry.stored:
         if model.table not in tables:
             if (
                 not entity

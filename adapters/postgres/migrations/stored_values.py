@@ -73,8 +73,8 @@ def _example(model: EntityModel, field: FieldModel) -> str:
 
 
 def _text_columns(connection: Connection, registry: Registry) -> Iterator[tuple[EntityModel, FieldModel]]:
-    stored = stored_columns(sa.inspect(connection), [model.table for model in registry])
-    for model in registry:
+    stored = stored_columns(sa.inspect(connection), [model.table for model in registry.stored])
+    for model in registry.stored:
         for field in model.declared:
             if isinstance(stored.get(model.table, {}).get(field.name), sa.String):
                 yield model, field

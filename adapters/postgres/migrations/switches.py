@@ -36,9 +36,9 @@ def ensure_possible(connection: Connection, registry: Registry) -> None:
     """Raise MigrationRefused for changes of options that require a decision about the rows."""
     inspector = sa.inspect(connection)
     # One query for all tables is ten times faster.
-    tables = [model.table for model in registry]
+    tables = [model.table for model in registry.stored]
     keys, columns = inspector.get_multi_pk_constraint(filter_names=tables), stored_columns(inspector, tables)
-    for model in registry:
+    for model in registry.stored:
         if model.table in columns:
             key = keys[None, model.table]["constrained_columns"]
             if ("tenant_id" in key) != model.tenant_owned:
@@ -50,7 +50,7 @@ def ensure_possible(connection: Connection, registry: Registry) -> None:
 
 def guards(connection: Connection, registry: Registry) -> list["EnsureNoneDeleted"]:
     """Return operations for entities that lose soft delete: another database may have deleted rows."""
-    tables = [model.table for model in registry if not model.soft_delete]
+    tables = [model.table for model in registry.stored if not model.soft_delete]
     stored = sa.inspect(connection).get_multi_columns(filter_names=tables)
     # The migration that turns soft delete off also makes the mark optional.
     marked = {table for (_, table), columns in stored.items() for column in columns if _is_mark(column)}
@@ -107,7 +107,7 @@ def replaced_indexes(connection: Connection, registry: Registry, metadata: MetaD
     """Return operations for indexes that gain or lose the condition on live rows; Alembic does not compare it."""
     inspector = sa.inspect(connection)
     # One query for all tables is ten times faster.
-    tables = [model.table for model in registry]
+    tables = [model.table for model in registry.stored]
     stored = inspector.get_multi_indexes(filter_names=tables)
     switched = [
         table

@@ -38,7 +38,7 @@ async def guard_warnings(url: str, registry: Registry) -> list[str]:
 
     `tenantry check` compares more, such as policy texts, but needs Alembic and a second.
     """
-    tables = [*SERVICE_TABLES, *(name for model in registry for name in tables_of(model))]
+    tables = [*SERVICE_TABLES, *(name for model in registry.stored for name in tables_of(model))]
     async with connected(url) as connection:
         rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
     return list(_sentences(rows))

@@ -41,7 +41,7 @@ def statistics_name(table: str, field: str) -> str:
 
 async def make_statistics(connection: Connection, registry: Registry) -> list[str]:
     """Create missing statistics, fill them for tables analysed before, and return the filled tables."""
-    wanted = {model.table: list(_references(registry, model)) for model in registry}
+    wanted = {model.table: list(_references(registry, model)) for model in registry.stored}
     await connection.execute(_PATIENCE)
     filled = []
     for row in await connection.fetch(_MADE, [table for table, fields in wanted.items() if fields]):

@@ -135,7 +135,7 @@ def _on_searches(connection: sa.Connection, registry: Registry) -> Iterator[Gap]
         yield Gap(f"The role {ROLE} may not use the schema {SEARCH}.", (_SEARCH_OPEN,))
     if not found["may_enter"]:
         yield Gap(f"The role {SEARCH} may not use the schema public.", (_SEARCH_ENTERS,))
-    for model in registry:
+    for model in registry.stored:
         if model.tenant_owned and (fields := _closed_fields(model, found)):
             told = f"The role {SEARCH} lacks its functions, its policy or its rights on {model.table}."
             yield Gap(told, tuple(reopened(model.table, fields)))

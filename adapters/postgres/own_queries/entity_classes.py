@@ -11,6 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, RelationshipProperty, foreign, relat
 from adapters.postgres.own_queries.row_marks import EntityRow, SoftDeletedRow
 from adapters.postgres.schema.copies import is_name_of_copy
 from adapters.postgres.schema.links import junction_name
+from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, Registry, Relation
 
 
@@ -27,7 +28,7 @@ def entity_classes(registry: Registry, tables: sa.MetaData) -> Mapping[str, type
 def _entity_class(
     base: type[Any], model: EntityModel, registry: Registry, classes: Mapping[str, type[Any]]
 ) -> type[Any]:
-    table = base.metadata.tables[model.table]
+    table = table_of(registry, model)
     members: dict[str, Any] = {
         "__table__": table,
         "__mapper_args__": _mapper_arguments(table),
@@ -54,7 +55,7 @@ def _relationship(
     table: sa.Table, relation: Relation, registry: Registry, classes: Mapping[str, type[Any]]
 ) -> RelationshipProperty[Any]:
     target = registry.target(relation).plural
-    far = table.metadata.tables[registry[target].table]
+    far = table_of(registry, registry[target])
     if registry[relation.holder].by_name[relation.by].link is not None:
         return _linked(table, far, relation, registry, lambda: classes[target])
     # `remote` distinguishes the sides of a self-reference.

@@ -75,7 +75,7 @@ class Placement(Struct, frozen=True):
 
 def placement(registry: Registry) -> Placement:
     names = [table.name for table in metadata_for(registry).sorted_tables]
-    models = {model.table: model for model in registry if model.table not in ON_COORDINATOR}
+    models = {model.table: model for model in registry.stored if model.table not in ON_COORDINATOR}
     junctions = {junction_name(model, field.name): model for model in models.values() for field in model.links}
     owners = {**models, **junctions}
     distributed = {name for name, model in owners.items() if model.tenant_owned} | set(BESIDE)
@@ -89,13 +89,19 @@ def placement(registry: Registry) -> Placement:
 
 def obstacles(registry: Registry) -> list[str]:
     """Return sentences about objects that Citus would refuse."""
-    histories = [model.name for model in registry if not model.tenant_owned and model.declaration.history]
+    histories = [model.name for model in registry.stored if not model.tenant_owned and model.declaration.history]
     return [
         *refused(metadata_for(registry), placement(registry)),
         *(
             f"{name} belongs to no tenant and has history=True: its lines have no tenant, and Citus distributes none "
             "without one."
             for name in histories
+        ),
+        *(
+            f"{model.name}: {field.name} refers to members, which stay on the coordinator."
+            for model in registry.stored
+            for field in model.declared
+            if field.reference is not None and field.reference.may_dangle
         ),
     ]
 
@@ -137,7 +143,7 @@ def statements(registry: Registry) -> list[str]:
     placed, metadata = placement(registry), metadata_for(registry)
     moved = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
     keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
-    searched = [search_index_name(model.table) for model in registry if model.indexed_search]
+    searched = [search_index_name(model.table) for model in registry.stored if model.indexed_search]
     first, *others = placed.distributed
     parted = [BY_TABLE[name] for name in placed.distributed if name in BY_TABLE]
     made: list[sa.ExecutableDDLElement] = [

@@ -39,6 +39,7 @@ from adapters.postgres.operations import tables as operations
 from adapters.postgres.schema.copies import copy_columns, is_lowered, lowered_name, ordered_name
 from adapters.postgres.schema.declarative import NAMES
 from adapters.postgres.schema.links import add_junctions
+from adapters.postgres.schema.members import KEY as MEMBER_KEY
 from adapters.postgres.schema.parts import partitioned
 from adapters.postgres.schema.sql import (
     CODE_POINTS,
@@ -117,7 +118,7 @@ def metadata_for(registry: Registry) -> MetaData:
         f"{model.name}: {model.plural!r} is a table of the service itself" for model in registry if model.table in own
     ]:
         raise DeclarationError(taken)
-    for model in registry:
+    for model in registry.stored:
         table(model, metadata, registry)
     add_junctions(metadata, registry)
     return metadata
@@ -208,8 +209,12 @@ def _add_reference(
     made: Table, model: EntityModel, field: FieldModel, target: EntityModel, *, is_in_ring: bool
 ) -> None:
     # The key has no ON DELETE, because the service's statements handle deletions; the key refuses any other deletion.
+    if field.reference is not None and field.reference.may_dangle:
+        return
     owner = ["tenant_id"] if target.tenant_owned else []
     local, remote = [*owner, field.name], [f"{target.table}.{name}" for name in (*owner, "id")]
+    if target.declaration.is_view:
+        remote = list(MEMBER_KEY)
     name, waits = reference_name(model, field), is_in_ring or None
     # In a ring, no order suits all tables: add keys last and defer them to the commit.
     made.append_constraint(ForeignKeyConstraint(local, remote, name=name, use_alter=is_in_ring, deferrable=waits))

@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, FromClause
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.schema.copies import is_lowered, lowered_name
+from adapters.postgres.schema.members import MEMBERS, memberships
 from adapters.postgres.schema.schema import COLUMN_KINDS, metadata_for
 from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import parameter
@@ -24,12 +25,17 @@ SEES_ALL = parameter("sees_all", sa.Boolean())
 
 
 def table_of(registry: Registry, model: EntityModel) -> sa.Table:
-    return metadata_for(registry).tables[model.table]
+    return MEMBERS if model.declaration.is_view else metadata_for(registry).tables[model.table]
 
 
 def rows_of(registry: Registry, model: EntityModel, alias: str) -> NamedFromClause:
     """Return the entity's table under an alias. The caller adds the conditions `owner` and `living`."""
     return table_of(registry, model).alias(alias)
+
+
+def key_rows(registry: Registry, model: EntityModel, alias: str) -> FromClause:
+    """Return the entity's rows to lock for a reference: those of the table with the key, for members memberships."""
+    return memberships(alias) if model.declaration.is_view else rows_of(registry, model, alias)
 
 
 def of_tenant(rows: FromClause) -> Truth:

@@ -15,7 +15,7 @@ from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import constant, parameter
 from adapters.postgres.statements.json_values import json_columns
 from adapters.postgres.statements.owning import column_of, is_own
-from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, living, owner, rows_of
+from adapters.postgres.statements.rows import TENANT, Truth, Value, bind_type, key_rows, living, owner
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import LISTS, Kind
 from domain.entities.owning import Limits
@@ -104,7 +104,7 @@ def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: Se
     """
     assert field.target is not None, field.name
     target = registry[field.target]
-    rows = rows_of(registry, target, "t")
+    rows = key_rows(registry, target, "t")
     seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
     found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
     return materialized(locked_reference(found, registry, model, field), short_name(f"held {field.name}"))

@@ -1,6 +1,6 @@
 """Rows that refer to deleted ones: checks of their rules when a reference is cleared, and errors of a refusal."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from uuid import UUID
@@ -22,7 +22,7 @@ from domain.errors import (
     Referrer,
     StillReferredTo,
 )
-from domain.scope import Caller, allows
+from domain.scope import Caller, Rights
 
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
 _AT_ONCE = 1_000
@@ -93,14 +93,12 @@ def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: S
 
     Omits entities that the caller may not read, and fields hidden from the caller.
     """
-    hidden = registry.hidden_from(caller.rights)
     fields = []
     for n, row_id in enumerate(ids):
         if row_id in error.by:
-            seen = [each for each in error.by[row_id] if any((each.plural, name) not in hidden for name in each.fields)]
-            readable = [each for each in seen if allows(caller.permissions, registry[each.plural].permission("read"))]
-            fields.append(FieldError(f"ids[{n}]", _sentence(readable)))
-    return Conflict(_sentence([]) if len(fields) > 1 else fields[0].message, fields)
+            readable = readable_referrers(registry, caller.rights, error.by[row_id])
+            fields.append(FieldError(f"ids[{n}]", naming(readable)))
+    return Conflict(error.sentence if len(fields) > 1 else fields[0].message, fields)
 
 
 def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, error: Error) -> list[FieldError]:
@@ -108,7 +106,7 @@ def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, err
 
     Omits entities that the caller may not read, and fields hidden from the caller.
     """
-    if not allows(caller.permissions, model.permission("read")):
+    if not caller.rights.may(*model.permissions("read")):
         return []
     hidden = registry.hidden_from(caller.rights)
     # The handler's guards know only the deleted rows' fields; these belong to another entity.
@@ -117,13 +115,17 @@ def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, err
     return [FieldError(f"{model.plural}.{wrong.field}", wrong.message) for wrong in seen]
 
 
-def _sentence(referrers: Collection[Referrer]) -> str:
-    counts = ", ".join(_counts(referrers))
-    return f"Rows still refer to it: {counts}." if counts else StillReferredTo.sentence
-
-
-def _counts(referrers: Collection[Referrer]) -> Iterator[str]:
-    """``"products (3)"``; a row with two references counts once."""
+def naming(referrers: Collection[Referrer]) -> str:
+    """Return a message with the numbers of rows, ``"products (3)"``; a row with two references counts once."""
+    counts = []
     for plural in sorted({each.plural for each in referrers}):
         number = sum(each.count for each in referrers if each.plural == plural)
-        yield f"{plural} ({number if number <= MOST_COUNTED else f'more than {MOST_COUNTED}'})"
+        counts.append(f"{plural} ({number if number <= MOST_COUNTED else f'more than {MOST_COUNTED}'})")
+    return f"Rows still refer to it: {', '.join(counts)}." if counts else StillReferredTo.sentence
+
+
+def readable_referrers(registry: Registry, rights: Rights, referrers: Iterable[Referrer]) -> list[Referrer]:
+    """Return those that a caller with these rights may see, by a field that is not hidden."""
+    hidden = registry.hidden_from(rights)
+    seen = [each for each in referrers if any((each.plural, name) not in hidden for name in each.fields)]
+    return [each for each in seen if rights.may(*registry[each.plural].permissions("read"))]

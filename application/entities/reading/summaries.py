@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from application.entities.queries import EntityQueries
 from application.ports.database import RowReads
 from application.ports.entities.summaries import Group, SummaryTransaction
 from domain.entities.declaration import EntityModel
-from domain.entities.query.query import Parameters
+from domain.entities.query.query import Parameters, of_caller
 from domain.entities.query.read_summary import read_summary
 from domain.entities.query.summary import Summary
 from domain.scope import Caller, OneTenant, Scope
@@ -24,6 +25,8 @@ class SummaryQueries(EntityQueries):
     def summary(self, caller: Caller, parameters: Parameters) -> Summary:
         summary = read_summary(self.model, self.registry, self._hidden_from(caller), parameters)
         self._ensure_may_see(caller, summary.query, summary.query.view)
+        if summary.query.names_caller:
+            return replace(summary, query=of_caller(summary.query, caller.user_id))
         return summary
 
 

@@ -5,8 +5,8 @@ from hashlib import sha256
 from typing import Protocol
 
 from application.ports.database import Mail
+from application.ports.identity.member_references import DepartureTransaction
 from application.ports.identity.passwords import NonceTransaction
-from application.ports.identity.users import MemberTransaction
 from domain.identity.users import User
 
 DAY = timedelta(days=1)
@@ -17,7 +17,7 @@ Further mails are silently dropped.
 """
 
 
-class AdministrationTransaction(MemberTransaction, NonceTransaction, Protocol):
+class AdministrationTransaction(DepartureTransaction, NonceTransaction, Protocol):
     """Transaction for the administration of accounts, with the nonces that count its mails."""
 
 

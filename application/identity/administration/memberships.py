@@ -11,7 +11,7 @@ from application.identity.administration.listing import SORTABLE_USERS, Paramete
 from application.identity.administration.mails_to_strangers import AdministrationTransaction, add_notice
 from application.identity.administration.remaining_admins import ensure_admins_remain
 from application.identity.administration.user_forms import UserItem, item_fields
-from application.identity.joining.departures import Departures
+from application.identity.joining.leaving import MemberDepartures
 from application.ports.database import Database
 from application.ports.identity.users import IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids
@@ -62,7 +62,7 @@ class MemberPage(Struct, rename="camel", kw_only=True):
 @dataclass(frozen=True)
 class MembershipAdministration:
     database: Database[AdministrationTransaction]
-    departures: Departures
+    departures: MemberDepartures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -124,15 +124,18 @@ class MembershipAdministration:
             await tx.memberships.lock(user_id)
             await self._ensure_tenant(tx, tenant_id)
             state = await tx.users.state(user_id)
-            if state is None or not await tx.memberships.remove(user_id, tenant_id):
+            ended = None if state is None else state.membership_in(tenant_id)
+            if state is None or ended is None:
                 raise NotFound
             ensure_outranks(caller, state)
-            marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
-            await tx.former_members.mark(marks, self.clock.now())
             await ensure_admins_remain(tx, caller, state, tenant_id)
-            if (ended := state.membership_in(tenant_id)) is not None and ended.is_owner:
+            if ended.is_owner:
                 ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
             ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
+            await self.departures.release(tx, caller, user_id, tenant_id, self.clock.now())
+            await tx.memberships.remove(user_id, tenant_id)
+            marks = self.departures.marks(state.user, [tenant_id], caller.user_id)
+            await tx.former_members.mark(marks, self.clock.now())
             published.update(await tx.token_versions.bump([subject]))
             await tx.audit.add(tenant_id, event("membership.ended", caller.user_id, user_id, client, self.clock.now()))
         await self.cache.drop([profile_key(user_id)])

@@ -27,10 +27,11 @@ from application.identity.administration.user_forms import (
     ensure_valid,
     item_fields,
 )
-from application.identity.joining.departures import Departures
+from application.identity.joining.leaving import MemberDepartures
 from application.identity.passwords.password_rules import PasswordRules, names_of
 from application.ports.database import Database, Mail
-from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
+from application.ports.identity.member_references import DepartureTransaction
+from application.ports.identity.users import IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids, Passwords
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
@@ -57,7 +58,7 @@ from domain.scope import Caller, Client, EveryTenant, grants_subject, user_subje
 @dataclass(frozen=True)
 class UserAdministration:
     database: Database[AdministrationTransaction]
-    departures: Departures
+    departures: MemberDepartures
     revocations: Revocations
     passwords: Passwords
     password_rules: PasswordRules
@@ -182,7 +183,7 @@ class UserAdministration:
             await record_on_member(tx, "user.deleted", caller, state, client, self.clock.now())
         await self.cache.drop([profile_key(user_id)])
 
-    async def _remove(self, tx: MemberTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
+    async def _remove(self, tx: DepartureTransaction, caller: Caller, state: AccountState) -> Sequence[str]:
         user_id = state.user.id
         await ensure_admins_remain(tx, caller, state, caller.tenant.id)
         elsewhere = [membership for membership in state.memberships if membership.tenant_id != caller.tenant_id]
@@ -192,12 +193,14 @@ class UserAdministration:
             ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
         ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
         if leaves_one:
+            await self.departures.release(tx, caller, user_id, caller.tenant.id, self.clock.now())
             await tx.memberships.remove(user_id, caller.tenant.id)
             marks = self.departures.marks(state.user, [caller.tenant.id], caller.user_id)
             await tx.former_members.mark(marks, self.clock.now())
             return (grants_subject(user_id),)
         if state.is_super_admin:
             ensure_super_admin_stays(await tx.roles.lock_super_admins(), user_id)
+        await self.departures.release(tx, caller, user_id, None, self.clock.now())
         left = await tx.former_members.tenants_of(user_id)
         marks = self.departures.marks_of_account(state, left, caller.user_id)
         await tx.former_members.mark(marks, self.clock.now())

@@ -7,9 +7,10 @@ from uuid import UUID
 from msgspec import Struct
 
 from application.identity.administration.remaining_admins import ensure_able_owner_follows, ensure_admins_remain
-from application.identity.joining.departures import Departures
+from application.identity.joining.leaving import MemberDepartures
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction, MemberTransaction, notice
+from application.ports.identity.member_references import DepartureTransaction
+from application.ports.identity.users import IdentityTransaction, notice
 from application.ports.runtime import Clock, Ids
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
@@ -40,8 +41,8 @@ class OwnerItem(Struct, rename="camel", kw_only=True):
 
 @dataclass(frozen=True)
 class Ownership:
-    database: Database[MemberTransaction]
-    departures: Departures
+    database: Database[DepartureTransaction]
+    departures: MemberDepartures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -89,6 +90,7 @@ class Ownership:
             await ensure_admins_remain(tx, caller, state, tenant_id)
             if membership.is_owner:
                 ensure_owner_stays(await tx.memberships.lock_owners(tenant_id), user_id)
+            await self.departures.release(tx, caller, user_id, tenant_id, self.clock.now())
             await tx.memberships.remove(user_id, tenant_id)
             await tx.former_members.mark(self.departures.marks(state.user, [tenant_id], user_id), self.clock.now())
             published.update(await tx.token_versions.bump([subject]))

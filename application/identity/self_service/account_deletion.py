@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from application.identity.administration.remaining_admins import ensure_admins_remain
-from application.identity.joining.departures import Departures
+from application.identity.joining.leaving import MemberDepartures
 from application.ports.database import Database
-from application.ports.identity.users import IdentityTransaction, MemberTransaction
+from application.ports.identity.member_references import DepartureTransaction
+from application.ports.identity.users import IdentityTransaction
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Cache, Revocations, profile_key
 from application.retry import retry_on_conflict
@@ -20,8 +21,8 @@ from domain.scope import SYSTEM_TENANT_ID, Caller, Client, EveryTenant, event, g
 
 @dataclass(frozen=True)
 class AccountDeletion:
-    database: Database[MemberTransaction]
-    departures: Departures
+    database: Database[DepartureTransaction]
+    departures: MemberDepartures
     revocations: Revocations
     cache: Cache
     clock: Clock
@@ -30,13 +31,14 @@ class AccountDeletion:
     async def delete(self, caller: Caller, client: Client) -> None:
         """Delete the account with its memberships and sessions.
 
-        Raises Conflict for the last owner or Admin of a tenant, and for the last super-admin.
+        Raises Conflict for the last owner or Admin of a tenant, for the last super-admin, and while rows restrict it.
         """
         user_id, now = caller.user_id, self.clock.now()
         subjects = (user_subject(user_id), grants_subject(user_id))
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
             state = await self._locked_state(tx, caller)
             await self._ensure_nobody_is_missed(tx, caller, state)
+            await self.departures.release(tx, caller, user_id, None, now)
             left = await tx.former_members.tenants_of(user_id)
             await tx.former_members.mark(self.departures.marks_of_account(state, left, user_id), now)
             await tx.users.remove(user_id)

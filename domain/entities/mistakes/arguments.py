@@ -109,9 +109,10 @@ def _right_relations(given: Any, mistakes: list[str]) -> Mapping[str, Many]:
 
 
 def reference_mistakes(reference: Reference) -> Iterator[str]:
-    """Return the errors of ``ref(…)`` arguments with wrong types, as phrases that follow the field's name."""
+    """Return the errors of ``ref(…)`` and ``member(…)`` arguments of wrong types, as phrases after the field's name."""
+    marker = "ref" if reference.on_leave is None else "member"
     if not isinstance(reference.target, str):
         yield f'has ref({reference.target!r}): it accepts the path of an entity first, as in ref("books")'
     for name, takes in (("relation", TEXT_OR_NONE), ("permanent", FLAG)):
         if (wrong := type_mistake(getattr(reference, name), takes)) is not None:
-            yield f"has ref(…, {name}=…), which {wrong}"
+            yield f"has {marker}(…, {name}=…), which {wrong}"

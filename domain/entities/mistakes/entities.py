@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import get_args
 
-from domain.entities.declaration import EntityModel, Registry, Relation
+from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.kinds import LISTS, Kind
-from domain.entities.markers import Mine, OnDeleteReferred, Unique
+from domain.entities.markers import MEMBERS, Mine, OnDeleteReferred, OnLeave, Reference, Unique
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.links import linked_entity_mistakes, route_mistakes
 from domain.entities.mistakes.methods import method_mistakes
@@ -166,7 +166,7 @@ def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mis
 def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
     if not _PLURAL.fullmatch(model.plural):
         yield Mistake(f"{model.plural!r} is not a valid path: use lower-case words joined by hyphens")
-    if model.plural in RESERVED_PATHS:
+    if model.plural in RESERVED_PATHS and not model.declaration.is_view:
         yield Mistake(f"{model.plural!r} is a path of the service itself")
     elif model.plural in RESERVED_TABLES:
         yield Mistake(f"{model.plural!r} is a table of the service itself")
@@ -230,6 +230,9 @@ def _reference_mistakes(model: EntityModel, relation: Relation) -> Iterable[Mist
     field = model.by_name[relation.by]
     if field.kind is not Kind.UUID:
         yield Mistake(f"field {field.name!r} refers to {relation.target!r} but is not a UUID", field.name)
+    if relation.target == MEMBERS and field.reference is not None:
+        yield from _member_mistakes(field, field.reference)
+        return
     if relation.on_delete not in get_args(OnDeleteReferred):
         yield Mistake(
             f"field {field.name!r} has on_delete={relation.on_delete!r}, which is unknown: use 'restrict' (deleting "
@@ -238,6 +241,26 @@ def _reference_mistakes(model: EntityModel, relation: Relation) -> Iterable[Mist
         )
     if relation.on_delete == "clear" and not field.nullable:
         yield Mistake(f"field {field.name!r} is cleared on delete but cannot be null", field.name)
+
+
+def _member_mistakes(field: FieldModel, reference: Reference) -> Iterable[Mistake]:
+    if reference.on_leave is None:
+        yield Mistake(
+            f'field {field.name!r} is marked ref("members"): use member(on_leave=…), which says what the end of a '
+            "membership does",
+            field.name,
+        )
+    elif reference.on_leave not in get_args(OnLeave):
+        yield Mistake(
+            f"field {field.name!r} has on_leave={reference.on_leave!r}, which is unknown: use 'restrict' (the "
+            "membership cannot end), 'clear' (sets null) or 'keep' (keeps the id)",
+            field.name,
+        )
+    elif reference.on_leave == "clear" and not field.nullable:
+        yield Mistake(
+            f"field {field.name!r} is cleared when its member leaves but cannot be null: add `| None` to its type",
+            field.name,
+        )
 
 
 def _cascade_mistakes(model: EntityModel, relation: Relation, target: EntityModel) -> Iterable[Mistake]:

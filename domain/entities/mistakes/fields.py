@@ -28,6 +28,7 @@ from domain.entities.markers import (
     label,
     links,
     many,
+    member,
     money,
     ref,
     unique,
@@ -51,7 +52,7 @@ _SPELLABLE = re.compile(r"\w[\w-]*")
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 _DIGITS = 1_000
 
-_CALLED = (guarded, help_text, label, links, money, ref, widget)
+_CALLED = (guarded, help_text, label, links, member, money, ref, widget)
 _OF_ENTITIES = (
     *((kind, "unique", 'unique=[unique("code")]') for kind in (unique, Unique)),
     *((kind, "index", 'indexes=[index("code")]') for kind in (index, DeclaredIndex)),

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 from domain.entities.declaration import EntityModel, Relation
 from domain.entities.kinds import Kind
-from domain.entities.markers import Links, OnDeleteLinked, Reference
+from domain.entities.markers import MEMBERS, Links, OnDeleteLinked, Reference
 from domain.entities.mistakes.arguments import TEXT_OR_NONE, type_mistake
 from domain.entities.mistakes.places import Mistake
 
@@ -21,6 +21,8 @@ def link_mistakes(links: Links) -> Iterator[str]:
     if not isinstance(links.target, str):
         yield f'has links({links.target!r}): it accepts the path of an entity first, as in links("tags")'
     # A boolean is a whole number in Python.
+    if links.target == MEMBERS:
+        yield 'has links("members"), which would not end with a membership: declare an entity with member(on_leave=…)'
     if type(links.limit) is not int or not 1 <= links.limit <= MOST_LINKS:
         yield f"has links(…, limit={links.limit!r}), which must be a whole number from 1 to {MOST_LINKS:,}"
     if links.on_delete not in get_args(OnDeleteLinked):

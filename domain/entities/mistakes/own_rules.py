@@ -5,12 +5,9 @@ from typing import Any
 
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.kinds import Kind
-from domain.entities.markers import Mine, OwnRule, Through, is_list
+from domain.entities.markers import MEMBERS, Mine, OwnRule, Through, is_list
 from domain.entities.mistakes.places import Mistake
 from domain.entities.owning import CREATOR
-
-MEMBERS = "members"
-"""Entity with rows that have the ids of users."""
 
 
 def right_rules(given: Any, mistakes: list[str]) -> tuple[OwnRule, ...]:

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping
 
+from domain.entities.declaration import ID, SERVER_OWNED, EntityModel, FieldModel
 from domain.entities.kinds import Kind
+from domain.entities.markers import MEMBERS
 from domain.entities.query.kinds import PARTS, read_stored, read_value
-from domain.entities.query.query import Operator
+from domain.entities.query.query import ME, Operator
 from domain.entities.query.values import NotAValue, first_day_from, read_boolean, read_moment, split_list
 from domain.entities.query.vocabulary import Filtered
 
 MAX_VALUES = 200
 Comparison = tuple[Operator, object]
+_OF_USERS = tuple(field for field in SERVER_OWNED if field.name.endswith("_by"))
 
 
 def read_comparison(filtered: Filtered, text: str) -> Comparison:
@@ -24,15 +27,28 @@ def read_comparison(filtered: Filtered, text: str) -> Comparison:
         if field.kind is Kind.DATE and filtered.bound.suffix:
             return filtered.bound.operator, first_day_from(*read_moment(text))
         return filtered.bound.operator, read_value(field, text)
+    read = read_value if filtered.operator is None else read_stored
+    if holds_user(filtered.of.model, field):
+        read = _read_user
     if filtered.operator is None or filtered.operator in (Operator.IN, Operator.ALL):
         # an operator that is spelled out finds rows with a value that the enum does not know any more
-        read = read_value if filtered.operator is None else read_stored
         values = tuple(read(field, value) for value in split_list(text, MAX_VALUES))
         is_one = filtered.operator is None and len(values) == 1 and field.kind is not Kind.LINKS
         return (Operator.EQ, values[0]) if is_one else (filtered.operator or Operator.IN, values)
     if filtered.operator in PARTS and not text:
         raise NotAValue("must be a text of at least one character")
-    return filtered.operator, read_stored(field, text)
+    return filtered.operator, read(field, text)
+
+
+def holds_user(model: EntityModel, field: FieldModel) -> bool:
+    """Return whether the field holds the id of a user, so that a filter may name the caller as ``me``."""
+    if field.server_owned:
+        return field in _OF_USERS or (field is ID and model.plural == MEMBERS)
+    return field.reference is not None and field.reference.target == MEMBERS
+
+
+def _read_user(field: FieldModel, text: str) -> object:
+    return ME if text.lower() == ME.value else read_value(field, text)
 
 
 _NONE: Comparison = (Operator.IN, ())

@@ -129,7 +129,7 @@ def lowered(text: str) -> str:
 def leads_an_index(model: EntityModel, field: FieldModel) -> bool:
     """Return whether an index begins with the field, so that a filter by it need not read all rows."""
     declaration = model.declaration
-    leading = {"id", declaration.sort.removeprefix("-")}
+    leading = {"id"} if declaration.is_view else {"id", declaration.sort.removeprefix("-")}
     leading |= {unique.fields[0] for unique in declaration.unique}
     leading |= {index.fields[0] for index in declaration.indexes}
     leading |= {rule.field for rule in declaration.own if isinstance(rule, Mine)}

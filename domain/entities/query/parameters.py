@@ -153,6 +153,8 @@ def _description(queried: QueryKind) -> str:
     operators = "; ".join(f"`{operator.value}` {_MEANINGS[operator]}" for operator in queried.operators)
     bounds = "; ".join(f"`{_bound_name(bound)}` is `{bound.operator.value}`" for bound in queried.bounds)
     short = " `createdAfter` is short for `createdAtAfter`." if queried is QUERY_KINDS[Kind.TIMESTAMP] else ""
+    if queried is QUERY_KINDS[Kind.UUID]:
+        plain += "`me` is the caller, where the property holds the id of a user. "
     return f"{plain}Operators, as in `<property>.{queried.operators[0].value}=`: {operators}." + (
         f" Other names: {bounds}.{short}" if bounds else ""
     )

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Sequence
 from enum import Enum
 from functools import lru_cache
+from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 
@@ -51,11 +53,21 @@ class Path(Struct, frozen=True):
     field: str
 
 
+class NamedUser(Enum):
+    """Value of a filter that names the caller: ``createdBy=me``."""
+
+    ME = "me"
+
+
+ME = NamedUser.ME
+
+
 class Condition(Struct, frozen=True):
     """A filter that compares the field at ``path`` with ``value``.
 
     ``value`` has the field's Python type; for IN and ALL it is a tuple of such values, for IS_NULL a bool; a
-    choice is its text. Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
+    choice is its text; ME stands for the caller's id.
+    Example: ``price.gte=10`` is ``Condition(Path((), "price"), Operator.GTE, Decimal(10))``.
     """
 
     path: Path
@@ -101,7 +113,7 @@ class Query(Struct, frozen=True, kw_only=True):
 
     ``sort`` ends with the id, in the direction of the preceding key, for a stable order. Nulls and fields of missing
     related rows sort as the largest value; text sorts by code point. ``cursor`` holds the sort values of the previous
-    page's last row, a long text as its ``Beginning``. ``page`` counts from 1.
+    page's last row, a long text as its ``Beginning``. ``page`` counts from 1. ``names_caller``: a condition has ME.
     """
 
     view: View = WHOLE
@@ -112,6 +124,7 @@ class Query(Struct, frozen=True, kw_only=True):
     page_size: int = 20
     count: Count = Count.EXACT
     cursor: tuple[object, ...] | None = None
+    names_caller: bool = False
 
     @property
     def place_of_id(self) -> int:
@@ -121,6 +134,23 @@ class Query(Struct, frozen=True, kw_only=True):
     @property
     def offset(self) -> int:
         return 0 if self.cursor is not None else (self.page - 1) * self.page_size
+
+
+def names_caller(conditions: Iterable[Condition]) -> bool:
+    """Return whether a condition compares with ME."""
+    return any(each.value is ME or (type(each.value) is tuple and ME in each.value) for each in conditions)
+
+
+def of_caller(query: Query, user_id: UUID) -> Query:
+    """Return the query with the caller's id instead of ME."""
+    where = tuple(replace(each, value=_with_id(each.value, user_id)) for each in query.where)
+    return replace(query, where=where, names_caller=False)
+
+
+def _with_id(value: object, user_id: UUID) -> object:
+    if isinstance(value, tuple):
+        return tuple(_with_id(each, user_id) for each in value)
+    return user_id if value is ME else value
 
 
 Parameters = Iterable[tuple[str, str]]

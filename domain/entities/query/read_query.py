@@ -19,6 +19,7 @@ from domain.entities.query.query import (
     View,
     default_sort,
     in_one_order,
+    names_caller,
     relations_of,
     searched,
     whole_order,
@@ -68,6 +69,7 @@ def read_query(model: EntityModel, registry: Registry, hidden: Hidden, parameter
         page_size=page_size,
         count=count,
         cursor=None if cursor is None else read_cursor(registry, model, sort, cursor),
+        names_caller=names_caller(where),
     )
 
 
@@ -77,7 +79,7 @@ def read_export(model: EntityModel, registry: Registry, hidden: Hidden, paramete
     reader = EntityParameters(Vocabulary(registry, model, hidden), parameters, (*VIEWING, *ORDERING, *FILE))
     view, where, search, sort = reader.view(to_one=True), reader.where(), reader.search(), reader.sort()
     reader.ensure_right()
-    return Query(view=view, where=where, search=search, sort=sort, count=Count.NONE)
+    return Query(view=view, where=where, search=search, sort=sort, count=Count.NONE, names_caller=names_caller(where))
 
 
 def read_view(model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters) -> View:

@@ -4,7 +4,7 @@ from functools import partial
 
 from domain.entities.declaration import EntityModel, FieldModel, Hidden, Registry
 from domain.entities.kinds import LISTS, NUMBERS, TIMES, Kind
-from domain.entities.query.query import Count, Parameters, Query, SortKey
+from domain.entities.query.query import Count, Parameters, Query, SortKey, names_caller
 from domain.entities.query.read_query import DIRECTIONS, EntityParameters, names_in, whole_number_in
 from domain.entities.query.summary import (
     DEFAULT_GROUPS,
@@ -50,7 +50,7 @@ def read_summary(model: EntityModel, registry: Registry, hidden: Hidden, paramet
     reader.ensure_right()
     paths = [*(group.path for group in groups), *(each.path for each in measures if each.path is not None)]
     sort = tuple(SortKey(path, descending=False) for path in paths)
-    query = Query(view=view, where=where, search=search, sort=sort, count=Count.NONE)
+    query = Query(view=view, where=where, search=search, sort=sort, count=Count.NONE, names_caller=names_caller(where))
     return Summary(query=query, groups=groups, measures=measures, order=order, limit=limit)
 
 

@@ -11,6 +11,7 @@ from application.identity.administration.roles import RoleAdministration
 from application.identity.administration.tenant_settings import TenantSettingsAdministration
 from application.identity.administration.tenants import TenantAdministration
 from application.identity.administration.users import UserAdministration
+from domain.entities.permissions import permissions_of
 from domain.parts.composition import OWN_PERMISSIONS
 from domain.scope import registered
 from entrypoints.assembly.adapters import Adapters, lifetimes
@@ -27,7 +28,7 @@ def assemble_administration(adapters: Adapters, settings: Settings, shared: Shar
     database, revocations, passwords = adapters.database, adapters.revocations, adapters.passwords
     cache, clock, ids = adapters.cache, adapters.clock, adapters.ids
     departures, rules = shared.departures, shared.password_rules
-    permissions = [*OWN_PERMISSIONS, *(registered(name, "entities") for name in adapters.registry.permissions())]
+    permissions = [*OWN_PERMISSIONS, *(registered(name, "entities") for name in permissions_of(adapters.registry))]
     return AdministrationServices(
         users=UserAdministration(
             database, departures, revocations, passwords, rules, cache, clock, ids, recent_proof(settings)

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlsplit
 
 from adapters.joserfc.address_digests import KeyedAddressDigests
 from adapters.prometheus.outcomes import InvitationCounts
-from application.identity.joining.departures import Departures
+from application.entities.checks.deletions import readable_referrers
 from application.identity.joining.domain_joining import DomainJoining
+from application.identity.joining.leaving import MemberDepartures
 from application.identity.login.applications import RegisteredApplications
 from application.identity.login.authentication import PasswordAuthentication
 from application.identity.login.gate import SecondFactorGate
@@ -19,6 +21,7 @@ from application.identity.login.sign_out import SignOut
 from application.identity.passwords.constant_time_passwords import ConstantTimePasswords
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.identity.passwords.password_rules import PasswordRules
+from domain.entities.declaration import Registry
 from domain.lockout import Lockout
 from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.settings.settings import Settings
@@ -31,7 +34,7 @@ class SharedObjects:
     ``password_reader`` also accepts plain passwords; logins require encrypted passwords if the settings say so.
     """
 
-    departures: Departures
+    departures: MemberDepartures
     invitation_counts: InvitationCounts
     password_rules: PasswordRules
     password_reader: PasswordReader
@@ -45,7 +48,7 @@ class SharedObjects:
 
 def share(adapters: Adapters, settings: Settings) -> SharedObjects:
     database, clock, ids = adapters.database, adapters.clock, adapters.ids
-    departures, counts = _departures(settings), InvitationCounts()
+    departures, counts = _departures(settings, adapters.registry), InvitationCounts()
     applications = RegisteredApplications(database, settings.require_registered_app)
     authentication, issuing = _authentication(adapters, settings), _issuing(adapters, settings, applications)
     sign_in = SignIn(
@@ -83,10 +86,12 @@ def recent_proof(settings: Settings) -> timedelta:
     return timedelta(minutes=settings.reauth_minutes)
 
 
-def _departures(settings: Settings) -> Departures:
+def _departures(settings: Settings, registry: Registry) -> MemberDepartures:
     assert settings.secret_key is not None
     other = settings.other_secret_key.reveal() if settings.other_secret_key else None
-    return Departures(KeyedAddressDigests(settings.secret_key.reveal(), other))
+    return MemberDepartures(
+        KeyedAddressDigests(settings.secret_key.reveal(), other), partial(readable_referrers, registry)
+    )
 
 
 def _password_rules(adapters: Adapters, settings: Settings) -> PasswordRules:

@@ -36,7 +36,7 @@ def _entity(model: EntityModel) -> Iterator[str]:
     yield from (f"    {field.wire:<{width}}  {', '.join(_field(field))}" for field in model.fields)
     if model.relations:
         yield "  relations"
-        yield from (f"    {relation.name}: {_relation(relation)}" for relation in model.relations.values())
+        yield from (f"    {relation.name}: {_relation(model, relation)}" for relation in model.relations.values())
     if model.declaration.search:
         yield f"  search       {_wires(model, model.declaration.search)}"
     yield from (f"  unique       {_wires(model, unique.fields)}{_case(unique.ignore_case)}" for unique in model.unique)
@@ -88,11 +88,14 @@ def _order(model: EntityModel) -> str:
     return f"{_wires(model, [sort.removeprefix('-')])} {'desc' if sort.startswith('-') else 'asc'}ending"
 
 
-def _relation(relation: Relation) -> str:
+def _relation(model: EntityModel, relation: Relation) -> str:
     if relation.is_link:
         return f"links to {relation.target}, when one is deleted: {relation.on_delete}"
     if relation.is_many:
         return f"many {relation.target}"
+    reference = model.by_name[relation.by].reference
+    if reference is not None and reference.on_leave is not None:
+        return f"a member, when the membership ends: {reference.on_leave}"
     return f"one of {relation.target}, when that is deleted: {relation.on_delete}"
 
 

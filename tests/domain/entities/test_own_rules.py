@@ -9,6 +9,7 @@ from msgspec import Struct, defstruct
 from domain.entities.declaration import Registry
 from domain.entities.markers import big, entity, many, mine, ref, through
 from domain.entities.owning import RowLimits, deciding_fields, limits_of
+from domain.entities.permissions import permissions_of
 from domain.entities.registry import DeclarationError, build_registry
 from domain.errors import Forbidden
 from domain.scope import EveryTenant, OneTenant, OwnRows, Rights
@@ -75,8 +76,8 @@ PERMISSIONS = ["read-own:orders", "update-own:orders", "delete-own:orders"]
 
 @pytest.mark.promise("entities, own rows: Only entities with ownership rules have permissions for own rows")
 def test_the_permissions_for_own_rows_exist_only_with_rules() -> None:
-    assert [name for name in registry(OWN).permissions() if "-own:" in name] == PERMISSIONS
-    assert [name for name in registry([]).permissions() if "-own:" in name] == []
+    assert [name for name in permissions_of(registry(OWN)) if "-own:" in name] == PERMISSIONS
+    assert [name for name in permissions_of(registry([])) if "-own:" in name] == []
 
 
 def test_the_fields_that_decide_are_those_of_the_rules() -> None:

@@ -176,10 +176,11 @@ def find_missing(registry: Registry, model: EntityModel, limits: Limits, name: s
     else:
         held = held_rows(registry, model, field, sa.select(column), limits)
         found = [exists_in(held, held.c.id == column, *([held.c[SEEN]] if SEEN in held.c else []))]
-        if SEEN in held.c:
+        may_dangle = field.reference is not None and field.reference.may_dangle
+        if SEEN in held.c or may_dangle:
             table = table_of(registry, model)
             stays = exists_in(table, *_adopted(model, table, incoming), table.c[name] == column)
-            found.append(stays & exists_in(held, held.c.id == column))
+            found.append(stays if may_dangle else stays & exists_in(held, held.c.id == column))
         missing = sa.select(incoming.c[_N].label("n")).where(column.is_not(None), ~sa.or_(*found))
     numbers = missing.subquery("missing")
     # Return an array: a result row per number would need ten times the memory.

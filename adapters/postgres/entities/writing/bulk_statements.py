@@ -117,7 +117,8 @@ def update_rows(
     stored = {**table.c, **{field.name: transferred(field, given.c[_was(field)]) for field in were}}
     is_hidden = spared is not None and is_soft(model)
     own = [field for field in fields if field.link is None]
-    needed = [*deciding_fields(model), *(field.name for field in own)] if limits != NO_LIMITS else []
+    needed = [field.name for field in model.declared if field.reference and field.reference.may_dangle]
+    needed += [*deciding_fields(model), *(field.name for field in own)] if limits != NO_LIMITS else []
     before = (
         _locked_rows(registry, model, limits, needed)
         if spared is None
@@ -276,18 +277,20 @@ def _missing(  # noqa: PLR0913  # the last two only for updates
 ) -> Iterator[Select[Any]]:
     """Yield one SELECT per reference field, with a problem for each row without a live referenced row.
 
-    A reference to a row that the caller does not see is a problem too, unless it is as in ``before``. With
-    ``is_hidden``, the given rows are set aside: they are live, but temporarily marked as deleted.
+    A reference to a row that the caller does not see is a problem too, unless it is as in ``before``; a dangling
+    reference may be as there. With ``is_hidden``, the given rows are set aside: they are live, but temporarily marked
+    as deleted.
     """
     referring = {field: field.reference.target for field in fields if field.reference is not None}
     targets = dict.fromkeys(referring.values())
     held = {target: _held(registry, model, _of_target(referring, target), given, limits) for target in targets}
     for field, target in referring.items():
         absent = given.c[field.name].is_not(None) & given.c[field.name].not_in(seen_among(held[target]))
-        if before is not None and limits.hide(registry[target]):
+        may_dangle = field.reference is not None and field.reference.may_dangle
+        if before is not None and (may_dangle or limits.hide(registry[target])):
             # A client may send back what it has read.
             stays = exists_in(before, before.c.id == given.c.id, before.c[field.name] == given.c[field.name])
-            absent &= ~(stays & given.c[field.name].in_(sa.select(held[target].c.id)))
+            absent &= ~(stays if may_dangle else stays & given.c[field.name].in_(sa.select(held[target].c.id)))
         if is_hidden and target == model.plural:
             absent &= given.c[field.name].not_in(sa.select(given.c.id))
         yield _problem(given, constant(field.name)).where(absent)

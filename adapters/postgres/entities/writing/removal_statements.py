@@ -19,7 +19,7 @@ from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.links import junction_of
 from adapters.postgres.statements.owning import reachable, touchable, visible, visible_deleted
-from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, table_of
+from adapters.postgres.statements.rows import Truth, Value, key_rows, living, of_tenant, owner, table_of
 from adapters.postgres.statements.writing import (
     AT,
     BY,
@@ -53,12 +53,12 @@ _NOT_DELETED: dict[str, Value] = {
 @lru_cache(REMEMBERED)
 def lock_rows(registry: Registry, model: EntityModel, limits: Limits, *, is_final: bool) -> CompiledStatement:
     """Lock the rows that the caller may delete, and select their versions; ``is_final`` includes soft-deleted rows."""
-    table = table_of(registry, model)
-    which = [*owner(model, table), *visible(registry, model, table, limits)]
-    which += touchable(registry, model, table, limits, "delete")
-    which += [] if is_final else living(model, table)
-    rows = sa.select(table.c.id, version_of(table).label("version")).where(*which, is_among(table.c.id))
-    return compiled(rows.order_by(table.c.id).with_for_update())
+    held = key_rows(registry, model, "t") if model.declaration.is_view else table_of(registry, model)
+    which = [*owner(model, held), *visible(registry, model, held, limits)]
+    which += touchable(registry, model, held, limits, "delete")
+    which += [] if is_final else living(model, held)
+    rows = sa.select(held.c.id, version_of(held).label("version")).where(*which, is_among(held.c.id))
+    return compiled(rows.order_by(held.c.id).with_for_update())
 
 
 @lru_cache(REMEMBERED)

@@ -115,7 +115,8 @@ class PostgresRestoring:
 
     async def _ensure_references(self, rows: RowsByModel, *, is_root: bool) -> None:
         for field in rows.model.declared:
-            if field.reference is None:
+            # The end of a membership clears or refuses references from deleted rows too, or keeps them.
+            if field.reference is None or field.reference.on_leave is not None:
                 continue
             if await fetch_value(self.connection, has_dangling(self.registry, rows.model, field.name), rows.values):
                 raise Conflict.on(field.wire, STILL_DELETED) if is_root else Conflict(DANGLING)

@@ -15,7 +15,7 @@ from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.links import NO_LINKS
 from adapters.postgres.statements.owning import column_of, is_own, reachable
-from adapters.postgres.statements.rows import Truth, Value, bind_type, rows_of, table_of
+from adapters.postgres.statements.rows import Truth, Value, bind_type, key_rows, table_of
 from adapters.postgres.statements.writing import (
     REMEMBERED,
     SEEN,
@@ -92,19 +92,20 @@ def _references_hold(
 ) -> list[Truth]:
     """Conditions that referenced rows exist; they lock these until the transaction ends.
 
-    A caller who does not see the referenced row may send it back as ``stored``.
+    A caller who does not see the referenced row, or a reference that dangles, may send it back as ``stored``.
     """
     conditions = []
     for name in references:
         reference = model.by_name[name].reference
         assert reference is not None, name
         target = registry[reference.target]
-        rows = rows_of(registry, target, "t")
+        rows = key_rows(registry, target, "t")
         seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
         found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id == sent[name])
         found = locked_reference(found, registry, model, model.by_name[name])
         # In a separate CTE, PostgreSQL locks the referenced row once, before it looks for the row to write.
         held = materialized(found, short_name(f"held {name}"))
         stays = [] if stored is None else [stored.c[name] == sent[name]]
-        conditions.append(exists_in(held, *([sa.or_(held.c[SEEN], *stays)] if seen else [])))
+        holds = exists_in(held, *([sa.or_(held.c[SEEN], *stays)] if seen else []))
+        conditions.append(sa.or_(holds, *stays) if reference.may_dangle else holds)
     return conditions

@@ -150,7 +150,7 @@ def search_indexes(connection: Connection, registry: Registry) -> Iterator[Index
     """
     is_possible = connection.execute(_IS_POSSIBLE).scalar()
     tables = set(sa.inspect(connection).get_table_names())
-    for model in registry:
+    for model in registry.stored:
         fields = model.indexed_search
         if model.table not in tables:
             if fields:

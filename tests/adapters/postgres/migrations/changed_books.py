@@ -83,7 +83,7 @@ class Books:
     async def start(self, registry: Registry) -> None:
         """Makes the tables of a first declaration: a test of what comes after it need not write a file for it."""
         there = {name for (name,) in await self.ask(TABLES)}
-        models = [model for model in registry if model.table not in there]
+        models = [model for model in registry.stored if model.table not in there]
         statements = [*making(registry, {model.table for model in models})]
         for model in models:
             statements += map(spelled, grants(model.table))

@@ -129,7 +129,8 @@ def test_a_plus_suffix_does_not_make_another_mailbox() -> None:
 
 
 def test_marks_are_of_every_tenant_that_is_left_and_found_by_the_digests() -> None:
-    departures, tenants = Departures(KeyedAddressDigests(SECOND, FIRST)), [new_id(), new_id()]
+    departures = Departures(KeyedAddressDigests(SECOND, FIRST))
+    tenants = [new_id(), new_id()]
     ada = user(email_key=ADA)
     marks = departures.marks(ada, [*tenants, *tenants], new_id())
     assert [mark.tenant_id for mark in marks] == sorted(tenants)
