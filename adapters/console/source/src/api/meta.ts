@@ -59,8 +59,15 @@ const WHOSE: Field = {
 };
 
 export async function loadMeta(): Promise<void> {
-  meta.value = (await call<Meta>("GET", "/api/entities")).data;
+  const { entities, ...others } = (await call<Meta>("GET", "/api/entities")).data;
+  meta.value = {
+    ...others,
+    entities: entities.map((entity) => ({ ...entity, fields: entity.fields.map(asReference) })),
+  };
 }
+
+/** A member is chosen and shown as the row of another entity is. */
+const asReference = (field: Field): Field => (field.kind === "member" ? { ...field, kind: "reference" } : field);
 
 export const entityOf = (plural: string): Entity | undefined => byPlural.value.get(plural);
 export const mayArea = (name: string): boolean => meta.value?.areas.includes(name) ?? false;

@@ -70,6 +70,7 @@ export interface EntityDescription {
   display: string | null;
   columns: string[];
   may: EntityRights;
+  own: string[];
   has: EntityFeatures;
   sort: string;
   limits: EntityLimits;
@@ -144,7 +145,8 @@ export interface FieldDescription {
   target?: string;
   relation?: string;
   targetDisplay?: string | null;
-  onDelete?: "cascade" | "clear" | "restrict";
+  onDelete?: "cascade" | "clear" | "restrict" | "drop" | "restrict";
+  onLeave?: "clear" | "keep" | "restrict";
 }
 
 export interface FieldError {

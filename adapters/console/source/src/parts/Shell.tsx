@@ -37,7 +37,7 @@ const Account = lazy(async () => (await admin()).Account);
 const isOpen = signal(false);
 
 /** Entities of the service that have screens of their own. */
-const OWN = new Set(["audit-events", "applications"]);
+const OWN = new Set(["audit-events", "applications", "members"]);
 
 function Screen() {
   const [first, plural, step] = parts.value;

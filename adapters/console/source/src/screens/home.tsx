@@ -23,7 +23,7 @@ interface Counted {
 }
 
 export function Home() {
-  const own = new Set(["audit-events", "applications"]);
+  const own = new Set(["audit-events", "applications", "members"]);
   const entities = (meta.value?.entities ?? []).filter((entity) => !own.has(entity.plural));
   const first = profile.value?.fullName.split(" ")[0] ?? "";
   return (
