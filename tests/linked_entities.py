@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
-from domain.entities.markers import entity, guarded, links, many, ref, unique
+from domain.entities.markers import entity, guarded, links, many, mine, ref, unique
 from domain.entities.registry import build_registry
 from domain.errors import FieldError
 
@@ -52,6 +52,18 @@ class Note(Struct, rename="camel", kw_only=True):
     tag_ids: Annotated[list[UUID], links("tags")] = []
 
 
+@entity("folders", own=[mine("created_by")])
+class Folder(Struct, rename="camel", kw_only=True):
+    name: str
+
+
+@entity("papers", own=[mine("created_by")], history=True, has_many={"papers": many("papers", by="paper_ids")})
+class Paper(Struct, rename="camel", kw_only=True):
+    title: str
+    folder_ids: Annotated[list[UUID], links("folders")] = []
+    paper_ids: Annotated[list[UUID], links("papers", relation="cited")] = []
+
+
 @entity("bundles")
 class Bundle(Struct, rename="camel", kw_only=True):
     name: str
@@ -62,5 +74,5 @@ class Bundle(Struct, rename="camel", kw_only=True):
             yield FieldError("tagIds", "may be two at most")
 
 
-LINKED = (Tag, Country, Box, Customer, Order, Note, Bundle)
+LINKED = (Tag, Country, Box, Customer, Order, Note, Folder, Paper, Bundle)
 REGISTRY = build_registry([*ENTITIES, *BUILTIN_ENTITIES, *LINKED])

@@ -11,6 +11,7 @@ from adapters.http.entities.parameters import described_parameters
 from adapters.http.entities.reading.summaries import summary_handler
 from adapters.http.entities.rows import row_handlers
 from adapters.http.entities.served_entity import ServedEntity
+from adapters.http.entities.transactions.links import link_handlers
 from adapters.http.entities.transactions.operations import operations_router
 from adapters.http.entities.transactions.upserts import upsert_handler
 from adapters.http.request.rules import rules
@@ -44,6 +45,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         route_handlers=[
             *row_handlers(entity, services.crud),
             *(batch_handlers(entity, services.batches) if model.declaration.writable else []),
+            *(link_handlers(entity, services.crud) if model.links else []),
             *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
             summary_handler(entity, services.summarizing),

@@ -19,6 +19,10 @@ class ConditionalChange(Change, frozen=True, kw_only=True):
     kept: Values
     versions: frozenset[int] | None = None
 
+    def values_of(self, _: EntityModel, __: Current | None) -> Values:
+        """Return the values to store in the locked row, None if it is absent."""
+        return self.values
+
 
 def change_of(row_id: UUID, values: Values, versions: Versions, kept: Values) -> Change:
     """Return the simplest equivalent change: the write statement itself compares a single version."""
@@ -61,10 +65,10 @@ def settled(model: EntityModel, changes: Sequence[Change], stored: Mapping[UUID,
         raise PreconditionFailed(fields=stale if len(changes) > 1 else ())
     if refused:
         raise Forbidden(fields=refused)
-    return [_settled(change, stored.get(change.id)) for change in changes]
+    return [_settled(model, change, stored.get(change.id)) for change in changes]
 
 
-def _settled(change: Change, row: Current | None) -> Change:
+def _settled(model: EntityModel, change: Change, row: Current | None) -> Change:
     if not isinstance(change, ConditionalChange):
         return change
-    return Change(change.id, change.values, None if row is None else row.version)
+    return Change(change.id, change.values_of(model, row), None if row is None else row.version)

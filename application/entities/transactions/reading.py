@@ -154,15 +154,24 @@ class OperationReader:
         return changes
 
     def _with_ids(self, model: EntityModel, given: Mapping[str, object], errors: list[FieldError]) -> dict[str, object]:
-        """Replace ``{"$id": …}`` in references by ids."""
+        """Replace ``{"$id": …}`` in references and links by ids."""
         values = dict(given)
-        for reference in model.declared if any(map(_is_name, given.values())) else ():
-            target = _target(reference)
-            if target is not None and _is_name(value := given.get(reference.wire)):
-                found, wrong = self._created_row(value, target)
-                values[reference.wire] = str(found)
-                errors += [FieldError(reference.wire, wrong)] if wrong else []
+        for declared in model.declared:
+            value = given.get(declared.wire)
+            if declared.reference is not None and _is_name(value):
+                values[declared.wire] = self._named(value, declared, declared.wire, errors)
+            elif declared.link is not None and isinstance(value, list):
+                values[declared.wire] = [
+                    self._named(item, declared, f"{declared.wire}[{n}]", errors) if _is_name(item) else item
+                    for n, item in enumerate(value)
+                ]
         return values
+
+    def _named(self, value: object, declared: FieldModel, place: str, errors: list[FieldError]) -> str:
+        assert declared.target is not None, declared.name
+        found, wrong = self._created_row(value, declared.target)
+        errors += [FieldError(place, wrong)] if wrong else []
+        return str(found)
 
     def _created_row(self, given: object, plural: str) -> tuple[UUID, str | None]:
         """Return the id of the create that ``{"$id": …}`` names, and an error."""
@@ -191,10 +200,8 @@ def _is_name(value: object) -> bool:
     return isinstance(value, dict) and "$id" in value
 
 
-def _target(reference: FieldModel) -> str | None:
-    return None if reference.reference is None else reference.reference.target
-
-
 def _referenced(model: EntityModel, changes: SentChanges) -> list[UUID]:
-    values = (changes.values.get(field.name) for field in model.declared if field.reference is not None)
+    values = [changes.values.get(declared.name) for declared in model.declared if declared.reference is not None]
+    for linked in model.links:
+        values += cast("list[object]", changes.values.get(linked.name, []))
     return [value for value in values if isinstance(value, UUID)]

@@ -1,7 +1,7 @@
 """Databases with entities that have links, and the use cases on them."""
 
 import itertools
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from application.ports.whole_database import WholeDatabase
 from application.primary_reads import PrimaryReads
 from domain.entities.query.query import WHOLE
 from domain.entities.query.read_query import read_query, read_view
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.scope import EveryTenant, OneTenant, OwnRows, Scope
 from tests.builders import NOW, caller, new_id
 from tests.conftest import NewDatabase
 from tests.linked_entities import REGISTRY
@@ -57,11 +57,18 @@ class Desk:
     database: WholeDatabase
     tenant: OneTenant = field(default_factory=lambda: OneTenant(new_id()))
     names: Any = field(default_factory=itertools.count)
+    user: UUID = field(default_factory=new_id)
 
     @property
     def write(self) -> Write:
-        who = caller(tenant_id=self.tenant.id, permissions=("*",), is_super_admin=True)
+        who = caller(user_id=self.user, tenant_id=self.tenant.id, permissions=("*",), is_super_admin=True)
         return Write(caller=who, scope=self.tenant)
+
+    def limited(self, plurals: Iterable[str]) -> "Desk":
+        """Return the desk of another user of the tenant, who sees and changes own rows of these entities only."""
+        user, sees = new_id(), frozenset(plurals)
+        touches = frozenset(f"{action}:{plural}" for plural in sees for action in ("create", "update", "delete"))
+        return Desk(self.database, OwnRows(self.tenant.id, False, user_id=user, sees=sees, touches=touches), user=user)
 
     @property
     def writer(self) -> RowWriter:

@@ -11,10 +11,11 @@ import pytest
 
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.transaction import PostgresTransaction
+from application.entities.checks.link_changes import link_change
 from application.ports.entities.records import Act, Change
 from domain.errors import ValidationError
 from tests.builders import NOW
-from tests.contracts.entities.links.conftest import Desk, wire
+from tests.contracts.entities.links.conftest import Desk, body, wire
 from tests.linked_entities import REGISTRY
 from tests.servers.databases import SOMEBODY_WAITS
 from tests.waiting import until
@@ -81,3 +82,23 @@ async def test_a_target_cannot_be_linked_while_it_is_purged(desk: Desk) -> None:
     with pytest.raises(ValidationError):
         await linking
     assert (await desk.get("orders", row_id))["tagIds"] == []
+
+
+@pytest.mark.promise("entities, details: many requests that add one link at once make one link, and all succeed")
+async def test_many_requests_that_add_one_link_make_one_link(desk: Desk) -> None:
+    (tag,) = await desk.tags(1)
+    row_id = await desk.add("orders")
+    field = REGISTRY["orders"].by_name["tag_ids"]
+    added = [link_change(field, row_id, None, added=[tag]) for _ in range(100)]
+    rows = await asyncio.gather(*(desk.crud.update(desk.write, REGISTRY["orders"], change) for change in added))
+    assert [body(row)["tagIds"] for row in rows] == [wire([tag])] * 100
+    assert sorted(row.version for row in rows) == list(range(2, 102))
+
+
+async def test_requests_that_add_different_links_at_once_keep_all(desk: Desk) -> None:
+    tags = await desk.tags(10)
+    row_id = await desk.add("orders")
+    field = REGISTRY["orders"].by_name["tag_ids"]
+    added = [link_change(field, row_id, None, added=[tag]) for tag in tags]
+    await asyncio.gather(*(desk.crud.update(desk.write, REGISTRY["orders"], change) for change in added))
+    assert sorted((await desk.get("orders", row_id))["tagIds"]) == sorted(wire(tags))
