@@ -2,14 +2,25 @@
 
 import re
 
+from msgspec import Struct
+
 from adapters.http.request.errors import STATUS
+from domain.entities.catalogue import ENTITIES
+from domain.entities.markers import entity, mine
 from tests.http.app import open_test_app
 from tests.http.served import Served, served_by
 from tests.promises import SUBJECTS, promises
 
 
+@entity("parcels", own=[mine("created_by")], shared=True)
+class Parcel(Struct):
+    """An entity with operations that none of the examples has."""
+
+    name: str
+
+
 async def test_every_operation_has_a_promise_and_every_promised_operation_exists() -> None:
-    place = await open_test_app()
+    place = await open_test_app(entities=(*ENTITIES, Parcel))
     table = [endpoint for endpoint in served_by(place.services) if endpoint.path.startswith("/api/")]
     await place.client.aclose()
     served = {f"{endpoint.method} {_without_entity(endpoint.path, table)}" for endpoint in table}

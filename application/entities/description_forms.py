@@ -26,6 +26,7 @@ class EntityFeatures(Struct, rename="camel", kw_only=True):
 
     soft_delete: bool
     history: bool
+    shares: bool
     changes: bool
     search: list[str]
     tenant_owned: bool

@@ -83,6 +83,7 @@ class _Describer:
         return EntityFeatures(
             soft_delete=model.soft_delete,
             history=model.declaration.history,
+            shares=model.declaration.shared,
             changes=False,  # no entity has a feed of changes yet
             search=[model.by_name[name].wire for name in searched(model, self.hidden)],
             tenant_owned=model.tenant_owned,

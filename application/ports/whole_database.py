@@ -6,6 +6,7 @@ from application.ports.database import Database
 from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
+from application.ports.entities.shares import ShareTransaction
 from application.ports.entities.summaries import SummaryTransaction
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.applications import ApplicationTransaction
@@ -34,6 +35,7 @@ class Transaction(
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,
+    ShareTransaction,
     SummaryTransaction,
     TransferTransaction,
     RetentionTransaction,

@@ -238,7 +238,8 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``shared_with`` is the field with the ids of the tenants that see a row of an entity that is not tenant-owned; null
     stands for all tenants. Super-admins see every row, and they alone the field, which names other tenants.
     ``own`` are the ownership rules: a row is the caller's own if one of them holds. They register the permissions
-    ``read-own:…``, ``update-own:…`` and ``delete-own:…``.
+    ``read-own:…``, ``update-own:…`` and ``delete-own:…``. With ``shared``, shares name further
+    users of a row, and the permission ``share:…`` manages them.
     ``is_view`` marks rows that the service derives from its own tables; ``read_with`` is a further permission that
     allows reading.
     """
@@ -261,11 +262,12 @@ class Declaration(Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] | None = None
     shared_with: str | None = None
     own: tuple[OwnRule, ...] = ()
+    shared: bool = False
     is_view: bool = False
     read_with: str | None = None
 
 
-def entity(  # noqa: PLR0913  # 17, each a rule that authors state by name; most state three
+def entity(  # noqa: PLR0913  # 18, each a rule that authors state by name; most state three
     plural: str,
     *,
     search: Sequence[str] = (),
@@ -284,6 +286,7 @@ def entity(  # noqa: PLR0913  # 17, each a rule that authors state by name; most
     display: str | None = None,
     columns: Sequence[str] | None = None,
     own: Sequence[OwnRule] = (),
+    shared: bool = False,
 ) -> Callable[[T], T]:
     """Declare a struct as an entity; ``Declaration`` explains the arguments.
 
@@ -308,8 +311,8 @@ def entity(  # noqa: PLR0913  # 17, each a rule that authors state by name; most
         display=display,
         columns=None if columns is None else _listed(columns),
         own=_listed(own),
+        shared=shared,
     )
-
     # ``@entity`` without brackets receives the struct: its registry reports that error with the others.
     given: object = plural
     declare: Any = partial(_declared, declaration)

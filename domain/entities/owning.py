@@ -1,8 +1,9 @@
 """Own rows: the rows of which an ownership rule of the entity holds for the caller."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Literal
 
 from msgspec import Struct
 
@@ -14,6 +15,17 @@ from domain.scope import Caller, OneTenant, OwnRows, Rights, Scope
 CREATOR = "created_by"
 NOT_YOURS = "would not be yours"
 REMEMBERED = 1_024
+
+ShareLevel = Literal["read", "update"]
+MOST_SHARES = 100
+"""Maximum number of shares of a row."""
+# A member who may update a row also sees it.
+_LEVELS: Mapping[str, tuple[ShareLevel, ...]] = {"read": ("read", "update"), "update": ("update",)}
+
+
+def sharing_levels(model: EntityModel, action: str) -> tuple[ShareLevel, ...]:
+    """Return the levels of shares that allow the action: a share allows no creation and no deletion."""
+    return _LEVELS.get(action, ()) if model.declaration.shared else ()
 
 
 class Limits(Struct, frozen=True, cache_hash=True):

@@ -8,7 +8,12 @@ ANSWERS = RetentionRule(
 )
 
 ENTITIES = Part(
-    audit_actions={"tenant-scope.{operation}": "A super-admin reached into the rows of another tenant, or of all."},
+    audit_actions={
+        "tenant-scope.{operation}": "A super-admin reached into the rows of another tenant, or of all.",
+        # The target of both events is the user.
+        "row.shared:{entity}:{row}:{level}": "Somebody shared a row with a user, or changed the level.",
+        "row.unshared:{entity}:{row}": "Somebody removed a user's share of a row.",
+    },
     areas=(
         AdministrationArea("audit", "read:audit-events"),
         AdministrationArea("applications", "read:applications"),
@@ -16,6 +21,7 @@ ENTITIES = Part(
     retention=(ANSWERS,),
     tables={
         "kept_answers": Columns(personal="answer", internal="tenant_id user_id key fingerprint at"),
+        "row_shares": Columns(internal="tenant_id user_id entity row_id level created_at created_by"),
         "row_history": Columns(personal="by changes", internal="tenant_id entity row_id version action at"),
     },
 )

@@ -8,6 +8,7 @@ from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.reading.summaries import Summarizing
+from application.entities.sharing import Sharing
 from application.entities.transactions.operations import Operations
 from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport
@@ -22,6 +23,7 @@ class EntityUseCases:
     operations: Operations
     upserts: Upserts
     histories: Histories
+    sharing: Sharing
     summarizing: Summarizing
     exporting: CallersExport
     importing: FileImport

@@ -7,6 +7,7 @@ from adapters.http.entities.batches import batch_handlers
 from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handler
 from adapters.http.entities.imports import import_handler
+from adapters.http.entities.ownership.shares import share_handlers
 from adapters.http.entities.parameters import described_parameters
 from adapters.http.entities.reading.summaries import summary_handler
 from adapters.http.entities.rows import row_handlers
@@ -48,6 +49,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *(link_handlers(entity, services.crud) if model.links else []),
             *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
+            *(share_handlers(entity, services.sharing) if model.declaration.shared else []),
             summary_handler(entity, services.summarizing),
             export_handler(entity, services.exporting),
             *([import_handler(entity, services.importing)] if model.declaration.writable else []),

@@ -177,7 +177,8 @@ class _Load:
             return False
         asks = limits.ask_of_new(self.model) if before is None else limits.ask_of_change(self.model, self.model.names)
         after = dict(row.values) if before is None else {**before, **self._changes(row)}
-        return True if asks and not self._rows.is_own(self.model, after) else None
+        action = "create" if before is None else "read"
+        return True if asks and not self._rows.is_own(self.model, after, action) else None
 
     def _missing(self, row: ImportedRow, before: Row | None) -> Iterator[FieldError]:
         for field in self.model.declared:

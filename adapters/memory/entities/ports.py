@@ -7,6 +7,7 @@ from uuid import UUID
 from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
+from adapters.memory.entities.ownership.shares import MemoryShares
 from adapters.memory.entities.records import MemoryRecords
 from adapters.memory.entities.summaries import MemorySummaries
 from adapters.memory.identity.member_rows import MemoryMemberReferences, member_rows
@@ -86,6 +87,10 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def history(self) -> MemoryHistory:
         return MemoryHistory(self.access, self.scope)
+
+    @property
+    def shares(self) -> MemoryShares:
+        return MemoryShares(self.access, self.scope)
 
     @property
     def summaries(self) -> MemorySummaries:

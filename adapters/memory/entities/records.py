@@ -185,7 +185,7 @@ class MemoryRecords:
 
     def may(self, model: EntityModel, row: Row, action: str) -> bool:
         """Return whether the limits to own rows allow the action on the row."""
-        return not limits_in(self.scope).bind(model, action) or self._rows.is_own(model, row)
+        return not limits_in(self.scope).bind(model, action) or self._rows.is_own(model, row, action)
 
     def _ensure_own(self, model: EntityModel, rows: Sequence[Row]) -> None:
         refused = [number for number, row in enumerate(rows) if not self.may(model, row, "update")]
@@ -196,7 +196,7 @@ class MemoryRecords:
     def ensure_own_after(self, model: EntityModel, rows: Sequence[Row], sent: Sequence[Values]) -> None:
         """Raise Forbidden, on the deciding field, for rows after a write that would not be own."""
         places = ["" if len(rows) == 1 else f"items[{number}]." for number in range(len(rows))]
-        lost = [number for number, row in enumerate(rows) if not self._rows.is_own(model, row)]
+        lost = [number for number, row in enumerate(rows) if not self._rows.is_own(model, row, "read")]
         if lost:
             raise Forbidden(fields=[not_yours(model, sent[number], places[number]) for number in lost])
 

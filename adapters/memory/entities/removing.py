@@ -6,7 +6,7 @@ from uuid import UUID
 
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living, places_of
-from adapters.memory.entities.state import Row, Tables
+from adapters.memory.entities.state import Row, Tables, end_shares
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel, FieldModel, Registry
@@ -118,6 +118,7 @@ class MemoryRemoval:
             for other_id, other in self.tables.get(linking.table, {}).items():
                 places = {key: place for key, place in places_of(other, field.name).items() if key != row_id}
                 self.tables[linking.table][other_id] = {**other, field.name: places}
+        end_shares(self.tables, lambda share: share["entity"] == model.plural and share["row_id"] == row_id)
         record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
 
 

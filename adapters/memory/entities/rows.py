@@ -12,10 +12,10 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.entities.state import Row, Tables
+from adapters.memory.entities.state import SHARES, Row, Tables, share_key
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.markers import Mine, OwnRule
-from domain.entities.owning import limits_in, without_limits
+from domain.entities.owning import limits_in, sharing_levels, without_limits
 from domain.scope import OneTenant, OwnRows, Scope
 
 
@@ -81,10 +81,14 @@ class VisibleRows:
         scope = replace(self.scope, touches=frozenset()) if isinstance(self.scope, OwnRows) else self.scope
         return VisibleRows(self.tables, self.registry, scope, self.members)
 
-    def is_own(self, model: EntityModel, row: Row) -> bool:
-        """Return whether an ownership rule of the entity holds for the caller."""
+    def is_own(self, model: EntityModel, row: Row, action: str) -> bool:
+        """Return whether an ownership rule of the entity, or a share that allows the action, holds for the caller."""
         assert isinstance(self.scope, OwnRows)
-        return any(self._holds(model, rule, row, self.scope.user_id) for rule in model.declaration.own)
+        user_id, levels = self.scope.user_id, sharing_levels(model, action)
+        if any(self._holds(model, rule, row, user_id) for rule in model.declaration.own):
+            return True
+        share = self.tables.get(SHARES, {}).get(share_key(self.scope.id, model, row["id"], user_id)) if levels else None
+        return share is not None and share["level"] in levels
 
     def _holds(self, model: EntityModel, rule: OwnRule, row: Row, user_id: UUID) -> bool:
         if isinstance(rule, Mine):
@@ -98,8 +102,9 @@ class VisibleRows:
         if not isinstance(self.scope, OwnRows):
             return True
         limits = limits_in(self.scope)
-        hides = limits.hide(model) or (limits.bind(model, "delete") and not is_living(row))
-        return not hides or self.is_own(model, row)
+        if limits.bind(model, "delete") and not is_living(row) and not self.is_own(model, row, "delete"):
+            return False
+        return not limits.hide(model) or self.is_own(model, row, "read")
 
     def _is_visible(self, model: EntityModel, row: Row) -> bool:
         # Security: in this adapter, only this line isolates tenants.

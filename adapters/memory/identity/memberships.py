@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
+from adapters.memory.entities.state import end_shares
 from adapters.memory.identity.state import StoredMembership
 from adapters.memory.store import Access, Store
 from domain.errors import NotFound
@@ -65,6 +66,8 @@ class MemoryMemberships:
             removed = store.memberships.pop((user_id, tenant_id), None)
             if removed is not None:
                 store.former_members[tenant_id, user_id] = True
+                ended = (tenant_id, user_id)
+                end_shares(store.tables, lambda share: (share["tenant_id"], share["user_id"]) == ended)
             if removed is not None and removed.is_default:
                 mark_oldest(store, user_id)
             return removed is not None

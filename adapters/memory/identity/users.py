@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec.structs import asdict, replace
 
+from adapters.memory.entities.state import end_shares
 from adapters.memory.identity.state import StoredMembership
 from adapters.memory.listing import has_words, page_of
 from adapters.memory.store import Access, Store
@@ -53,6 +54,7 @@ class MemoryUsers:
             store.system_roles.pop(user_id, None)
             # As the foreign keys of PostgreSQL cascade.
             store.memberships = {key: held for key, held in store.memberships.items() if held.user_id != user_id}
+            end_shares(store.tables, lambda share: share["user_id"] == user_id)
             store.sessions = {key: session for key, session in store.sessions.items() if session.user_id != user_id}
             tokens = store.one_time_tokens.items()
             store.one_time_tokens = {key: token for key, token in tokens if key[0] != user_id}

@@ -7,6 +7,7 @@ from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
 from adapters.postgres.entities.member_references import PostgresMemberReferences
 from adapters.postgres.entities.reading.summaries import PostgresSummaries
 from adapters.postgres.entities.records import PostgresRecords
+from adapters.postgres.entities.shares import PostgresShares
 from adapters.postgres.identity.listings import TABLES
 from adapters.postgres.statements.aged_rows import Retained, removing
 from domain.parts.entities import ANSWERS
@@ -30,6 +31,10 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def history(self) -> PostgresHistory:
         return PostgresHistory(self.connection, self.scope)
+
+    @property
+    def shares(self) -> PostgresShares:
+        return PostgresShares(self.connection, self.scope)
 
     @property
     def summaries(self) -> PostgresSummaries:

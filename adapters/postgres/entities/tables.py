@@ -1,6 +1,6 @@
-"""Additional tables of entities: histories, and stored responses to repeated requests."""
+"""Additional tables of entities: histories, shares of rows, and stored responses to repeated requests."""
 
-from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
+from sqlalchemy import Column, DateTime, ForeignKeyConstraint, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
 from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.schema.declarative import NAMES
@@ -42,4 +42,21 @@ _ANSWERS = Table(
     Index("ix_kept_answers_at", "at"),
 )
 
-TABLES = (HISTORY, _ANSWERS)
+SHARES = Table(
+    "row_shares",
+    _METADATA,
+    Column("tenant_id", Uuid(), primary_key=True),
+    Column("user_id", Uuid(), primary_key=True),
+    Column("entity", Text(collation=CODE_POINTS), primary_key=True),
+    Column("row_id", Uuid(), primary_key=True),
+    Column("level", Text(collation=CODE_POINTS), nullable=False),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("created_by", Uuid()),
+    # A share ends with the membership.
+    ForeignKeyConstraint(
+        ["tenant_id", "user_id"], ["memberships.tenant_id", "memberships.user_id"], ondelete="CASCADE"
+    ),
+    Index("ix_row_shares_row", "tenant_id", "entity", "row_id"),
+)
+
+TABLES = (HISTORY, _ANSWERS, SHARES)

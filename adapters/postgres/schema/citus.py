@@ -103,6 +103,11 @@ def obstacles(registry: Registry) -> list[str]:
             for field in model.declared
             if field.reference is not None and field.reference.may_dangle
         ),
+        *(
+            f"{model.name} has shared=True: shares refer to memberships, which stay on the coordinator."
+            for model in registry.stored
+            if model.declaration.shared
+        ),
     ]
 
 

@@ -3,19 +3,20 @@
 ``values[OWN_USER]`` is the caller's id in the values of a statement with limits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import FromClause
 
+from adapters.postgres.entities.tables import SHARES
 from adapters.postgres.schema.sql import is_soft
-from adapters.postgres.statements.compiled import parameter
-from adapters.postgres.statements.rows import Truth, Value, living, owner, rows_of
+from adapters.postgres.statements.compiled import constant, parameter
+from adapters.postgres.statements.rows import Truth, Value, living, of_tenant, owner, rows_of
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import Mine, Through
-from domain.entities.owning import NO_LIMITS, Limits, limits_in
+from domain.entities.owning import NO_LIMITS, Limits, limits_in, sharing_levels
 from domain.scope import OneTenant, OwnRows, Scope
 
 OWN_USER = "own_user"
@@ -46,10 +47,19 @@ def user_of(scope: Scope) -> dict[str, Any]:
     return {OWN_USER: scope.user_id} if isinstance(scope, OwnRows) else {}
 
 
-def is_own(registry: Registry, model: EntityModel, source: Source) -> Truth:
-    """Return the condition that an ownership rule holds for the caller."""
+def is_own(registry: Registry, model: EntityModel, source: Source, action: str) -> Truth:
+    """Return the condition that an ownership rule, or a share that allows the action, holds for the caller."""
     holds = (_holds(registry, model, rule, source) for rule in model.declaration.own)
-    return sa.or_(sa.false(), *holds)
+    levels = sharing_levels(model, action)
+    return sa.or_(sa.false(), *holds, *([_is_shared(model, source("id"), levels)] if levels else []))
+
+
+def _is_shared(model: EntityModel, row_id: Value, levels: Sequence[str]) -> Truth:
+    shares = SHARES.alias("own share")
+    named = [of_tenant(shares), shares.c.user_id == _USER, shares.c.entity == constant(model.plural)]
+    of_level = shares.c.level.in_([constant(level) for level in levels])
+    found = sa.select().select_from(shares).where(*named, shares.c.row_id == row_id, of_level)
+    return found.correlate_except(shares).exists()
 
 
 def _holds(registry: Registry, model: EntityModel, rule: Mine | Through, source: Source) -> Truth:
@@ -69,17 +79,17 @@ def _holds(registry: Registry, model: EntityModel, rule: Mine | Through, source:
 
 def visible(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits) -> list[Truth]:
     """Return the condition that the caller sees a row; none for a caller without limits."""
-    return [is_own(registry, model, column_of(rows))] if limits.hide(model) else []
+    return [is_own(registry, model, column_of(rows), "read")] if limits.hide(model) else []
 
 
 def touchable(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, action: str) -> list[Truth]:
     """Return the condition that the caller may ``update`` or ``delete`` a visible row."""
-    return [is_own(registry, model, column_of(rows))] if limits.bind(model, action) else []
+    return [is_own(registry, model, column_of(rows), action)] if limits.bind(model, action) else []
 
 
-def not_own(registry: Registry, model: EntityModel, source: Source) -> Truth:
-    """Return the condition that no rule holds; comparisons with null do not hold."""
-    return sa.not_(sa.func.coalesce(is_own(registry, model, source), sa.false()))
+def not_own(registry: Registry, model: EntityModel, source: Source, action: str) -> Truth:
+    """Return the condition that ``is_own`` does not hold; comparisons with null do not hold."""
+    return sa.not_(sa.func.coalesce(is_own(registry, model, source, action), sa.false()))
 
 
 def reachable(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, action: str) -> list[Truth]:
@@ -96,7 +106,7 @@ def visible_deleted(registry: Registry, model: EntityModel, rows: FromClause, li
     """Return the condition for live and deleted rows; a caller with limits on deletions sees only own deleted rows."""
     if not (is_soft(model) and limits.bind(model, "delete")):
         return []
-    return [sa.or_(sa.not_(rows.c.is_deleted), is_own(registry, model, column_of(rows)))]
+    return [sa.or_(sa.not_(rows.c.is_deleted), is_own(registry, model, column_of(rows), "delete"))]
 
 
 def column_of(rows: FromClause) -> Source:

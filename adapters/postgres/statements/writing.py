@@ -105,7 +105,7 @@ def held_rows(registry: Registry, model: EntityModel, field: FieldModel, ids: Se
     assert field.target is not None, field.name
     target = registry[field.target]
     rows = key_rows(registry, target, "t")
-    seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
+    seen = [is_own(registry, target, column_of(rows), "read").label(SEEN)] if limits.hide(target) else []
     found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id.in_(ids)).order_by(rows.c.id)
     return materialized(locked_reference(found, registry, model, field), short_name(f"held {field.name}"))
 

@@ -21,6 +21,7 @@ _VALUES: Mapping[str, tuple[str, object]] = {
     "history": (FLAG, False),
     "shows_tenant": (FLAG, False),
     "search_index": (FLAG, True),
+    "shared": (FLAG, False),
     "sort": (TEXT, "id"),
     "title": (TEXT_OR_NONE, None),
     "display": (TEXT_OR_NONE, None),

@@ -32,6 +32,8 @@ def own_mistakes(model: EntityModel, registry: Registry, broken: Iterable[str]) 
     rules = model.declaration.own
     if rules and not model.tenant_owned:
         yield Mistake("own is declared together with tenant_owned=False, but no user owns rows shared by all tenants")
+    if model.declaration.shared:
+        yield from _shared_mistakes(model)
     for number, rule in enumerate(rules):
         if rule in rules[:number]:
             yield Mistake(f"{_written(rule)} is declared twice")
@@ -39,6 +41,13 @@ def own_mistakes(model: EntityModel, registry: Registry, broken: Iterable[str]) 
             yield from (Mistake(f"{_written(rule)} {text}") for text in _through_mistakes(model, registry, rule))
         elif rule.field not in broken:
             yield from (Mistake(f"{_written(rule)} {text}") for text in _field_mistakes(model, rule.field))
+
+
+def _shared_mistakes(model: EntityModel) -> Iterator[Mistake]:
+    if not model.declaration.own:
+        yield Mistake('shared is declared without own: declare who owns a row first, as in own=[mine("created_by")]')
+    if not model.declaration.writable:
+        yield Mistake("shared is declared together with writable=False, but only users who may update a row share it")
 
 
 def _through_mistakes(model: EntityModel, registry: Registry, rule: Through) -> Iterator[str]:

@@ -7,6 +7,7 @@ from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
 from application.entities.histories import Histories
 from application.entities.reading.summaries import Summarizing
+from application.entities.sharing import Sharing
 from application.entities.transactions.operations import Operations
 from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport, FileExport
@@ -30,6 +31,7 @@ def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle
         operations=Operations(database, registry, clock, adapters.ids),
         upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
+        sharing=Sharing(database, clock),
         summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
         importing=FileImport(database, registry, clock, sheets, adapters.upkeep, slots),

@@ -70,6 +70,25 @@ def test_rows_shared_by_all_tenants_have_no_owner() -> None:
         build_registry([shared])
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"own": []}, "shared is declared without own: declare who owns a row first"),
+        ({"writable": False}, "shared is declared together with writable=False"),
+        ({"shared": 1}, "shared must be True or False; got 1"),
+    ],
+)
+def test_a_wrong_declaration_of_shares_is_reported(more: dict[str, Any], told: str) -> None:
+    with pytest.raises(DeclarationError, match=told):
+        build_registry([PROJECT, MEMBER, order(**{"own": [mine("created_by")], "shared": True, **more})])
+
+
+def test_the_permission_to_share_exists_only_with_shares() -> None:
+    shared = build_registry([PROJECT, MEMBER, order([mine("created_by")], shared=True)])
+    assert [name for name in permissions_of(shared) if name.startswith("share:")] == ["share:orders"]
+    assert not any(name.startswith("share:") for name in permissions_of(registry(OWN)))
+
+
 OWN = [mine("created_by"), mine("assignee_id"), through("project", "members", "user_id")]
 PERMISSIONS = ["read-own:orders", "update-own:orders", "delete-own:orders"]
 

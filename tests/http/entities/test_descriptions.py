@@ -53,6 +53,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         "has": {
             "softDelete": True,
             "history": False,
+            "shares": False,
             "changes": False,
             "search": ["name", "sku", "description"],
             "tenantOwned": True,

@@ -132,13 +132,15 @@ def find_not_own(registry: Registry, model: EntityModel, limits: Limits) -> Comp
     """
     incoming, table = _incoming(model), table_of(registry, model)
     is_new = table.c.id.is_(None)
-    stored = ~is_new & not_own(registry, model, column_of(table)) if limits.bind(model, "update") else sa.false()
+    stored: Truth = sa.false()
+    if limits.bind(model, "update"):
+        stored = ~is_new & not_own(registry, model, column_of(table), "update")
     losses: list[Truth] = [sa.false()]
     if limits.ask_of_new(model):
-        losses.append(is_new & not_own(registry, model, column_of(incoming)))
+        losses.append(is_new & not_own(registry, model, column_of(incoming), "create"))
     if limits.ask_of_change(model, model.names):
         updated = {**table.c, **{field.name: _updated(model, field, table.c[field.name]) for field in model.columns}}
-        losses.append(~is_new & not_own(registry, model, updated.__getitem__))
+        losses.append(~is_new & not_own(registry, model, updated.__getitem__, "read"))
     given = sa.case((~is_new, incoming.c[_GIVEN])).label("given")
     found = sa.select(incoming.c[_N].label("n"), given, (~stored).label("is_loss"))
     both = found.select_from(incoming.outerjoin(table, sa.and_(*_adopted(model, table, incoming))))

@@ -83,7 +83,7 @@ def insert_rows(registry: Registry, model: EntityModel, limits: Limits) -> Compi
     links = given_links(registry, model, model.links, given, limits)
     wrong = [*_missing(registry, model, model.declared, given, limits), *(each.wrong() for each in links)]
     if limits.ask_of_new(model):
-        wrong.append(_problem(given, constant(NOT_YOURS)).where(not_own(registry, model, column_of(given))))
+        wrong.append(_problem(given, constant(NOT_YOURS)).where(not_own(registry, model, column_of(given), "create")))
     problems = _problems(wrong)
     sent = {field.name: given.c[field.name] for field in model.columns}
     values = {**owner_columns(model), "id": given.c.id, **sent, **creation_columns(model)}
@@ -236,7 +236,7 @@ def _locked_rows(registry: Registry, model: EntityModel, limits: Limits, needed:
     # A history needs all columns for comparison.
     columns = [*table.c] if model.declaration.history else [table.c.id, version_of(table).label("version"), *further]
     if limits.bind(model, "update"):
-        columns.append(not_own(registry, model, column_of(table)).label(NOT_OWN))
+        columns.append(not_own(registry, model, column_of(table), "update").label(NOT_OWN))
     seen = visible(registry, model, table, limits)
     rows = sa.select(*columns).where(*owned_and_living(model, table), *seen, is_among(table.c.id))
     # Lock in one order, so that two batches cannot deadlock.
@@ -322,7 +322,7 @@ def _unseen(given: CTE, before: CTE) -> Select[Any]:
 
 def _lost(registry: Registry, model: EntityModel, given: CTE, before: CTE, after: Mapping[str, Value]) -> Select[Any]:
     """Problems of rows that would not be own after the update."""
-    not_yours = not_own(registry, model, lambda name: after.get(name, before.c[name]))
+    not_yours = not_own(registry, model, lambda name: after.get(name, before.c[name]), "read")
     both = given.join(before, before.c.id == given.c.id)
     return _problem(given, constant(NOT_YOURS)).select_from(both).where(not_yours)
 

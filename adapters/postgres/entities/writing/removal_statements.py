@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.history import history_lines, with_history
+from adapters.postgres.entities.tables import SHARES
 from adapters.postgres.entities.writing.link_statements import stored_links
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
@@ -142,7 +143,8 @@ def take_along(
     # Name the tenant, so that a distributed database runs the statement on one node.
     same = [of_tenant(table)] if model.tenant_owned else same
     if is_final:
-        return compiled(with_history(referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id)))
+        purged = with_history(referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id))
+        return compiled(_unshared(referring, purged, _of_held(referring, held)))
     change = sa.update(table).values(_marked(table, held.c.root)).where(*same, table.c.id == held.c.id)
     return compiled(with_history(referring, "deleted", change))
 
@@ -191,7 +193,8 @@ def clear_references(
 def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Delete the rows; an entity with a history also needs ``by`` and ``at``."""
     table = table_of(registry, model)
-    return compiled(with_history(model, "purged", sa.delete(table).where(*_these(model, table))))
+    purged = with_history(model, "purged", sa.delete(table).where(*_these(model, table)))
+    return compiled(_unshared(model, purged, [of_tenant(SHARES), is_among(SHARES.c.row_id)]))
 
 
 @lru_cache(REMEMBERED)
@@ -237,6 +240,21 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
     held = held_rows(registry, model, field, sa.select(column).where(*_these(model, table)), NO_LIMITS)
     absent = column.is_not(None), column.not_in(sa.select(held.c.id))
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
+
+
+def _unshared(model: EntityModel, purged: Any, which: list[Truth]) -> Any:
+    """Add the deletion of the purged rows' shares to a statement."""
+    if not model.declaration.shared:
+        return purged
+    return purged.add_cte(
+        sa.delete(SHARES).where(SHARES.c.entity == constant(model.plural), *which).cte("ended shares")
+    )
+
+
+def _of_held(model: EntityModel, held: sa.CTE) -> list[Truth]:
+    if not model.declaration.shared:
+        return []
+    return [sa.tuple_(SHARES.c.tenant_id, SHARES.c.row_id).in_(sa.select(held.c.tenant_id, held.c.id))]
 
 
 def _with_roots() -> FromClause:

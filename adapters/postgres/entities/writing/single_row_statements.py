@@ -51,7 +51,7 @@ def insert_row(
     """Insert a row; ``references`` are the non-null reference fields."""
     table, sent = table_of(registry, model), _sent(model.columns)
     values = {**owner_columns(model), "id": _ID, **sent, **creation_columns(model)}
-    owned = [is_own(registry, model, sent.__getitem__)] if limits.ask_of_new(model) else []
+    owned = [is_own(registry, model, sent.__getitem__, "create")] if limits.ask_of_new(model) else []
     row = sa.select(*values.values()).where(*_references_hold(registry, model, limits, references, sent), *owned)
     none = {field.name: NO_LINKS for field in model.links}
     return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table, none)))
@@ -73,7 +73,7 @@ def update_row(
     )
     if limits.ask_of_change(model, columns):
         after = {**table.c, **sent}
-        update = update.where(is_own(registry, model, after.__getitem__))
+        update = update.where(is_own(registry, model, after.__getitem__, "read"))
     links = fresh_links(registry, model, table, version_of(table) - constant(1), limits)
     return compiled(update.returning(*stored_columns(model, table, links)))
 
@@ -100,7 +100,7 @@ def _references_hold(
         assert reference is not None, name
         target = registry[reference.target]
         rows = key_rows(registry, target, "t")
-        seen = [is_own(registry, target, column_of(rows)).label(SEEN)] if limits.hide(target) else []
+        seen = [is_own(registry, target, column_of(rows), "read").label(SEEN)] if limits.hide(target) else []
         found = sa.select(rows.c.id, *seen).where(*owned_and_living(target, rows), rows.c.id == sent[name])
         found = locked_reference(found, registry, model, model.by_name[name])
         # In a separate CTE, PostgreSQL locks the referenced row once, before it looks for the row to write.

@@ -287,6 +287,7 @@ EXPORTED: dict[str, dict[str, str]] = {
 NOT_PERSONAL = {
     "former_addresses": "digests without an account; what one was a member of is told as former memberships",
     "signing_keys": "keys of the service",
+    "row_shares": "rows of entities belong to the tenants, with the members who share them",
     "row_history": "rows of entities belong to the tenants, with who wrote them",
 }
 """Tables that an export does not contain, and why; so are those of entities."""

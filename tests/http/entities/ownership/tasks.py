@@ -43,6 +43,7 @@ class TeamMember(Struct, rename="camel", kw_only=True):
     unique=[unique("title")],
     sort="title",
     history=True,
+    shared=True,
 )
 class Task(Struct, rename="camel", kw_only=True):
     title: str
@@ -50,7 +51,7 @@ class Task(Struct, rename="camel", kw_only=True):
     team_id: Annotated[UUID | None, ref("teams", on_delete="clear")] = None
 
 
-@entity("task-notes", own=[mine("author_id")], unique=[unique("text")], sort="text")
+@entity("task-notes", own=[mine("author_id")], unique=[unique("text")], sort="text", shared=True)
 class TaskNote(Struct, rename="camel", kw_only=True):
     """No history and no rule on creators: single statements write these rows."""
 

@@ -1,0 +1,1 @@
+"""Handlers for what ownership adds to rows: shares."""

@@ -1,0 +1,1 @@
+"""Ports for what ownership adds to rows: shares."""
