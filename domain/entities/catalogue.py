@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec import Meta, Struct
 
-from domain.entities.markers import entity, index, label, many, money, ref, unique
+from domain.entities.markers import entity, index, label, many, mine, money, ref, unique
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -58,7 +58,7 @@ class Product(Struct, rename="camel", kw_only=True):
             yield FieldError("categoryId", "a live product needs a category")
 
 
-@entity("reviews")
+@entity("reviews", own=[mine("created_by")])
 class Review(Struct, rename="camel", kw_only=True):
     product_id: Annotated[UUID, ref("products", on_delete="cascade")]
     rating: Annotated[int, Meta(ge=1, le=5)]

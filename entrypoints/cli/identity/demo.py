@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import cast
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from application.entities.writing import Write
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.roles import RoleForm
@@ -13,7 +15,7 @@ from application.identity.administration.user_forms import NewUserForm
 from domain.entities.catalogue import ENTITIES
 from domain.scope import Caller, EveryTenant, OneTenant
 from entrypoints.assembly.use_cases import Services
-from entrypoints.cli.identity.demo_data import SHOPS, Person, Shop, products, reviews
+from entrypoints.cli.identity.demo_data import REVIEWS_OF_REVIEWER, SHOPS, Person, Shop, products, reviews
 from entrypoints.cli.operator import CLIENT, open_services, operator
 from entrypoints.server.preparation import prepare
 from entrypoints.settings.settings import Settings
@@ -25,6 +27,14 @@ SHOP_FLOOR = RoleForm(
     name="Shop floor",
     description="Reads the catalogue and writes reviews.",
     permissions=["read:categories", "read:products", "read:reviews", "create:reviews"],
+)
+REVIEWER = RoleForm(
+    name="Reviewer",
+    description="Reads the catalogue, and sees and changes only their own reviews.",
+    permissions=[
+        *("read:categories", "read:products", "create:reviews"),
+        *("read-own:reviews", "update-own:reviews", "delete-own:reviews"),
+    ],
 )
 NO_CATALOGUE = (
     "There are no rows: the demo has some for the example catalogue alone, which TENANTRY_ENTITIES does not name "
@@ -63,11 +73,13 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
         form = NewTenantForm(name=shop.name, identifier=shop.identifier)
         tenant = await services.tenants.create(operator(), form, CLIENT)
         caller = operator(tenant.id)
-        await services.roles.create(caller, SHOP_FLOOR, CLIENT)
+        for role in (SHOP_FLOOR, REVIEWER):
+            await services.roles.create(caller, role, CLIENT)
         for person in shop.people:
             ids[person.email] = await _join(services, caller, person, password, ids.get(person.email))
             advance(1)
-        count = await _fill_catalogue(services, caller, shop) if has_catalogue else 0
+        reviewer = replace(caller, user_id=ids[shop.reviewer.email])
+        count = await _fill_catalogue(services, caller, reviewer, shop) if has_catalogue else 0
         advance(1)
         shops.append({"identifier": shop.identifier, "id": tenant.id, "people": len(shop.people), "products": count})
         filled = f"{len(shop.people)} people, {count} products" if has_catalogue else f"{len(shop.people)} people"
@@ -81,10 +93,11 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
 
 
 def _logins() -> Sequence[tuple[str, str]]:
-    admin, clerk, both = SHOPS[0].people[:3]
+    admin, clerk, both, reviewer = SHOPS[0].people
     return (
         (admin.email, f"administrator of {SHOPS[0].name}"),
         (clerk.email, f"shop floor of {SHOPS[0].name}"),
+        (reviewer.email, f"reviewer of {SHOPS[0].name}, who sees only their own reviews"),
         (both.email, "member of both tenants, who chooses one after the login"),
     )
 
@@ -108,7 +121,7 @@ def _serves_catalogue(services: Services) -> bool:
     return {"categories", "products", "reviews"} <= models.keys() and models["products"].struct in ENTITIES
 
 
-async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int:
+async def _fill_catalogue(services: Services, caller: Caller, reviewer: Caller, shop: Shop) -> int:
     """Return the number of products."""
     categories = await _add(services, caller, "categories", [{"name": name} for name in shop.categories])
     named = dict(zip(shop.categories, categories, strict=True))
@@ -116,9 +129,10 @@ async def _fill_catalogue(services: Services, caller: Caller, shop: Shop) -> int
     added = await _add(
         services, caller, "products", [values | {"category_id": named[category]} for category, values in made]
     )
-    await _add(
-        services, caller, "reviews", [values | {"product_id": added[number]} for number, values in reviews(shop)]
-    )
+    rows = [values | {"product_id": added[number]} for number, values in reviews(shop)]
+    by_reviewer = [row | {"author": shop.reviewer.name} for row in rows[:REVIEWS_OF_REVIEWER]]
+    await _add(services, caller, "reviews", rows[REVIEWS_OF_REVIEWER:])
+    await _add(services, reviewer, "reviews", by_reviewer)
     return len(added)
 
 

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 PRODUCTS_OF_A_CATEGORY = 15
 REVIEWS = 240
+REVIEWS_OF_REVIEWER = 12
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SIZES = ("small", "medium", "large", "travel size", "refill", "gift set")
 OPINIONS = (
@@ -30,13 +31,17 @@ class Person(Struct, frozen=True):
 
 
 class Shop(Struct, frozen=True, kw_only=True):
-    """A tenant. ``categories`` has the product kinds by category."""
+    """A tenant. ``categories`` has the product kinds by category; the last of ``people`` writes reviews."""
 
     name: str
     identifier: str
     code: str
     people: tuple[Person, ...]
     categories: dict[str, tuple[str, ...]]
+
+    @property
+    def reviewer(self) -> Person:
+        return self.people[-1]
 
 
 _VERA = "vera.lindqvist@example.com"
@@ -50,7 +55,7 @@ SHOPS = (
             Person("Nils Petersen", "nils.petersen@example.com", ("Admin",)),
             Person("Joana Reis", "joana.reis@example.com", ("Shop floor",)),
             Person("Vera Lindqvist", _VERA, ("Admin",)),
-            Person("Samir Haddad", "samir.haddad@example.com", ("Shop floor",)),
+            Person("Samir Haddad", "samir.haddad@example.com", ("Reviewer",)),
         ),
         categories={
             "Coffee": ("House blend", "Single origin Ethiopia", "Single origin Peru", "Espresso roast", "Decaf"),
@@ -66,7 +71,7 @@ SHOPS = (
         people=(
             Person("Elif Demir", "elif.demir@example.com", ("Admin",)),
             Person("Vera Lindqvist", _VERA, ("Shop floor",)),
-            Person("Marek Nowak", "marek.nowak@example.com", ("Shop floor",)),
+            Person("Marek Nowak", "marek.nowak@example.com", ("Reviewer",)),
         ),
         categories={
             "Tents": ("Trail tent", "Family tent", "Tarp", "Footprint", "Tent pegs"),

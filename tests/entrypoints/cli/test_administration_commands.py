@@ -203,20 +203,32 @@ def test_settings_are_shown_with_their_source_and_secrets_are_not(tmp_path: Path
     assert "very secret" not in text
 
 
+async def token_of(app: TestApp, email: str, password: str) -> str:
+    body = {"email": email, "password": password, "isPasswordEncrypted": False}
+    data = (await app.call("POST", "/api/auth/login", json=body)).json()["data"]
+    assert data["mustChangePassword"] is False
+    token: str = data["token"]
+    return token
+
+
 async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -> None:
     said = await demo.fill_with(app.services, "http://127.0.0.1:8000")
     password = re.search(r"password (\S+) as", said)
     assert password, said
     totals = {}
     for email in ("nils.petersen@example.com", "elif.demir@example.com"):
-        body = {"email": email, "password": password[1], "isPasswordEncrypted": False}
-        data = (await app.call("POST", "/api/auth/login", json=body)).json()["data"]
-        assert data["mustChangePassword"] is False
-        app.tokens[email] = data["token"]
+        app.tokens[email] = await token_of(app, email, password[1])
         page = (await app.call("GET", "/api/products?include=category", as_whom=email)).json()["data"]
         totals[email] = page["totalCount"]
         assert page["items"][0]["category"]["name"]
     assert set(totals.values()) == {60}
+    app.tokens["reviewer"] = await token_of(app, "samir.haddad@example.com", password[1])
+    seen = {
+        whom: (await app.call("GET", "/api/reviews", as_whom=whom)).json()["data"]
+        for whom in ("nils.petersen@example.com", "reviewer")
+    }
+    assert [page["totalCount"] for page in seen.values()] == [240, 12]
+    assert {row["author"] for row in seen["reviewer"]["items"]} == {"Samir Haddad"}
     body = {"email": "vera.lindqvist@example.com", "password": password[1], "isPasswordEncrypted": False}
     assert (await app.call("POST", "/api/auth/login", json=body)).json()["data"]["isGlobal"] is True
     with pytest.raises(CommandError, match="filled before"):

@@ -94,6 +94,7 @@ def upgrade() -> None:
     )
     secure_table("reviews", by_tenant=True)
     _index_live_rows("ix_reviews_order", "reviews", ["tenant_id", "created_at", "id"])
+    _index_live_rows("ix_reviews_own_created_by", "reviews", ["tenant_id", "created_by", "created_at", "id"])
     op.create_index("ix_reviews_product_id_order", "reviews", ["tenant_id", "product_id", "created_at", "id"])
     op.create_table(
         "currencies",
