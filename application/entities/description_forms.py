@@ -97,7 +97,8 @@ class RelationDescription(Struct, kw_only=True):
 class EntityDescription(Struct, kw_only=True):
     """An entity; the field ``display`` names a row, null without such a field; ``sort`` is the default order.
 
-    ``own`` lists the actions of ``may`` that the caller may do only to own rows.
+    ``own`` lists the actions of ``may`` that the caller may do only to own rows, ``mine`` the fields that hold the id
+    of a row's owner.
     """
 
     plural: str
@@ -107,6 +108,7 @@ class EntityDescription(Struct, kw_only=True):
     columns: list[str]
     may: EntityRights
     own: list[str]
+    mine: list[str]
     has: EntityFeatures
     sort: str
     limits: EntityLimits

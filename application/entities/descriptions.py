@@ -18,6 +18,7 @@ from application.entities.description_forms import (
     RelationDescription,
 )
 from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry
+from domain.entities.markers import Mine
 from domain.entities.owning import is_limited
 from domain.entities.query.kinds import QUERY_KINDS, is_sortable, leads_an_index
 from domain.entities.query.query import default_sort, searched
@@ -68,6 +69,7 @@ class _Describer:
             columns=[field.wire for field in columns_of(model, visible)],
             may=_rights(model, self.rights),
             own=_limited_to_own(model, self.rights),
+            mine=[field.wire for field in visible if Mine(field.name) in model.declaration.own],
             has=self._features(model),
             sort=self._sort(model),
             limits=EntityLimits(page_size=MAX_PAGE_SIZE, batch=MOST_ITEMS),

@@ -43,6 +43,30 @@ const iconShapes = (names) => ({
   },
 });
 
+/** In the order of src/words/en/index.ts. */
+const TEXTS = [
+  "../../../domain/words/{}/common.json",
+  "src/words/{}/rows.json",
+  "src/words/{}/administration.json",
+  "src/words/{}/events.json",
+];
+
+/** `words:de`: the texts of a language in the order of the English ones, whose keys the console has already. */
+const wordTexts = {
+  name: "words",
+  setup(build) {
+    const read = (code, part) => JSON.parse(readFileSync(join(here, part.replace("{}", code)), "utf8"));
+    build.onResolve({ filter: /^words:/ }, ({ path }) => ({ path: path.slice(6), namespace: "words" }));
+    build.onLoad({ filter: /.*/, namespace: "words" }, ({ path: code }) => {
+      const texts = TEXTS.flatMap((part) => {
+        const translated = read(code, part);
+        return Object.keys(read("en", part)).map((key) => translated[key]);
+      });
+      return { contents: `export default ${JSON.stringify(texts)}`, loader: "js" };
+    });
+  },
+};
+
 function files(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -112,7 +136,7 @@ async function bundle(outdir, entryPoints, icons) {
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
     metafile: true,
-    plugins: [iconShapes(icons)],
+    plugins: [iconShapes(icons), wordTexts],
     logLevel: "warning",
   });
   return metafile;

@@ -50,6 +50,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
             "export": True,
         },
         "own": [],
+        "mine": [],
         "has": {
             "softDelete": True,
             "history": False,

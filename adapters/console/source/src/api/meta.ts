@@ -73,6 +73,11 @@ export const entityOf = (plural: string): Entity | undefined => byPlural.value.g
 export const mayArea = (name: string): boolean => meta.value?.areas.includes(name) ?? false;
 export const choicesOf = (field: Field): string[] => field.rules.choices ?? [];
 
+/** The entity of the people of the tenant. */
+export const MEMBERS = "members";
+/** The value of a filter on people that means the caller. */
+export const ME = "me";
+
 /** The entity of the audit trail, whose rows are known by actions. */
 export const TRAIL = "audit-events";
 

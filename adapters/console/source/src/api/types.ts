@@ -71,6 +71,7 @@ export interface EntityDescription {
   columns: string[];
   may: EntityRights;
   own: string[];
+  mine: string[];
   has: EntityFeatures;
   sort: string;
   limits: EntityLimits;
@@ -82,6 +83,7 @@ export interface EntityDescription {
 export interface EntityFeatures {
   softDelete: boolean;
   history: boolean;
+  shares: boolean;
   changes: boolean;
   search: string[];
   tenantOwned: boolean;

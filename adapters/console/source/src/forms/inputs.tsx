@@ -1,11 +1,12 @@
 // One input per kind of field, with its label, its help and its error.
 import { type ComponentChildren, h } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { choicesOf, type Field } from "../api/meta";
+import { choicesOf, entityOf, type Field } from "../api/meta";
 import { safeLink, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { t } from "../words/words";
-import { Reference } from "./reference";
+import { Links, Reference } from "./reference";
+import { isList } from "./values";
 
 interface Props {
   field: Field;
@@ -15,12 +16,13 @@ interface Props {
   disabled?: boolean;
 }
 
-const isLong = (field: Field) => field.widget === "multiline" || field.kind === "texts" || field.kind === "uuids";
+const isLong = (field: Field) => field.widget === "multiline" || isList(field);
 export const isWide = (field: Field) => isLong(field);
 
 export function Input({ field, value, change, problem, disabled }: Props) {
   const id = useId();
-  const hint = hintOf(field);
+  const target = field.kind === "links" && field.target ? entityOf(field.target) : undefined;
+  const hint = target ? (field.help ?? "") : hintOf(field);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
   const common = {
     id,
@@ -38,6 +40,23 @@ export function Input({ field, value, change, problem, disabled }: Props) {
           label={`${titleOf(field)}${field.required ? " *" : ""}`}
           value={value ? String(value) : null}
           change={(next) => change(next ?? "")}
+          describedBy={described}
+          isInvalid={!!problem}
+          disabled={disabled}
+        />
+      </Frame>
+    );
+  if (target)
+    return (
+      <Frame field={field} hint={hint} problem={problem} id={id} hasOwnLabel>
+        <Links
+          field={field}
+          target={target}
+          label={titleOf(field)}
+          ids={String(value ?? "")
+            .split("\n")
+            .filter(Boolean)}
+          change={(ids) => change(ids.join("\n"))}
           describedBy={described}
           isInvalid={!!problem}
           disabled={disabled}
@@ -90,7 +109,7 @@ function hintOf(field: Field): string {
   // the bounds of 32 and 64 bits were declared by nobody
   const isDeclared = (bound: unknown) => bound !== undefined && !(Math.abs(Number(bound)) >= 2 ** 31 - 1);
   const { minimum, maximum } = field.rules;
-  if (field.kind === "texts" || field.kind === "uuids") return t("hint.lines");
+  if (isList(field)) return t("hint.lines");
   if (!isDeclared(minimum)) return "";
   return isDeclared(maximum)
     ? t("hint.between", { low: String(minimum), high: String(maximum) })

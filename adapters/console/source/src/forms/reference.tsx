@@ -4,8 +4,7 @@ import { call } from "../api/api";
 import { type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { failed } from "../parts/Toast";
-import { Unseen } from "../screens/names";
-import { href } from "../session/routes";
+import { RowName, rowHref, Unseen } from "../screens/names";
 import { t } from "../words/words";
 
 interface Props {
@@ -63,18 +62,70 @@ export function Reference(props: Props) {
 
 const namePart = (target: Entity): Record<string, string> => (target.display ? { fields: target.display } : {});
 
+const ID = /^[\da-f-]{36}$/i;
+const MOST_NAMES = 100;
+
 /** Names of rows by their ids; a row that cannot be read has none. */
 export function useRowNames(target: Entity | undefined, ids: string[]): ReadonlyMap<string, string> {
   const [names, setNames] = useState<ReadonlyMap<string, string>>(new Map());
   useEffect(() => {
-    if (!target) return;
-    for (const id of ids.slice(0, SHOWN))
-      call<Row>("GET", `/api/${target.plural}/${encodeURIComponent(id)}`, { query: namePart(target) }).then(
-        ({ data }) => setNames((before) => new Map(before).set(id, rowLabel(target, data))),
-        () => undefined,
-      );
+    const known = ids.filter((id) => ID.test(id) && !names.has(id)).slice(0, MOST_NAMES);
+    if (!target || !known.length) return;
+    const query = { "id.in": known.join(), pageSize: String(MOST_NAMES), count: "none", ...namePart(target) };
+    call<{ items: Row[] }>("GET", `/api/${target.plural}`, { query }).then(
+      ({ data }) =>
+        setNames(
+          (before) => new Map([...before, ...data.items.map((row) => [row.id, rowLabel(target, row)] as const)]),
+        ),
+      () => undefined,
+    );
   }, [target, ids.join()]);
   return names;
+}
+
+interface LinksProps extends Omit<Props, "value" | "change"> {
+  ids: string[];
+  change: (ids: string[]) => void;
+}
+
+/** Rows of another entity in their order, each taken away by its button; the search adds one at the end. */
+export function Links({ ids, change, ...props }: LinksProps & { target: Entity }) {
+  const { target, label, disabled } = props;
+  const id = useId();
+  const names = useRowNames(target, ids);
+  const box = useRef<HTMLDivElement>(null);
+  return (
+    <>
+      <Picker {...props} id={id} value={null} without={ids} change={(added) => added && change([...ids, added])} />
+      {ids.length > 0 && (
+        <div class="chips" role="group" aria-label={label} tabIndex={-1} ref={box}>
+          {ids.map((linked) => {
+            const name = names.get(linked) ?? linked.slice(0, 13);
+            return (
+              <span class="chip" key={linked}>
+                <span>
+                  <RowName target={target} name={name} />
+                </span>
+                {!disabled && (
+                  <button
+                    type="button"
+                    class="plain square"
+                    aria-label={t("links.remove", { name })}
+                    onClick={() => {
+                      box.current?.focus();
+                      change(ids.filter((other) => other !== linked));
+                    }}
+                  >
+                    <Icon name="x" />
+                  </button>
+                )}
+              </span>
+            );
+          })}
+        </div>
+      )}
+    </>
+  );
 }
 
 /** A row that the reader may not see: it stays what it is until they take it away. */
@@ -106,8 +157,8 @@ function Chosen({ id, target, label, value, change, disabled }: Shared & { targe
     <>
       <span class="label-like">{label}</span>
       <div class="chosen" id={id} tabIndex={-1} role="group" aria-label={label}>
-        <a href={href("rows", target.plural, value)}>
-          <bdi>{name}</bdi>
+        <a href={rowHref(target, value)}>
+          <RowName target={target} name={name} />
         </a>
         {!disabled && <Away label={label} change={change} />}
       </div>
@@ -125,10 +176,12 @@ function findQuery(target: Entity, text: string): Record<string, string> {
   return query;
 }
 
-function Picker({ id, target, label, change, describedBy, isInvalid, disabled }: Shared & { target: Entity }) {
+type PickerProps = Shared & { target: Entity; without?: string[] };
+
+function Picker({ id, target, label, change, describedBy, isInvalid, disabled, without }: PickerProps) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [found, setFound] = useState<{ text: string; rows: Row[] } | null>(null);
+  const [found, setFound] = useState<{ text: string; rows: Row[]; isCut: boolean } | null>(null);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   useEffect(() => {
@@ -138,7 +191,8 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled }:
       try {
         const options = { query: findQuery(target, text), signal: abort.signal };
         const { data } = await call<{ items: Row[] }>("GET", `/api/${target.plural}`, options);
-        setFound({ text, rows: data.items });
+        const rows = data.items.filter((row) => !without?.includes(row.id));
+        setFound({ text, rows, isCut: data.items.length === SHOWN });
         setActive(0);
       } catch (error) {
         failed(error);
@@ -157,6 +211,7 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled }:
   function choose(row: Row | undefined): void {
     if (!row) return;
     setOpen(false);
+    setText("");
     change(row.id);
   }
 
@@ -206,11 +261,11 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled }:
                 onPointerDown={(event) => event.preventDefault()}
                 onClick={() => choose(row)}
               >
-                <bdi>{rowLabel(target, row)}</bdi>
+                <RowName target={target} name={rowLabel(target, row)} />
               </div>
             ))}
             {rows.length === 0 && <p class="muted">{t("grid.nothing")}</p>}
-            {rows.length === SHOWN && <p class="muted small">{t("reference.more")}</p>}
+            {found.isCut && <p class="muted small">{t("reference.more")}</p>}
           </div>
         )}
       </div>

@@ -5,13 +5,16 @@ import { plainNumber, typedNumber } from "../words/numbers";
 
 export type Draft = Record<string, unknown>;
 
+/** Values with several items, one on each line of their input. */
+export const isList = (field: Field) => /^(texts|uuids|links)$/.test(field.kind);
+
 export const emptyOf = (field: Field): unknown => (field.kind === "boolean" && !field.nullable ? false : "");
 
 /** A value as its input holds it. */
 export function heldValue(field: Field, value: unknown): unknown {
   if (value === null || value === undefined) return emptyOf(field);
   if (field.kind === "boolean") return value;
-  if (field.kind === "texts" || field.kind === "uuids") return (value as string[]).join("\n");
+  if (isList(field)) return (value as string[]).join("\n");
   if (field.kind === "timestamp") return localTime(String(value));
   if (field.kind === "decimal") return typedNumber(String(value));
   return String(value);
@@ -36,7 +39,7 @@ export function momentOf(local: string): string | null {
 export function sentValue(field: Field, held: unknown): unknown {
   if (field.kind === "boolean") return held === "" ? null : held === true || held === "true";
   const text = String(held);
-  if (field.kind === "texts" || field.kind === "uuids") {
+  if (isList(field)) {
     const items = text
       .split("\n")
       .map((item) => item.trim())

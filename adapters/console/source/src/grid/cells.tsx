@@ -1,10 +1,9 @@
 // A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
 import type { ComponentChildren } from "preact";
-import { type Entity, entityOf, type Field, type Row, rowLabel, TRAIL } from "../api/meta";
+import { type Entity, entityOf, type Field, MEMBERS, type Row, rowLabel, TRAIL } from "../api/meta";
 import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
-import { EventName, PersonName, TenantName, Unseen } from "../screens/names";
-import { href } from "../session/routes";
+import { EventName, PersonName, rowHref, TenantName, Unseen } from "../screens/names";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
 
 const NUMBERS = new Set(["integer", "bigInteger", "decimal", "float"]);
@@ -21,6 +20,7 @@ const WIDTHS: Partial<Record<string, number>> = {
   reference: 180,
   uuids: 180,
   texts: 200,
+  links: 240,
 };
 const LONGEST = 300;
 /** Fields of the service that hold a user's id. */
@@ -46,6 +46,8 @@ const plainTitle = (name: string) =>
 /** The title of a column; the service's own fields are called by name where nobody gave a title. */
 export function titleOf(field: Field): string {
   if (field.kind === "tenant") return t("tenant");
+  if (field.kind === "links" && field.relation && field.title === plainTitle(field.name))
+    return plainTitle(field.relation);
   const isOwn = KEPT.has(field.name) && !field.writable && field.title === plainTitle(field.name);
   return isOwn ? t(`kept.${field.name}` as Key) : field.title || field.name;
 }
@@ -54,6 +56,7 @@ export function titleOf(field: Field): string {
 const OWN = new Map<string, Key>([
   [TRAIL, "audit"],
   ["applications", "applications"],
+  [MEMBERS, "members"],
 ]);
 
 /** The title of an entity as it was declared; empty without one. */
@@ -82,10 +85,14 @@ export function Cell({ entity, field, row, isPlain }: CellProps) {
     if (related && target && isPlain) return <bdi>{rowLabel(target, related)}</bdi>;
     if (related && target)
       return (
-        <a href={href("rows", target.plural, related.id)} tabIndex={-1}>
+        <a href={rowHref(target, related.id)} tabIndex={-1}>
           <bdi>{rowLabel(target, related)}</bdi>
         </a>
       );
+  }
+  if (field.kind === "links" && field.relation && Array.isArray(row[field.relation])) {
+    const target = field.target ? entityOf(field.target) : undefined;
+    return <Words words={(row[field.relation] as Row[]).map((linked) => rowLabel(target, linked))} />;
   }
   if (field.kind === "tenant" && typeof value === "string") return <TenantName id={value} />;
   if (PEOPLE.test(field.name) && typeof value === "string")
@@ -128,6 +135,8 @@ export function Value({
       return <Reference field={field} id={text} isWhole={isWhole} />;
     case "uuid":
       return <code title={text}>{isWhole ? text : text.slice(0, 13)}</code>;
+    case "links":
+      return <Linked field={field} ids={value as string[]} isWhole={isWhole} />;
     case "texts":
     case "uuids":
       return <Words words={value as string[]} />;
@@ -142,6 +151,11 @@ function Reference({ field, id, isWhole }: { field: Field; id: string; isWhole?:
   const name = useRowNames(isWhole ? target : undefined, [id]).get(id);
   if (!target) return <Unseen id={id} />;
   return name ? <bdi title={id}>{name}</bdi> : <code title={id}>{isWhole ? id : id.slice(0, 13)}</code>;
+}
+
+function Linked({ field, ids, isWhole }: { field: Field; ids: string[]; isWhole?: boolean }) {
+  const names = useRowNames(isWhole && field.target ? entityOf(field.target) : undefined, ids);
+  return <Words words={ids.map((id) => names.get(id) ?? id.slice(0, 13))} />;
 }
 
 const Words = ({ words }: { words: string[] }) => (

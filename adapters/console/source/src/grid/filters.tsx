@@ -2,8 +2,8 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { readable } from "../api/api";
-import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
-import { Reference, useRowNames } from "../forms/reference";
+import { choicesOf, type Entity, entityOf, type Field, ME, MEMBERS } from "../api/meta";
+import { Links, Reference, useRowNames } from "../forms/reference";
 import { momentOf } from "../forms/values";
 import { Submit } from "../parts/Button";
 import { Icon } from "../parts/Icon";
@@ -39,6 +39,8 @@ export function Chips({ entity, view, change }: Props) {
   );
 }
 
+const takesSeveral = (operator: string) => operator === "in" || operator === "all";
+
 interface ChipProps {
   entity: Entity;
   filter: string;
@@ -48,7 +50,7 @@ interface ChipProps {
 
 function Chip({ entity, filter, value, remove }: ChipProps) {
   const { field, operator } = readFilter(entity, filter);
-  const values = operator === "in" ? value.split(",") : [value];
+  const values = takesSeveral(operator) ? value.split(",") : [value];
   const rows = useRowNames(field?.target && operator !== "isNull" ? entityOf(field.target) : undefined, values);
   const name = field ? filterName(entity, filter) : `${filter} =`;
   const shown = values.map((one) => rows.get(one) ?? valueText(field, operator, one)).join(", ");
@@ -77,10 +79,40 @@ function valueText(field: Field | undefined, operator: string, value: string): s
   if (operator === "isNull" || field?.kind === "boolean") return YES_NO[value] ? t(YES_NO[value]) : value;
   if (field?.kind === "timestamp") return value.includes("T") ? time(value) : date(value);
   if (field?.kind === "date") return date(value);
-  return (field && PEOPLE.test(field.name) && personName(value)) || value;
+  const isPerson = field && (field.target === MEMBERS || PEOPLE.test(field.name));
+  if (isPerson && value === ME) return t("mine.me");
+  return (isPerson && personName(value)) || value;
 }
 
 const YES_NO: Partial<Record<string, Key>> = { true: "yes", false: "no" };
+
+/** Shows the caller's rows only, by a field that holds their owner; those who see no others need no button. */
+export function Mine({ entity, view, change }: Props) {
+  const fields = entity.own.includes("read") ? [] : entity.fields.filter(({ name }) => entity.mine.includes(name));
+  if (!fields.length) return null;
+  const isMine = ([key, value]: View["filters"][number]) => value === ME && entity.mine.includes(key);
+  const others = view.filters.filter((filter) => !isMine(filter));
+  const toggle = ({ name }: Field, text: string) => {
+    const isOn = view.filters.some((filter) => isMine(filter) && filter[0] === name);
+    return (
+      <button
+        key={name}
+        type="button"
+        aria-pressed={isOn}
+        onClick={() => change({ filters: isOn ? others : [...others, [name, ME]] })}
+      >
+        <Icon name={isOn ? "check" : "circle-user"} />
+        {text}
+      </button>
+    );
+  };
+  if (fields[0] && fields.length === 1) return toggle(fields[0], t("mine"));
+  return (
+    <Menu label={t("mine")} icon="circle-user" hasMarker={others.length < view.filters.length}>
+      {() => <div class="menu">{fields.map((field) => toggle(field, titleOf(field)))}</div>}
+    </Menu>
+  );
+}
 
 export function AddFilter({ entity, view, change }: Props) {
   return (
@@ -151,7 +183,7 @@ function FilterForm({ entity, add }: { entity: Entity; add: (key: string, value:
 /** A date and time without a zone is meant in the reader's own, and a number in the reader's language. */
 function sent(field: Field, operator: string, value: string): string {
   if (field.kind === "timestamp" && value.includes("T")) return momentOf(value) ?? value;
-  return operator !== "in" && /integer|decimal/i.test(field.kind) ? plainNumber(value) : value;
+  return !takesSeveral(operator) && /integer|decimal/i.test(field.kind) ? plainNumber(value) : value;
 }
 
 const TYPES: Partial<Record<string, "date" | "datetime-local">> = { date: "date", timestamp: "datetime-local" };
@@ -177,7 +209,7 @@ function FilterValue({ field, operator, value, setValue }: ValueProps) {
         </select>
       </label>
     );
-  if (hasChoices(field) && operator !== "in")
+  if (hasChoices(field) && !takesSeveral(operator))
     return (
       <label class="field">
         <span>{label}</span>
@@ -191,13 +223,26 @@ function FilterValue({ field, operator, value, setValue }: ValueProps) {
         </select>
       </label>
     );
+  const target = field.target && takesSeveral(operator) ? entityOf(field.target) : undefined;
+  if (target)
+    return (
+      <div class="field">
+        <Links
+          field={field}
+          target={target}
+          label={label}
+          ids={value ? value.split(",") : []}
+          change={(ids) => setValue(ids.join())}
+        />
+      </div>
+    );
   if (field.kind === "reference" && operator !== "in")
     return <Reference field={field} label={label} value={value || null} change={(id) => setValue(id ?? "")} />;
-  const type = operator === "in" ? "text" : (TYPES[field.kind] ?? "text");
+  const type = takesSeveral(operator) ? "text" : (TYPES[field.kind] ?? "text");
   const inputMode = /integer|decimal|float/i.test(field.kind) ? "decimal" : undefined;
   return (
     <label class="field">
-      <span>{operator === "in" ? t("filter.several") : label}</span>
+      <span>{takesSeveral(operator) ? t("filter.several") : label}</span>
       {h("input", { type, value, onInput, inputMode })}
     </label>
   );

@@ -1,6 +1,7 @@
 // Names of people behind ids, each read once; an id stays an id for those who may not read users. Names of events.
 import { signal } from "@preact/signals";
 import { ApiError, call } from "../api/api";
+import { type Entity, MEMBERS, mayArea } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
@@ -50,6 +51,25 @@ export function PersonName({ id, tabIndex, isPlain }: PersonProps) {
     </a>
   );
 }
+
+/** The address of a row; a member is shown with roles and sessions to those who may see them. */
+export const rowHref = ({ plural }: Entity, id: string) =>
+  plural === MEMBERS && mayArea(MEMBERS) ? href("people", id) : href("rows", plural, id);
+
+/** The name of a row, behind the initials of a member. */
+export const RowName = ({ target, name }: { target: Entity; name: string }) => (
+  <>
+    {target.plural === MEMBERS && (
+      <span class="initials" aria-hidden="true">
+        {name
+          .split(/\s+/, 2)
+          .map((word) => [...word][0])
+          .join("")}
+      </span>
+    )}
+    <bdi>{name}</bdi>
+  </>
+);
 
 const tenants = signal<ReadonlyMap<string, string> | null>(null);
 let isAsked = false;

@@ -74,7 +74,9 @@ function OldRow({ entity, id }: { entity: Entity; id: string }) {
     return { row: reply.data, etag: reply.etag };
   }, [path]);
   const [isApi, showApi] = useState(false);
-  const many = entity.relations.filter((relation) => relation.many && entityOf(relation.target));
+  // the rows that this one links to are in its form
+  const links = entity.fields.map((field) => field.kind === "links" && field.relation);
+  const many = entity.relations.filter(({ many, name, target }) => many && !links.includes(name) && entityOf(target));
   const asked = query.value.get("tab") ?? "";
   // an address may name a tab that this entity does not have
   const related = many.find((relation) => relation.name === asked);

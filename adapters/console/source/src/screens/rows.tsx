@@ -7,7 +7,7 @@ import { ApiDrawer } from "../grid/ApiDrawer";
 import { Bulk, Selection } from "../grid/bulk";
 import { entityTitle } from "../grid/cells";
 import { ColumnsMenu } from "../grid/columns";
-import { AddFilter, Chips, RawQuery } from "../grid/filters";
+import { AddFilter, Chips, Mine, RawQuery } from "../grid/filters";
 import { Grid } from "../grid/Grid";
 import { Pages } from "../grid/pages";
 import { apiQuery, pageQuery, readView, type View } from "../grid/view";
@@ -66,6 +66,7 @@ function Rows({ entity }: { entity: Entity }) {
           <bdi>{entityTitle(entity)}</bdi>
           {view.deleted && <span class="muted"> · {t("deleted")}</span>}
         </Title>
+        {entity.own.includes("read") && <span class="small muted">{t("own.read")}</span>}
         <span class="space" />
         <button type="button" class="plain" onClick={() => show("api")}>
           <Icon name="code" />
@@ -81,6 +82,7 @@ function Rows({ entity }: { entity: Entity }) {
       </div>
       <div class="tools">
         {entity.has.search.length > 0 && <Search view={view} change={change} />}
+        <Mine entity={entity} view={view} change={change} />
         <AddFilter entity={entity} view={view} change={change} />
         <ColumnsMenu entity={entity} view={view} change={change} />
         <ViewsMenu entity={entity} view={view} />

@@ -2,9 +2,10 @@
 import en from "./en";
 import { speak, type Texts } from "./words";
 
-/** A language other than English: the texts of the console, and the sentences of the API by their English text. */
+/** A language other than English: the texts of the console in the order of the English keys, and the sentences of the API
+ * by their English text. */
 interface Translation {
-  default: Texts;
+  default: string[];
   answers: Texts;
 }
 
@@ -30,5 +31,6 @@ export async function chooseLanguage(code: string): Promise<void> {
 
 async function applyLanguage(code: string): Promise<void> {
   const loaded = await LOADERS[code]?.();
-  speak(code, loaded ? { ...en, ...loaded.default } : en, loaded?.answers ?? null);
+  const translated = Object.entries(en).map(([key, text], at) => [key, loaded?.default[at] ?? text]);
+  speak(code, Object.fromEntries(translated), loaded?.answers ?? null);
 }
