@@ -388,68 +388,192 @@ AND (lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") O
 AND ($4::BOOLEAN OR (SELECT count(*) AS count_2
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0)
 
--- products?search=red lamp&fields=name with an index
+-- products?search=lamp&fields=name with an index
 WITH head AS MATERIALIZED (SELECT count(*) AS seen
 FROM (SELECT s.name AS name, s.sku AS sku, s.description AS description
 FROM products AS s
 WHERE s.tenant_id = $4::UUID
 AND NOT s.is_deleted
 ORDER BY s.created_at DESC, s.id DESC
-LIMIT $5::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT tenantry_search."products.name"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 2"
+LIMIT $5::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT CASE WHEN (chosen.n = 1) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0", "looked up"."ids 1", "looked up"."ids 2") = 0) THEN array_cat(array_cat("looked up"."ids 0", "looked up"."ids 1"), "looked up"."ids 2") END AS anon_1
+FROM (SELECT tenantry_search."products.name"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 2"
+LIMIT ALL OFFSET 0) AS "looked up") END AS ids
+FROM (SELECT 1 AS n
 FROM head
-WHERE head.seen >= $5::INTEGER) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN CASE WHEN (CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[]) IS NULL) THEN (SELECT count(*) AS count_1
+WHERE head.seen >= $5::INTEGER) AS chosen) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN CASE WHEN (CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL) THEN (SELECT count(*) AS count_1
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))) ELSE (SELECT count(*) AS count_2
 FROM products AS t
-WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[])) AS unnest_1)
+WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_1)
 AND nullif(t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL) END END AS total
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
-WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[])) AS unnest_2)
+WHERE (t.tenant_id, t.id) IN (SELECT $4::UUID AS anon_2, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_2)
 AND nullif(t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND (lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
 AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
 WHERE t.tenant_id = $4::UUID
 AND NOT t.is_deleted
-AND nullif((lower(t.name COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($6::VARCHAR COLLATE "default"))
-AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
-AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0", "found by index"."ids 1", "found by index"."ids 2") = 0) THEN array_cat(array_cat("found by index"."ids 0", "found by index"."ids 1"), "found by index"."ids 2") END AS anon_1
-FROM "found by index") AS UUID[]) IS NULL
+AND nullif(lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"), false) IS NOT NULL
+AND CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL
 ORDER BY t.created_at DESC, t.id DESC
-LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT)) AS r) AS r
-WHERE $8::BOOLEAN OR (SELECT count(*) AS count_3
+LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT)) AS r) AS r
+WHERE $7::BOOLEAN OR (SELECT count(*) AS count_3
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- products?search=red lamp&fields=name with an index
+WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")) AS hits_0, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default")) AS hits_1
+FROM (SELECT s.name AS name, s.sku AS sku, s.description AS description
+FROM products AS s
+WHERE s.tenant_id = $5::UUID
+AND NOT s.is_deleted
+ORDER BY s.created_at DESC, s.id DESC
+LIMIT $6::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT CASE WHEN (chosen.n = 1) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0", "looked up"."ids 1", "looked up"."ids 2") = 0) THEN array_cat(array_cat("looked up"."ids 0", "looked up"."ids 1"), "looked up"."ids 2") END AS anon_1
+FROM (SELECT tenantry_search."products.name"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($2::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 2"
+LIMIT ALL OFFSET 0) AS "looked up") WHEN (chosen.n = 2) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0", "looked up"."ids 1", "looked up"."ids 2") = 0) THEN array_cat(array_cat("looked up"."ids 0", "looked up"."ids 1"), "looked up"."ids 2") END AS anon_2
+FROM (SELECT tenantry_search."products.name"(lower($4::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($4::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($4::VARCHAR COLLATE "default"), $3::INTEGER) AS "ids 2"
+LIMIT ALL OFFSET 0) AS "looked up") END AS ids
+FROM (SELECT anon_3.n AS n
+FROM head
+JOIN unnest(ARRAY[head.hits_0, head.hits_1]) WITH ORDINALITY AS anon_3(hits, n) ON true
+WHERE head.seen >= $6::INTEGER
+AND anon_3.hits <= greatest($7::INTEGER - 1, least(head.hits_0, head.hits_1))
+ORDER BY anon_3.hits, anon_3.n
+LIMIT 3) AS chosen) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CASE WHEN (r."the place" > $1::INTEGER) THEN CASE WHEN (CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL) THEN (SELECT count(*) AS count_1
+FROM products AS t
+WHERE t.tenant_id = $5::UUID
+AND NOT t.is_deleted
+AND (lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default"))) ELSE (SELECT count(*) AS count_2
+FROM products AS t
+WHERE (t.tenant_id, t.id) IN (SELECT $5::UUID AS anon_4, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_1)
+AND nullif(t.tenant_id = $5::UUID
+AND NOT t.is_deleted
+AND (lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL) END END AS total
+FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+FROM products AS t
+WHERE (t.tenant_id, t.id) IN (SELECT $5::UUID AS anon_4, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_2)
+AND nullif(t.tenant_id = $5::UUID
+AND NOT t.is_deleted
+AND (lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
+ORDER BY t.created_at DESC, t.id DESC
+LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+FROM products AS t
+WHERE t.tenant_id = $5::UUID
+AND NOT t.is_deleted
+AND nullif((lower(t.name COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($4::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($2::VARCHAR COLLATE "default")), false) IS NOT NULL
+AND CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL
+ORDER BY t.created_at DESC, t.id DESC
+LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT)) AS r) AS r
+WHERE $9::BOOLEAN OR (SELECT count(*) AS count_3
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- products?search=red lamp&fields=name&count=none with an index
+WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")) AS hits_0, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(sampled.sku COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(sampled.description COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default")) AS hits_1
+FROM (SELECT s.name AS name, s.sku AS sku, s.description AS description
+FROM products AS s
+WHERE s.tenant_id = $2::UUID
+AND NOT s.is_deleted
+ORDER BY s.created_at DESC, s.id DESC
+LIMIT $6::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT CASE WHEN (chosen.n = 1) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0", "looked up"."ids 1", "looked up"."ids 2") = 0) THEN array_cat(array_cat("looked up"."ids 0", "looked up"."ids 1"), "looked up"."ids 2") END AS anon_2
+FROM (SELECT tenantry_search."products.name"(lower($3::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($3::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($3::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 2"
+LIMIT ALL OFFSET 0) AS "looked up") WHEN (chosen.n = 2) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0", "looked up"."ids 1", "looked up"."ids 2") = 0) THEN array_cat(array_cat("looked up"."ids 0", "looked up"."ids 1"), "looked up"."ids 2") END AS anon_3
+FROM (SELECT tenantry_search."products.name"(lower($5::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 0", tenantry_search."products.sku"(lower($5::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 1", tenantry_search."products.description"(lower($5::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 2"
+LIMIT ALL OFFSET 0) AS "looked up") END AS ids
+FROM (SELECT anon_4.n AS n
+FROM head
+JOIN unnest(ARRAY[head.hits_0, head.hits_1]) WITH ORDINALITY AS anon_4(hits, n) ON true
+WHERE head.seen >= $6::INTEGER
+AND anon_4.hits <= $7::INTEGER - 1
+ORDER BY anon_4.hits, anon_4.n
+LIMIT 3) AS chosen) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+FROM products AS t
+WHERE (t.tenant_id, t.id) IN (SELECT $2::UUID AS anon_1, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_1)
+AND nullif(t.tenant_id = $2::UUID
+AND NOT t.is_deleted
+AND (lower(t.name COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")), false) IS NOT NULL
+ORDER BY t.created_at DESC, t.id DESC
+LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT) UNION ALL (SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
+FROM products AS t
+WHERE t.tenant_id = $2::UUID
+AND NOT t.is_deleted
+AND nullif((lower(t.name COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($5::VARCHAR COLLATE "default"))
+AND (lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.sku COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default") OR lower(t.description COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")), false) IS NOT NULL
+AND CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL
+ORDER BY t.created_at DESC, t.id DESC
+LIMIT $1::INTEGER + 1 OFFSET $8::BIGINT)) AS r) AS r
+WHERE $9::BOOLEAN OR (SELECT count(*) AS count_1
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
 -- products?name.contains=lamp&fields=name&count=none with an index
-WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")) AS hits
+WITH head AS MATERIALIZED (SELECT count(*) AS seen, count(*) FILTER (WHERE lower(sampled.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default")) AS hits_0
 FROM (SELECT s.name AS name
 FROM products AS s
 WHERE s.tenant_id = $2::UUID
 AND NOT s.is_deleted
 ORDER BY s.created_at DESC, s.id DESC
-LIMIT $5::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT tenantry_search."products.name"(lower($3::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 0"
+LIMIT $5::INTEGER) AS sampled), "found by index" AS MATERIALIZED (SELECT CASE WHEN (chosen.n = 1) THEN (SELECT CASE WHEN (num_nulls("looked up"."ids 0") = 0) THEN "looked up"."ids 0" END AS anon_2
+FROM (SELECT tenantry_search."products.name"(lower($3::VARCHAR COLLATE "default"), $4::INTEGER) AS "ids 0"
+LIMIT ALL OFFSET 0) AS "looked up") END AS ids
+FROM (SELECT anon_3.n AS n
 FROM head
+JOIN unnest(ARRAY[head.hits_0]) WITH ORDINALITY AS anon_3(hits, n) ON true
 WHERE head.seen >= $5::INTEGER
-AND head.hits < $6::INTEGER) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+AND anon_3.hits <= $6::INTEGER - 1
+ORDER BY anon_3.hits, anon_3.n
+LIMIT 3) AS chosen) SELECT r.id AS id, r.name AS name, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
 FROM (SELECT r.id AS id, r.name AS name, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
 FROM ((SELECT t.id AS id, t.name AS name, t.created_at AS "sort 1", t.id AS "sort 2"
 FROM products AS t
-WHERE (t.tenant_id, t.id) IN (SELECT $2::UUID AS anon_1, unnest(CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_2
-FROM "found by index") AS UUID[])) AS unnest_1)
+WHERE (t.tenant_id, t.id) IN (SELECT $2::UUID AS anon_1, unnest(CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[])) AS unnest_1)
 AND nullif(t.tenant_id = $2::UUID
 AND NOT t.is_deleted
 AND lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"), false) IS NOT NULL
@@ -459,8 +583,10 @@ FROM products AS t
 WHERE t.tenant_id = $2::UUID
 AND NOT t.is_deleted
 AND nullif(lower(t.name COLLATE "default") LIKE lower($3::VARCHAR COLLATE "default"), false) IS NOT NULL
-AND CAST((SELECT CASE WHEN (num_nulls("found by index"."ids 0") = 0) THEN "found by index"."ids 0" END AS anon_2
-FROM "found by index") AS UUID[]) IS NULL
+AND CAST((SELECT "found by index".ids
+FROM "found by index"
+WHERE "found by index".ids IS NOT NULL
+LIMIT 1) AS UUID[]) IS NULL
 ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT)) AS r) AS r
 WHERE $8::BOOLEAN OR (SELECT count(*) AS count_1

@@ -110,11 +110,16 @@ def _cursors(registry: Registry) -> list[str]:
 
 
 def _searches(registry: Registry) -> list[str]:
-    """With an index of every field that is searched, and of one field; a count samples the last rows too."""
+    """With an index of every field that is searched, and of one field; a count compares only several words."""
     model = registry["products"]
     searches = Searches(frozenset((model.table, field) for field in model.declaration.search))
     made = []
-    for asked in ("search=red lamp&fields=name", "name.contains=lamp&fields=name&count=none"):
+    for asked in (
+        "search=lamp&fields=name",
+        "search=red lamp&fields=name",
+        "search=red lamp&fields=name&count=none",
+        "name.contains=lamp&fields=name&count=none",
+    ):
         query = _query(registry, "products", asked)
         shape = page_shape(TENANT, query, narrowing(model, query, searches))
         made.append(_titled(f"products?{asked} with an index", page_statement(registry, model, shape).text))

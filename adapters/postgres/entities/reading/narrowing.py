@@ -1,9 +1,10 @@
 """Searches by index: if a word is rare, look up the ids of rows that can match; decision 0016.
 
-A statement first reads a sample: the first rows in the entity's default order. If the sample often contains the word,
-the statement reads rows in page order until the page is full. Otherwise it looks the word up in the index, through
-functions that return a bounded number of ids. A total needs every row with the word, so it uses the index for frequent
-words too. The query's conditions always apply: the ids only narrow the search.
+A statement first reads a sample: the first rows in the entity's default order. If the sample often contains each word,
+the statement reads rows in page order until the page is full. Otherwise it looks the rarest word up in the index,
+through functions that return a bounded number of ids, or null; after null it tries the next rare word. A total needs
+every matching row, so it uses the index for frequent words too. The query's conditions always apply: the ids only
+narrow the search.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from itertools import groupby
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import FromClause, func
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import ARRAY, array
 
 from adapters.postgres.entities.reading.conditions import has_word
 from adapters.postgres.schema.copies import ordered_name
@@ -24,6 +25,8 @@ from domain.entities.declaration import EntityModel
 from domain.entities.query.query import Count, Operator, Query, SortKey, default_sort, searched
 
 _IDS = ARRAY(sa.Uuid())
+_MOST_TRIED = 3
+"""Maximum number of texts to look up: a frequent text needs as long as it has rows in the index."""
 # Not PARTS: the index finds rows that contain a text, and one of these operators may exclude such rows.
 _HELD_BY_EVERY_ROW = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
 
@@ -54,15 +57,26 @@ class Searches(Struct, frozen=True):
     limits: SearchLimits = USUAL_LIMITS
 
 
+class Lookup(Struct, frozen=True):
+    """Indexed fields, at least one of which must contain the pattern in the parameter ``parameter``."""
+
+    fields: tuple[str, ...]
+    parameter: str
+
+
 class Narrowing(Struct, frozen=True):
-    """Indexed fields, at least one of which must contain the pattern in the parameter ``parameter``.
+    """Possible lookups, the longest text first; a statement uses that of the rarest text in its sample.
 
     ``counts``: the statement counts rows, and without the index it would read all of them.
     """
 
-    fields: tuple[str, ...]
-    parameter: str
+    lookups: tuple[Lookup, ...]
     counts: bool
+
+    @property
+    def compares(self) -> bool:
+        """Whether the sample counts matches. One lookup of a statement that counts is always done."""
+        return not self.counts or len(self.lookups) > 1
 
 
 NO_SEARCHES = Searches()
@@ -70,22 +84,20 @@ NO_SEARCHES = Searches()
 
 
 def narrowing(model: EntityModel, query: Query, searches: Searches) -> Narrowing | None:
-    """Return the search word or filter with the longest text that an index serves; None without one."""
+    """Return the search words and filters that an index serves; None without one."""
     if not searches.indexed or not (query.search or query.where) or not model.tenant_owned:
         return None
     indexed = searches.indexed
-    best: tuple[tuple[str, ...], str] | None = None
-    letters = LEAST_LETTERS - 1
-    for number, asked in enumerate(query.where):
-        is_indexed = not asked.path.steps and (model.table, asked.path.field) in indexed
-        if is_indexed and asked.operator in _HELD_BY_EVERY_ROW and (found := _letters(str(asked.value))) > letters:
-            best, letters = ((asked.path.field,), f"where_{number}"), found
+    found: list[tuple[int, Lookup]] = []
     fields = tuple(searched(model, query.view.hidden)) if query.search else ()
     if fields and all((model.table, field) in indexed for field in fields):
-        for number, word in enumerate(query.search):
-            if (found := _letters(word)) > letters:
-                best, letters = (fields, f"word_{number}"), found
-    return None if best is None else Narrowing(*best, query.count is Count.EXACT)
+        found += [(_letters(word), Lookup(fields, f"word_{number}")) for number, word in enumerate(query.search)]
+    for number, asked in enumerate(query.where):
+        is_indexed = not asked.path.steps and (model.table, asked.path.field) in indexed
+        if is_indexed and asked.operator in _HELD_BY_EVERY_ROW:
+            found.append((_letters(str(asked.value)), Lookup((asked.path.field,), f"where_{number}")))
+    long = sorted((each for each in found if each[0] >= LEAST_LETTERS), key=lambda each: each[0], reverse=True)
+    return Narrowing(tuple(lookup for _, lookup in long), query.count is Count.EXACT) if long else None
 
 
 def _letters(text: str) -> int:
@@ -94,21 +106,42 @@ def _letters(text: str) -> int:
 
 def ids_of(model: EntityModel, table: FromClause, narrowing: Narrowing) -> Value:
     """Return the matching ids as an array expression; null if the statement reads the rows in order instead."""
-    head = _sample(model, table, narrowing)
+    chosen = _by_rarity(_sample(model, table, narrowing), narrowing)
+    texts = enumerate(narrowing.lookups, 1)
+    ids = sa.case(*((chosen.c.n == constant(number), _looked_up(model, each)) for number, each in texts))
+    # Materialize, so that PostgreSQL calls each function at most once. It reads this only as far as the first ids, so
+    # it does not call the functions for the other texts.
+    found = sa.select(ids.label("ids")).select_from(chosen).cte("found by index").prefix_with("MATERIALIZED")
+    first = sa.select(found.c.ids).where(found.c.ids.is_not(None)).limit(constant(1))
+    # Cast, because ANY reads a bare subquery as a set of rows.
+    return sa.cast(first.scalar_subquery(), _IDS)
+
+
+def _by_rarity(head: sa.CTE, narrowing: Narrowing) -> FromClause:
+    """Return the numbers of the lookups that are worth trying, the rarest text in the sample first."""
     is_asked = head.c.seen >= _limit("sampled")
-    if not narrowing.counts:
-        is_asked = sa.and_(is_asked, head.c.hits < _limit("frequent"))
-    pattern = without_case(parameter(narrowing.parameter, sa.Text()))
-    calls = [_found(model, field, pattern).label(f"ids {number}") for number, field in enumerate(narrowing.fields)]
-    # Materialize, so that PostgreSQL calls each function at most once, and not at all if the sample decides against the
-    # index.
-    found = sa.select(*calls).select_from(head).where(is_asked).cte("found by index").prefix_with("MATERIALIZED")
-    arrays: list[Value] = list(found.c)
+    if not narrowing.compares:
+        return sa.select(constant(1).label("n")).select_from(head).where(is_asked).subquery("chosen")
+    hits = [head.c[f"hits_{number}"] for number in range(len(narrowing.lookups))]
+    each = (
+        func.unnest(array(hits)).table_valued(sa.column("hits", sa.BigInteger()), with_ordinality="n").render_derived()
+    )
+    most = _limit("frequent") - constant(1)
+    is_rare = each.c.hits <= (func.greatest(most, func.least(*hits)) if narrowing.counts else most)
+    tried = sa.select(each.c.n).select_from(head).join(each, sa.true()).where(is_asked, is_rare)
+    # The limit also makes PostgreSQL sort before it calls functions.
+    return tried.order_by(each.c.hits, each.c.n).limit(constant(_MOST_TRIED)).subquery("chosen")
+
+
+def _looked_up(model: EntityModel, lookup: Lookup) -> Value:
+    """Return the ids that the functions of all fields find; null if one finds too many."""
+    pattern = without_case(parameter(lookup.parameter, sa.Text()))
+    calls = [_found(model, field, pattern).label(f"ids {number}") for number, field in enumerate(lookup.fields)]
+    # OFFSET prevents PostgreSQL from inlining the calls, which would call each function twice.
+    arrays: list[Value] = list((found := sa.select(*calls).offset(constant(0)).subquery("looked up")).c)
     every = reduce(lambda ids, more: func.array_cat(ids, more, type_=_IDS), arrays)
     # A null array means too many ids, but array_cat treats null as an empty array.
-    is_whole = func.num_nulls(*arrays) == constant(0)
-    # Cast, because ANY reads a bare subquery as a set of rows.
-    return sa.cast(sa.select(sa.case((is_whole, every))).scalar_subquery(), _IDS)
+    return sa.select(sa.case((func.num_nulls(*arrays) == constant(0), every))).select_from(found).scalar_subquery()
 
 
 def among(rows: FromClause, ids: Value) -> Truth:
@@ -120,16 +153,18 @@ def among(rows: FromClause, ids: Value) -> Truth:
 
 
 def _sample(model: EntityModel, table: FromClause, narrowing: Narrowing) -> sa.CTE:
-    """Return a subquery that counts the sampled rows and, without a total, also the matching ones."""
+    """Return a subquery that counts the sampled rows and, if needed, those that match each lookup."""
     rows = table.alias("s")
-    chosen = sa.select(*(rows.c[field] for field in narrowing.fields)).where(*owner(model, rows), *living(model, rows))
+    fields = dict.fromkeys(field for lookup in narrowing.lookups for field in lookup.fields)
+    chosen = sa.select(*(rows.c[field] for field in fields)).where(*owner(model, rows), *living(model, rows))
     for key in _order(model):
         column = rows.c[ordered_name(model, model.by_name[key.path.field])]
         chosen = chosen.order_by(column.desc() if key.descending else column)
     sampled = chosen.limit(_limit("sampled")).subquery("sampled")
     columns = [func.count().label("seen")]
-    if not narrowing.counts:
-        columns.append(func.count().filter(has_word(sampled, narrowing.fields, narrowing.parameter)).label("hits"))
+    for number, lookup in enumerate(narrowing.lookups if narrowing.compares else ()):
+        matches = has_word(sampled, lookup.fields, lookup.parameter)
+        columns.append(func.count().filter(matches).label(f"hits_{number}"))
     return sa.select(*columns).select_from(sampled).cte("head").prefix_with("MATERIALIZED")
 
 

@@ -11,7 +11,7 @@ import pytest
 from adapters.memory.clock import CountingIds
 from adapters.postgres.connection.search_indexes import searches_missed
 from adapters.postgres.database import PostgresDatabase
-from adapters.postgres.entities.reading.narrowing import Narrowing, Searches, SearchLimits, narrowing
+from adapters.postgres.entities.reading.narrowing import Searches, SearchLimits, narrowing
 from adapters.postgres.migrations.inspection import differences
 from adapters.postgres.migrations.migrate import upgrade
 from adapters.postgres.schema.row_security import ROLE
@@ -276,33 +276,34 @@ async def test_a_frequent_word_is_read_in_the_order_of_the_page(
         database = PostgresDatabase(database_url, registry, CountingIds(), connections=1, search_limits=limits)
         await database.open()
         try:
-            before = await _calls(owner)
+            before = await calls(owner)
             assert names_on(await asked(database, HERE, registry, parameters))
         finally:
             await database.close()
-        assert (await _calls(owner) > before) is is_called
+        assert (await calls(owner) > before) is is_called
 
 
-async def _calls(owner: "asyncpg.Connection[asyncpg.Record]") -> int:
+async def calls(owner: "asyncpg.Connection[asyncpg.Record]") -> int:
     await owner.execute("SELECT pg_stat_clear_snapshot()")
     counted = "SELECT coalesce(sum(calls), 0) FROM pg_stat_user_functions WHERE schemaname = 'tenantry_search'"
     return int(await owner.fetchval(counted))
 
 
-def test_the_longest_text_is_looked_up(registry: Registry) -> None:
+def test_all_texts_of_three_letters_are_looked_up_the_longest_first(registry: Registry) -> None:
     model = registry["products"]
     searches = Searches(frozenset((model.table, field) for field in FIELDS))
 
-    def chosen(parameters: str, known: Searches = searches) -> Narrowing | None:
-        return narrowing(model, read_query(model, registry, frozenset(), parse_qsl(parameters)), known)
+    def chosen(parameters: str, known: Searches = searches) -> list[tuple[tuple[str, ...], str]]:
+        found = narrowing(model, read_query(model, registry, frozenset(), parse_qsl(parameters)), known)
+        return [] if found is None else [(each.fields, each.parameter) for each in found.lookups]
 
-    assert chosen("search=red lamps&count=none") == Narrowing(FIELDS, "word_1", counts=False)
-    assert chosen("search=red&name.contains=lamp&stock=1") == Narrowing(("name",), "where_0", counts=True)
-    assert chosen("search=re") is None
-    assert chosen("search=a-b-c&name.contains=%25%25%25") is None
-    assert chosen("category.name.contains=lamp") is None
-    assert chosen("search=lamp", Searches(frozenset({("products", "name")}))) is None
-    assert chosen("search=lamp", Searches()) is None
+    assert chosen("search=red lamps of&count=none") == [(FIELDS, "word_1"), (FIELDS, "word_0")]
+    assert chosen("search=red&name.contains=lamp&stock=1") == [(("name",), "where_0"), (FIELDS, "word_0")]
+    assert chosen("search=re") == []
+    assert chosen("search=a-b-c&name.contains=%25%25%25") == []
+    assert chosen("category.name.contains=lamp") == []
+    assert chosen("search=lamp", Searches(frozenset({("products", "name")}))) == []
+    assert chosen("search=lamp", Searches()) == []
 
 
 @pytest.fixture
