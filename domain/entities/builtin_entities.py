@@ -50,9 +50,10 @@ class Application(Struct, rename="camel", kw_only=True):
                 yield FieldError(f"redirectUrls[{number}]", mistake)
 
 
-# No argument of ``@entity``: projects have not asked for rows that some tenants share.
+# No arguments of ``@entity``: projects have not asked for rows that some tenants share or that only people write.
+# Security: a service account that registers a redirect address could receive the sessions of people who log in there.
 _declared: Declaration = Application.__entity__  # type: ignore[attr-defined]
-Application.__entity__ = replace(_declared, shared_with="allowed_tenant_ids")  # type: ignore[attr-defined]
+Application.__entity__ = replace(_declared, shared_with="allowed_tenant_ids", by_people=True)  # type: ignore[attr-defined]
 
 entity(
     "audit-events",

@@ -237,6 +237,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``presentation`` has what holds without them.
     ``shared_with`` is the field with the ids of the tenants that see a row of an entity that is not tenant-owned; null
     stands for all tenants. Super-admins see every row, and they alone the field, which names other tenants.
+    With ``by_people``, service accounts may not write rows.
     ``own`` are the ownership rules: a row is the caller's own if one of them holds. They register the permissions
     ``read-own:…``, ``update-own:…`` and ``delete-own:…``. With ``shared``, shares name further
     users of a row, and the permission ``share:…`` manages them.
@@ -261,6 +262,7 @@ class Declaration(Struct, frozen=True, kw_only=True):
     display: str | None = None
     columns: tuple[str, ...] | None = None
     shared_with: str | None = None
+    by_people: bool = False
     own: tuple[OwnRule, ...] = ()
     shared: bool = False
     is_view: bool = False

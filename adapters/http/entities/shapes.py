@@ -59,8 +59,8 @@ def may_read(model: EntityModel) -> Policy:
 
 def may_write(model: EntityModel, action: str) -> Policy:
     """Return the policy of a handler that writes; only super-admins write rows shared by all tenants."""
-    permission = model.permission(action)
-    return _or_own(needs(permission) if model.tenant_owned else super_admin(permission), model, action)
+    ask = needs if model.tenant_owned else super_admin
+    return _or_own(ask(model.permission(action), people=model.declaration.by_people), model, action)
 
 
 def _or_own(policy: Policy, model: EntityModel, action: str) -> Policy:

@@ -75,9 +75,9 @@ def needs(permission: str, *, recent: bool = False, people: bool = False) -> Pol
     return Policy("tenant", permission, recent=recent, people=people)
 
 
-def super_admin(permission: str) -> Policy:
-    """Allow only super-admins with the permission."""
-    return Policy("tenant", permission, super_admin=True)
+def super_admin(permission: str, *, recent: bool = False, people: bool = False) -> Policy:
+    """Allow only super-admins with the permission; see Policy."""
+    return Policy("tenant", permission, super_admin=True, recent=recent, people=people)
 
 
 class Unlimited(Struct, frozen=True):

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.http.app import TestApp
-from tests.http.two_tenants import SYSTEM
+from tests.http.identity.service_accounts.service_accounts import make_account, make_key
+from tests.http.two_tenants import SYSTEM, TwoTenants
 
 UNKNOWN = "01900000-0000-7000-8000-000000000000"
 FIELD = "allowedTenantIds"
@@ -112,3 +113,30 @@ async def test_a_changed_list_of_tenants_counts_at_once(app: TestApp, ids: dict[
     assert (await app.call("GET", path, as_whom="acme", headers=tagged)).status_code in (200, 304)
     await app.call("PUT", path, as_whom="root", json={FIELD: []})
     assert (await app.call("GET", path, as_whom="acme", headers=tagged)).status_code == 404
+
+
+@pytest.mark.promise("keys, impersonation: a key sets no owner and writes no application")
+async def test_the_key_of_a_super_admin_reads_applications_and_writes_none(tenants: TwoTenants) -> None:
+    """A registered redirect address receives the sessions of people who log in there."""
+    await make_key(tenants, await make_account(tenants, whom="root", roles=["SuperAdmin"]), whom="root", name="robot")
+    new = {"appId": "shop", "name": "Shop", "redirectUrls": ["https://shop.example/in"]}
+    made = await tenants.call("root", "POST", "/api/applications", new)
+    assert made.status_code == 201
+    path, row = made.headers["location"], made.json()["data"]
+    assert (await tenants.call("robot", "GET", path)).json()["data"] == row
+    for method, where, body in (
+        ("POST", "/api/applications", {**new, "appId": "other"}),
+        ("PUT", path, {"redirectUrls": ["https://thief.example/in"]}),
+        ("DELETE", path, None),
+        ("POST", f"{path}/restore", None),
+        ("POST", "/api/applications/batch", {"items": [{**new, "appId": "other"}]}),
+        ("PUT", "/api/applications/batch", {"items": [{"id": row["id"], "isActive": False}]}),
+        ("DELETE", "/api/applications/batch", {"ids": [row["id"]]}),
+        ("POST", "/api/applications/import", None),
+        ("POST", "/api/applications/batch/upsert", {"key": "appId", "items": [new]}),
+        ("POST", "/api/operations", {"operations": [{"op": "create", "entity": "applications", "values": new}]}),
+    ):
+        assert (await tenants.call("robot", method, where, body)).status_code == 403, (method, where)
+    assert (await tenants.call("root", "GET", path)).json()["data"] == row
+    made = await tenants.call("robot", "POST", "/api/categories", {"name": "Lamps"})
+    assert made.status_code == 201, made.text

@@ -48,7 +48,10 @@ class OwnershipController(Controller):
     @put(
         "/{tenant_id:str}/users/{user_id:str}",
         **operation(
-            "tenants.set-owner", "Make a member an owner, or one no more", super_admin("update:users"), "CONFLICT"
+            "tenants.set-owner",
+            "Make a member an owner, or one no more",
+            super_admin("update:users", recent=True, people=True),
+            "CONFLICT",
         ),
         description="A tenant with owners keeps at least one.",
     )

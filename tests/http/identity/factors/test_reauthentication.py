@@ -20,6 +20,7 @@ from entrypoints.settings.settings import read_settings
 from tests.http.app import ADMIN, PASSWORD, SETTINGS, Json, TestApp, client_of, open_test_app
 from tests.http.conftest import seed
 from tests.http.identity.factors.steps import claims_of
+from tests.http.identity.service_accounts.service_accounts import code_of
 from tests.http.served import Served, served_by
 
 PLACE = "01900000-0000-7000-8000-000000000000"
@@ -84,10 +85,11 @@ async def test_what_is_for_people_refuses_service_accounts(guarded: TestApp) -> 
     served = [endpoint for endpoint in served_by(guarded.services, OWN) if endpoint.operation not in ends_tokens]
     # Routes of the console refuse whoever is no page of its own: tests/http/console asks them.
     asked = [endpoint for endpoint in served if endpoint.policy.people and not endpoint.path.startswith("/console/")]
-    assert {"own.people", "own.both", "auth.reauthenticate"} <= {endpoint.operation for endpoint in asked}
+    named = {"own.people", "own.both", "auth.reauthenticate", "tenants.set-owner", "applications.create"}
+    assert named <= {endpoint.operation for endpoint in asked}
     for endpoint in asked:
         refused = await ask(guarded, endpoint, service)
-        assert (refused.status_code, refused.json()["errorCode"]) == (403, "FORBIDDEN"), endpoint.path
+        assert (refused.status_code, code_of(refused)) == (403, "FORBIDDEN"), endpoint.path
         assert (await ask(guarded, endpoint, person)).status_code != 403, endpoint.path
     for path in ("/own/neither", "/own/recent", "/api/auth/me"):
         assert (await guarded.call("GET", path, as_whom=service)).status_code == 200
@@ -100,7 +102,7 @@ async def test_endpoints_with_a_recent_proof_refuse_an_older_proof_and_name_the_
     old, recent = sign(guarded, "old", auth_time=now - 601), sign(guarded, "recent", auth_time=now - 600)
     unknown = sign(guarded, "unknown", auth_time=0, amr=())
     asked = [endpoint for endpoint in served_by(guarded.services, OWN) if endpoint.policy.recent]
-    assert {"own.recent", "own.both"} <= {endpoint.operation for endpoint in asked}
+    assert {"own.recent", "own.both", "tenants.set-owner"} <= {endpoint.operation for endpoint in asked}
     for endpoint in asked:
         for whom in (old, unknown):
             refused = await ask(guarded, endpoint, whom)
