@@ -20,6 +20,7 @@ from domain.identity.administration import (
     RoleRights,
     ensure_fits_beside,
     ensure_keeps_name,
+    ensure_may_change_owner,
     ensure_may_change_role,
     ensure_may_grant,
     ensure_super_admin,
@@ -36,6 +37,7 @@ from domain.scope import (
     EveryTenant,
     Permission,
     is_permission,
+    may_grant,
     role_subject,
     smallest,
 )
@@ -152,6 +154,8 @@ class RoleAdministration:
                 # Security: users assign roles by name, so a rename gives these permissions to users with the new name.
                 # The caller MUST be able to grant them.
                 ensure_may_grant(caller, before.permissions)
+            if not may_grant(role.permissions, before.permissions):
+                await _ensure_owners_agree(tx, caller, before)
             # Tokens contain name and permissions, so a new description does not affect them.
             is_carried = (role.name, role.permissions) != (before.name, before.permissions)
             if is_carried:
@@ -197,6 +201,18 @@ class RoleAdministration:
             await tx.permissions.add(permission)
             await record(tx, "permission.created", caller, permission.id, client, self.clock.now())
         return permission
+
+
+async def _ensure_owners_agree(tx: IdentityTransaction, caller: Caller, role: Role) -> None:
+    """Raise Forbidden if an owner of the role's tenant would lose its permissions by a caller who is not an owner."""
+    if caller.is_super_admin or role.tenant_id is None:
+        return
+    own = await tx.users.state(caller.user_id)
+    for owner in await tx.memberships.lock_owners(role.tenant_id):
+        state = await tx.users.state(owner)
+        held = None if state is None else state.membership_in(role.tenant_id)
+        if state is not None and held is not None and role.id in {each.id for each in held.roles}:
+            ensure_may_change_owner(caller, state, own)
 
 
 def _seen(caller: Caller, role: Role | None) -> Role:
