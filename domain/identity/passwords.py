@@ -12,6 +12,8 @@ from domain.identity.users import PASSWORD_LENGTH, TYPED_LENGTH, normal_password
 
 SHORTEST_STEM = 4
 """Minimum length of a common password that is detected within other digits and punctuation."""
+LEAST_CHARACTERS = 4
+"""Minimum number of different characters: ``abababab`` and ``19900101`` have fewer."""
 _ENDINGS = string.digits + string.punctuation
 
 
@@ -27,8 +29,8 @@ def password_errors(
     normal = normal_password(password)
     if len(password) > TYPED_LENGTH or not shortest <= len(normal) <= longest:
         return (FieldError(field, f"must have {shortest} to {longest} characters"),)
-    if len(set(normal)) == 1:
-        return (FieldError(field, "repeats one character: choose another"),)
+    if len(set(normal.casefold())) < LEAST_CHARACTERS:
+        return (FieldError(field, f"needs {LEAST_CHARACTERS} different characters: choose another"),)
     if _is_made_of(normal, (email, email.rpartition("@")[0], full_name, *full_name.split())):
         return (FieldError(field, "must not be made of your e-mail or name"),)
     if _is_made_of(normal, words):

@@ -198,6 +198,10 @@ class Pipeline(ASGIMiddleware):
         given = cast(Sequence[tuple[bytes, bytes]], scope["headers"])
         if len(headers) != len(given) and (name := repeated_header(given)):
             return BadRequest(f"The header {name.decode('ascii')} occurs twice: send it once.")
+        # Security: a proxy may have seen another end of such a body (RFC 9112, 6.1).
+        coding = headers.get(b"transfer-encoding")
+        if coding is not None and (coding.lower() != b"chunked" or b"content-length" in headers):
+            return BadRequest("The header Transfer-Encoding must be chunked, without Content-Length.")
         if rules.policy.asks is None and not (rules.policy.reads_token and b"authorization" in headers):
             return None
         try:

@@ -20,6 +20,7 @@ from adapters.http.request.client_address import IDS_AT_ONCE, read_client
 from adapters.http.request.quality_values import accepted_language, weights
 from domain.words.languages import LANGUAGES
 from tests.http.app import ADMIN, TestApp, open_test_app
+from tests.http.request.test_pipeline import SMALL, answered
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,28 @@ async def test_the_document_names_the_path_and_the_page_is_found_below_it(app: T
     document = (await app.call("GET", "/docs/v1/docs.json")).json()
     assert document["servers"] == [{"url": "/tools/tenantry"}]
     assert (await app.call("GET", "/docs")).headers["Location"] == "/tools/tenantry/docs/index.html"
+
+
+@pytest.mark.promise("security, transport: Authorization, Host, Content-Length and Content-Type stand once")
+@pytest.mark.parametrize(
+    ("coding", "length", "is_taken"),
+    [
+        ("chunked, chunked", None, False),
+        ("gzip, chunked", None, False),
+        ("chunked", "600", False),
+        ("identity", "600", False),
+        ("xchunked", None, False),
+        ("", "600", False),
+        ("chunked", None, True),
+        ("Chunked", None, True),
+        (None, "600", True),
+    ],
+)
+async def test_a_body_is_either_chunked_or_has_a_length(
+    app: TestApp, coding: str | None, length: str | None, is_taken: bool
+) -> None:
+    given = {"transfer_encoding": coding, "content_length": length}
+    named = {name: value for name, value in given.items() if value is not None}
+    start, end = await answered(app, "/api/auth/refresh", list(SMALL), content_type="application/json", **named)
+    assert start["status"] == 400
+    assert (b"Transfer-Encoding" not in end["body"]) is is_taken
