@@ -64,7 +64,7 @@ def _ensure_no_options(options: ImportOptions) -> None:
     if options.delimiter is not None or options.encoding is not None:
         name = "delimiter" if options.delimiter is not None else "encoding"
         raise ValidationError.on(f"options.{name}", "is for CSV; this file is Parquet")
-    given = {"decimal": options.decimal != ".", "dateFormat": options.date_format, "headerRow": options.header_row}
+    given = {"decimal": options.decimal == ",", "dateFormat": options.date_format, "headerRow": options.header_row}
     for name, value in given.items():
         if value:
             raise ValidationError.on(f"options.{name}", "is for CSV and xlsx; this file is Parquet")

@@ -52,7 +52,8 @@ IMPORT_FORM: dict[str, Any] = {
                 "decimal": {
                     "type": "string",
                     "enum": [".", ","],
-                    "description": "Decimal sign of numbers in texts; with `,`, points group thousands. Default: `.`.",
+                    "description": "Decimal sign of numbers in texts; with `,`, points group thousands. Without it: "
+                    "`.`, and an integer such as `1.000` is an error.",
                 },
                 "dateFormat": _TEXT
                 | {

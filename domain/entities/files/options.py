@@ -25,8 +25,9 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     rows or none; ``dry_run`` stores none and reports. ``columns`` maps a column of the file to a JSON name
     (``{"Titel": "title"}``), or to None where it is left out; ``sheet`` is a name or counts from 1. ``time_zone`` names
     the zone of an xlsx's times (``Europe/Berlin``); without it they are UTC. ``decimal`` and ``date_format`` are of the
-    texts in the file (``,`` and ``DD.MM.YYYY``); ``header_row`` is the number of the row with the columns' names,
-    without it the first row that holds anything.
+    texts in the file (``,`` and ``DD.MM.YYYY``); without ``decimal``, the sign is a point and ``1.000`` is not a whole
+    number. ``header_row`` is the number of the row with the columns' names, without it the first row that holds
+    anything.
     """
 
     mode: Mode = "create"
@@ -37,7 +38,7 @@ class ImportOptions(Struct, frozen=True, kw_only=True, rename="camel", forbid_un
     encoding: str | None = None
     sheet: str | int | None = None
     time_zone: str | None = None
-    decimal: Literal[".", ","] = "."
+    decimal: Literal[".", ","] | None = None
     date_format: str | None = None
     header_row: Annotated[int, Meta(ge=1, le=LAST_HEADER_ROW)] | None = None
     columns: dict[str, str | None] = msgspec.field(default_factory=dict)

@@ -10,6 +10,8 @@ from domain.entities.kinds import NUMBERS, Kind
 Respell = Callable[[str], str]
 
 _COMMA = re.compile(r"[+-]?([0-9]{1,400}|[0-9]{1,3}(\.[0-9]{3})+)?(,[0-9]{0,400})?([eE][+-]?[0-9]{1,4})?")
+_GROUPS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
+_WHOLE = frozenset({Kind.INTEGER, Kind.BIG_INTEGER})
 _DIGITS = {"DD": "(?P<day>[0-9]{1,2})", "MM": "(?P<month>[0-9]{1,2})", "YYYY": "(?P<year>[0-9]{4})"}
 _USUAL_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -27,8 +29,10 @@ def respelling(kind: Kind, options: ImportOptions) -> Respell | None:
 
     Dates as JSON has them are accepted beside those of ``dateFormat``: ``2026-11-22`` is one day in every country.
     """
-    if kind in NUMBERS:
-        return _with_point if options.decimal == "," else None
+    if kind in NUMBERS and options.decimal == ",":
+        return _with_point
+    if kind in _WHOLE and options.decimal is None:
+        return _ungrouped
     if options.date_format is None:
         return None
     if kind is Kind.DATE:
@@ -46,6 +50,13 @@ def _with_point(text: str) -> str:
     if not has_comma(text) and ("." in text or "," in text):
         raise WrongCell(f"is no number with a decimal comma: {text[:40]}")
     return text.replace(".", "").replace(",", ".")
+
+
+def _ungrouped(text: str) -> str:
+    # 1.000 is 1 with a decimal point, and 1,000 in German.
+    if "." in text and _GROUPS.fullmatch(plain := text.strip()):
+        raise WrongCell(f"may have a point between thousands: {plain[:40]}; set the option decimal to '.' or ','")
+    return text
 
 
 def _day_of(date_format: str, rest: str) -> Respell:

@@ -42,7 +42,7 @@ def spelling_of(
             if field is not None and cell:
                 numbers += [cell.strip()] if field.kind in NUMBERS else []
                 times += [cell.strip()] if field.kind in TIMES else []
-    decimal = "," if options.decimal == "." and _has_comma(numbers, is_text=is_text) else None
+    decimal = "," if options.decimal != "," and _has_comma(numbers, is_text=is_text) else None
     return decimal, () if options.date_format is not None else tuple(_formats(times))
 
 

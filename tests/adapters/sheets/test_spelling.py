@@ -263,7 +263,42 @@ def test_a_dry_run_suggests_options_and_these_suit(name: str) -> None:
         assert again.errors == []
 
 
+@pytest.mark.promise("files, errors of rows: a whole number that may have a point between thousands is refused")
+@FILES
+@pytest.mark.parametrize("text", ["1.000", "12.500", "-999.999", "1.234.567", " 1.000 "])
+def test_a_whole_number_with_a_point_before_three_digits_needs_the_option_decimal(made: Any, text: str) -> None:
+    file, plain = made("quantity", text), text.strip()
+    assert (found := read_as(file)).rows == []
+    hint = "set the option decimal to '.' or ','"
+    assert found.errors == [f"2: quantity: may have a point between thousands: {plain}; {hint}"]
+    assert read_as(file, decimal=",").rows[0]["quantity"] == plain.replace(".", "")
+    if plain.endswith(".000"):
+        assert read_as(file, decimal=".").rows[0]["quantity"] == plain[:-4]
+
+
+@FILES
+@pytest.mark.parametrize(
+    ("field", "text", "value"),
+    [
+        ("quantity", "1000", "1000"),
+        ("quantity", "1.0", "1"),
+        ("quantity", "0.000", "0"),
+        ("quantity", "1000.000", "1000"),
+        ("price", "1.500", "1.500"),
+        ("ratio", "1.500", "1.5"),
+        ("note", "1.000", "1.000"),
+    ],
+)
+def test_other_numbers_with_a_point_are_read_without_the_option_decimal(
+    made: Any, field: str, text: str, value: str
+) -> None:
+    file = f"{field}\r\n{text}\r\n".encode() if made is csv_of else xlsx([[field], [text]])
+    found = read_as(file)
+    name = SALES.by_wire[field.lower()].name
+    assert (found.errors, [row[name] for row in found.rows]) == ([], [value])
+
+
 def test_the_defaults_are_those_of_json() -> None:
-    assert (ImportOptions().decimal, ImportOptions().date_format, ImportOptions().header_row) == (".", None, None)
+    assert (ImportOptions().decimal, ImportOptions().date_format, ImportOptions().header_row) == (None, None, None)
     for field, text in (("price", "12,50"), ("soldOn", "22.11.2026"), ("quantity", "1.234.567")):
         assert len(read_as(csv_of(field, text)).errors) == 1
