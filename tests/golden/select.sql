@@ -591,3 +591,72 @@ ORDER BY t.created_at DESC, t.id DESC
 LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT)) AS r) AS r
 WHERE $8::BOOLEAN OR (SELECT count(*) AS count_1
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- own tasks?fields=title&count=none&includeDeleted=true
+SELECT r.id AS id, r.title AS title, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+FROM (SELECT r.id AS id, r.title AS title, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM (SELECT t.id AS id, t.title AS title, t.title AS "sort 1", t.id AS "sort 2"
+FROM tasks AS t
+WHERE t.tenant_id = $2::UUID
+AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+FROM teams AS "own near"
+JOIN team_members AS "own far" ON true
+WHERE "own near".tenant_id = $2::UUID
+AND NOT "own near".is_deleted
+AND "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own near".id = t.team_id
+AND "own far".team_id = "own near".id
+AND "own far".user_id = $3::UUID)))
+AND (NOT t.is_deleted OR t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+FROM teams AS "own near"
+JOIN team_members AS "own far" ON true
+WHERE "own near".tenant_id = $2::UUID
+AND NOT "own near".is_deleted
+AND "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own near".id = t.team_id
+AND "own far".team_id = "own near".id
+AND "own far".user_id = $3::UUID)))
+ORDER BY t.title, t.id
+LIMIT $1::INTEGER + 1 OFFSET $4::BIGINT) AS r) AS r
+WHERE $5::BOOLEAN OR (SELECT count(*) AS count_1
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- own tasks?subtasks.title=a&fields=title&count=none
+SELECT r.id AS id, r.title AS title, CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $1::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+FROM (SELECT r.id AS id, r.title AS title, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM (SELECT t.id AS id, t.title AS title, t.title AS "sort 1", t.id AS "sort 2"
+FROM tasks AS t
+WHERE t.tenant_id = $2::UUID
+AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+FROM teams AS "own near"
+JOIN team_members AS "own far" ON true
+WHERE "own near".tenant_id = $2::UUID
+AND NOT "own near".is_deleted
+AND "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own near".id = t.team_id
+AND "own far".team_id = "own near".id
+AND "own far".user_id = $3::UUID)))
+AND NOT t.is_deleted
+AND (EXISTS (SELECT
+FROM tasks AS t1
+WHERE t1.tenant_id = $2::UUID
+AND (t1.created_by = $3::UUID OR t1.assignee_id = $3::UUID OR (EXISTS (SELECT
+FROM teams AS "own near"
+JOIN team_members AS "own far" ON true
+WHERE "own near".tenant_id = $2::UUID
+AND NOT "own near".is_deleted
+AND "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own near".id = t1.team_id
+AND "own far".team_id = "own near".id
+AND "own far".user_id = $3::UUID)))
+AND NOT t1.is_deleted
+AND t1.parent_id = t.id
+AND t1.title = $4::VARCHAR))
+ORDER BY t.title, t.id
+LIMIT $1::INTEGER + 1 OFFSET $5::BIGINT) AS r) AS r
+WHERE $6::BOOLEAN OR (SELECT count(*) AS count_1
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0

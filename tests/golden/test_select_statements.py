@@ -17,7 +17,9 @@ from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
 from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
-from domain.scope import EveryTenant, OneTenant, Scope
+from domain.entities.registry import build_registry
+from domain.scope import EveryTenant, OneTenant, OwnRows, Scope
+from tests.twins.everything import OWNED
 
 GOLDEN = Path(__file__).with_name("select.sql")
 TENANT = OneTenant(UUID(int=1))
@@ -42,6 +44,7 @@ QUERIES: list[tuple[str, str, Scope]] = [
 
 def test_the_text_of_a_query_is_known(registry: Registry) -> None:
     made = [*_rows(registry), *_pages(registry), *_cursors(registry), *_totals(registry), *_searches(registry)]
+    made += _own_rows()
     text = "\n\n".join(made) + "\n"
     if os.environ.get("TENANTRY_TEST_GOLDEN") == "write":
         GOLDEN.write_text(text)
@@ -124,6 +127,17 @@ def _searches(registry: Registry) -> list[str]:
         shape = page_shape(TENANT, query, narrowing(model, query, searches))
         made.append(_titled(f"products?{asked} with an index", page_statement(registry, model, shape).text))
     return made
+
+
+def _own_rows() -> list[str]:
+    """A page, and a filter through a relation, of a caller limited to own rows."""
+    registry = build_registry(OWNED)
+    scope = OwnRows(UUID(int=1), user_id=UUID(int=2), sees=frozenset({"tasks"}), touches=frozenset({"delete:tasks"}))
+    asked = ("fields=title&count=none&includeDeleted=true", "subtasks.title=a&fields=title&count=none")
+    shapes = [(each, _shape(registry, "tasks", each, scope)) for each in asked]
+    return [
+        _titled(f"own tasks?{each}", page_statement(registry, registry["tasks"], shape).text) for each, shape in shapes
+    ]
 
 
 def _titled(title: str, text: str) -> str:

@@ -20,14 +20,16 @@ from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
+from domain.entities.markers import Mine
 from domain.entities.query.kinds import BOUNDS, QUERY_KINDS
 from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
-from domain.scope import OneTenant
+from domain.scope import OneTenant, OwnRows
 
 NOBODY = OneTenant(UUID(int=0))
 """A tenant without rows."""
 
+OWN = "page 1 of own rows"
 SCANS = "rows in their order until the page is full: no index finds them"
 _NO_ID = str(UUID(int=0))
 _SHOWN = ("include", "search", "sort")
@@ -79,6 +81,21 @@ async def _plans(connection: Connection, registry: Registry, model: EntityModel)
         wanted = [*_owner(model), *needed]
         indexed = not needed or narrowed is not None or any(_begins(row["keys"], wanted) for row in keys)
         yield Planned(_name(asked), steps, None if indexed else SCANS)
+    if model.declaration.own:
+        yield await _plan_of_own_rows(connection, registry, model, scope)
+
+
+async def _plan_of_own_rows(
+    connection: Connection, registry: Registry, model: EntityModel, tenant: OneTenant
+) -> Planned:
+    """Return the plan of a page for a caller limited to own rows, who owns few."""
+    scope = OwnRows(tenant.id, user_id=UUID(int=0), sees=frozenset({model.plural}), touches=frozenset())
+    query = read_query(model, registry, frozenset(), (("count", "none"),))
+    statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
+    plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
+    # An index serves only the rule of a single field.
+    is_indexed = len(model.declaration.own) == 1 and isinstance(model.declaration.own[0], Mine)
+    return Planned(OWN, tuple(_steps(msgspec.json.decode(plan)[0]["Plan"])), None if is_indexed else SCANS)
 
 
 async def _tenant_with_rows(connection: Connection, registry: Registry, model: EntityModel) -> OneTenant:

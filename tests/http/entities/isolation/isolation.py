@@ -78,13 +78,13 @@ class Ground:
             answer = await self.app.call("GET", f"/api/{model.plural}", as_whom="acme")
             found: str = answer.json()["data"]["items"][0]["id"]
             return found
-        values = {field.name: await self._value(field) for field in model.declared}
+        values = {field.name: await self.value(field) for field in model.declared}
         row = NewRow(Uuid7Ids().new(), values)
         async with self.database.transaction(OneTenant(self.tenant_id)) as tx:
             await tx.records.add(model, [row], ACT)
         return str(row.id)
 
-    async def _value(self, field: FieldModel) -> object:
+    async def value(self, field: FieldModel) -> object:
         if field.reference is not None:
             return UUID(await self.row(self.registry[field.reference.target]))
         if not field.required:

@@ -25,13 +25,18 @@ def tasks_registry() -> Registry:
 
 
 @pytest.fixture(scope="session")
-async def open_tasks_database(
+async def tasks_url(
     new_database: NewDatabase, tasks_registry: Registry, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[PostgresDatabase]:
+) -> str:
     url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
     assert await write_migration(url, tasks_registry, "tasks", folders) is not None
     assert await upgrade(url, tasks_registry, folders) == []
-    database = PostgresDatabase(url, tasks_registry, CountingIds(), connections=12)
+    return url
+
+
+@pytest.fixture(scope="session")
+async def open_tasks_database(tasks_url: str, tasks_registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    database = PostgresDatabase(tasks_url, tasks_registry, CountingIds(), connections=12)
     await database.open()
     yield database
     await database.close()

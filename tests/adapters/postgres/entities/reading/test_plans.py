@@ -22,6 +22,7 @@ from adapters.postgres.statements.compiled import CompiledStatement
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
 from domain.entities.markers import big, entity, money, unique
+from domain.entities.owning import NO_LIMITS
 from domain.entities.registry import build_registry
 from tests.conftest import NewDatabase
 
@@ -208,7 +209,7 @@ async def test_keys_of_an_upsert_and_taken_values_are_found_by_the_copy(
     """Where ``lower()`` of a column stood in the comparison, row-level security would keep the index from it."""
     model, tenant = registry["categories"], UUID(int=7)
     found: dict[CompiledStatement, dict[str, Any]] = {
-        adopt_matching(registry, model, "name"): {"tenant": tenant},
+        adopt_matching(registry, model, NO_LIMITS, "name"): {"tenant": tenant},
         clashing_rows(registry, model, model.unique[0]): {"tenant": tenant, "ids": [], "each_name": []},
     }
     await owner.execute(ONE_TENANTS_CATEGORIES, tenant)
