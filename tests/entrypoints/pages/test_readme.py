@@ -112,11 +112,18 @@ def test_every_block_of_the_readme_runs_in_order(
     assert '"imported":2' in everything
     assert (tmp_path / "products.xlsx").stat().st_size > 1_000
     assert '"title":"Emma"' in everything
+    ensure_own_books_are_listed(next(text for text in terminal.printed if '"title":"Persuasion"' in text))
     assert "secure_table" in next((tmp_path / "migrations").glob("*.py")).read_text()
     assert terminal.served is not None
     ensure_books_are_served(terminal.served)
     if BROWSER is not None:
         edit_a_book(terminal.served, BROWSER)
+
+
+def ensure_own_books_are_listed(printed: str) -> None:
+    """The member's list has the member's book alone."""
+    listed = printed.rpartition('"items":')[2]
+    assert ("Persuasion" in listed, "Emma" in listed) == (True, False)
 
 
 def edit_a_book(served: Served, browser: str) -> None:
