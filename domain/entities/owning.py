@@ -87,7 +87,7 @@ def is_limited(model: EntityModel, rights: Rights, action: str) -> bool:
 
 
 def _holds_own(model: EntityModel, rights: Rights, action: str) -> bool:
-    return any(map(rights.may, model.permissions(action)[1:]))
+    return bool(model.declaration.own) and rights.may(*model.permissions(action)[1:])
 
 
 @dataclass(frozen=True)

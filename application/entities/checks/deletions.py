@@ -106,7 +106,7 @@ def refused_clearing(caller: Caller, registry: Registry, model: EntityModel, err
 
     Omits entities that the caller may not read, and fields hidden from the caller.
     """
-    if not caller.rights.may(*model.permissions("read")):
+    if not caller.rights.may(model.permission("read")):
         return []
     hidden = registry.hidden_from(caller.rights)
     # The handler's guards know only the deleted rows' fields; these belong to another entity.
@@ -128,4 +128,5 @@ def readable_referrers(registry: Registry, rights: Rights, referrers: Iterable[R
     """Return those that a caller with these rights may see, by a field that is not hidden."""
     hidden = registry.hidden_from(rights)
     seen = [each for each in referrers if any((each.plural, name) not in hidden for name in each.fields)]
-    return [each for each in seen if rights.may(*registry[each.plural].permissions("read"))]
+    # Security: a caller limited to own rows must not learn the number of all rows.
+    return [each for each in seen if rights.may(registry[each.plural].permission("read"))]
