@@ -8,7 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from domain.entities.builtin_entities import BUILTIN_ENTITIES
+from domain.entities.builtin_entities import BUILTIN_ENTITIES, TenantMember
 from domain.entities.markers import big, entity, guarded, index, links, many, mine, money, ref, through, unique
 
 
@@ -105,4 +105,6 @@ class Task(Struct, rename="camel", kw_only=True):
 
 OWNED = (Team, TeamMember, Task)
 DECLARED = (Unit, Thing, Link)
-LICENSED = (*BUILTIN_ENTITIES, Licence)
+STORED = tuple(kind for kind in BUILTIN_ENTITIES if kind is not TenantMember)
+"""Built-in entities with a table. Members are a view over tables that the database of twins lacks."""
+LICENSED = (*STORED, Licence)

@@ -18,7 +18,6 @@ from adapters.postgres.connection.connections import scope_text
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches, SearchLimits
 from adapters.postgres.entities.reading.select import PostgresSelect
 from application.ports.entities.records import RowPage
-from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import read_cursor, write_cursor
@@ -30,9 +29,9 @@ from tests.builders import NOW
 from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
-from tests.twins.everything import DECLARED, LICENSED, OWNED
+from tests.twins.everything import DECLARED, LICENSED, OWNED, STORED
 
-CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
+CATALOGUE = build_registry((*ENTITIES, *STORED))
 ALL_KINDS = build_registry(DECLARED)
 SHARED = build_registry(LICENSED)
 OWN = build_registry(OWNED)
