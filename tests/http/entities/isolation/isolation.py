@@ -1,5 +1,6 @@
 """Two tenants, and everybody who may or may not reach the rows of one of them, at every endpoint of every entity."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -113,6 +114,9 @@ class Ground:
         if path.endswith("/import"):
             text = ",".join(body) + "\n" + ",".join(str(value) for value in body.values()) + "\n"
             more["files"] = {"file": ("rows.csv", text.encode())}
+        elif "{" in path:  # the id of a user or of a linked row
+            path = re.sub(r"\{\w+\}", ABSENT, path)
+            more |= {"json": {"level": "read"}} if endpoint.method == "PUT" else {}
         elif "batch" in path:
             batch: Json = {"POST": {"items": [body]}, "PUT": {"items": [{"id": row_id}]}}
             if path.endswith("/upsert"):

@@ -110,7 +110,8 @@ RULES = [(plural, rule) for plural in OWNED for rule in registry_of(ENTITIES)[pl
 async def test_own_rows_are_served_on_every_route(place: tuple[Tasks, Ground], plural: str, rule: OwnRule) -> None:
     tasks, ground = place
     model, member = ground.registry[plural], tasks.users["member"]
-    for endpoint in ground.endpoints(plural):
+    # rows under a row, such as shares, have tests of their own
+    for endpoint in (each for each in ground.endpoints(plural) if each.path.count("{") < 2):
         row_id = await add(ground, model, member, rule)
         body = await valid_body(ground, model, member)
         answer = await ground.ask(endpoint, ANN, row_id, body)
