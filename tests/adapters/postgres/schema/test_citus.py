@@ -15,7 +15,7 @@ from adapters.postgres.schema.schema import metadata_for
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
-from domain.entities.markers import entity, ref, unique
+from domain.entities.markers import entity, mine, ref, unique
 from domain.entities.registry import build_registry
 from entrypoints.cli.reports.citus import report
 from entrypoints.terminal.errors import CommandError
@@ -67,6 +67,10 @@ def test_a_declaration_that_citus_refuses_is_reported() -> None:
     with pytest.raises(CommandError, match="Land belongs to no tenant"):
         report(registry)
     assert [line for line in citus.obstacles(build_registry([*LIBRARY])) if "Genre" in line]
+    parcels = build_registry([entity("parcels", own=[mine("created_by")], shared=True)(_plain("Parcel"))])
+    assert citus.obstacles(parcels) == [
+        "Parcel has shared=True: shares refer to memberships, which stay on the coordinator."
+    ]
 
 
 @pytest.mark.parametrize(
@@ -172,7 +176,7 @@ def shards(text: str, distributed: tuple[str, ...]) -> str:
 
 def test_each_statement_of_a_tenants_request_asks_one_shard() -> None:
     """Only a super-admin's scope of every tenant asks all of them."""
-    distributed = citus.placement(CATALOGUE).distributed
+    distributed = (*citus.placement(CATALOGUE).distributed, "tasks", "teams", "team_members")
     parts = [part.partition("\n") for part in re.split(r"^-- ", GOLDEN.read_text(), flags=re.MULTILINE) if part]
     asked = {title: shards(text, distributed) for title, _, text in parts}
     assert len(asked) > 15
