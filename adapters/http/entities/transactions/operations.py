@@ -22,7 +22,7 @@ from domain.limits import Limit
 
 LIMIT = Limit("operations", 60)
 ERRORS = ("NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_ENTITY")
-TEXT = """Runs the operations in order, all or none. `{"$id": "order"}` in a reference or in `id` is the id of the \
+TEXT = """Runs the operations in order, all or none. `{"$id": "order"}` in a reference, link or `id` is the id of the \
 earlier create with `"as": "order"`. Each operation needs the permission of its single-row form. The first kind of \
 failure is reported, and names each failure, such as `operations[2].price`. The result of an operation is its row, \
 and null for a deletion."""
