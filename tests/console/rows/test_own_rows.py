@@ -24,7 +24,9 @@ class Tag(Struct, rename="camel", kw_only=True):
     name: str
 
 
-@entity("tasks", own=[mine("created_by"), mine("assignee_id")], columns=["title", "assignee_id", "tag_ids"])
+@entity(
+    "tasks", own=[mine("created_by"), mine("assignee_id")], shared=True, columns=["title", "assignee_id", "tag_ids"]
+)
 class Task(Struct, rename="camel", kw_only=True):
     title: str
     assignee_id: Annotated[UUID | None, member(on_leave="clear")] = None
@@ -198,3 +200,51 @@ async def test_links_are_a_filter_with_names(office: Office) -> None:
     await page.get_by_role("button", name="Add filter").click()
     await expect(page.locator(".chips .chip strong")).to_have_text("urgent")
     await titles(office, "for nobody")
+
+
+async def shares_of(office: Office, title: str) -> list[tuple[str, str]]:
+    found = await office.app.call("GET", f"/api/tasks/{office.tasks[title]}/shares", as_whom="acme")
+    return [(share["fullName"], share["level"]) for share in found.json()["data"]["items"]]
+
+
+@pytest.mark.promise("console, journeys: a row is shared with members, by those who may share it")
+async def test_a_row_is_shared_by_keyboard(office: Office) -> None:
+    page = office.page
+    await office.visitor.enter(f"rows/tasks/{office.tasks['for nobody']}", BOSS)
+    await page.get_by_role("button", name="Share").press("Enter")
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("combobox", name="Share with").fill("clerk")
+    await expect(dialog.locator(".picker [role=option]")).to_have_text(["CAClerk Ann"])
+    await page.keyboard.press("Enter")
+    await expect(dialog.get_by_role("group", name="Share with")).to_be_focused()
+    await dialog.get_by_role("button", name="Share", exact=True).press("Enter")
+    level = dialog.get_by_label("Level of Clerk Ann")
+    await expect(level).to_have_value("read")
+    assert await shares_of(office, "for nobody") == [("Clerk Ann", "read")]
+    assert await violations_in_all_looks(office.visitor) == []
+    async with page.expect_response(lambda answer: answer.request.method == "GET" and "/shares" in answer.url):
+        await level.select_option("may change")
+    assert await shares_of(office, "for nobody") == [("Clerk Ann", "update")]
+    await dialog.get_by_role("button", name="Remove Clerk Ann").press("Enter")
+    await expect(level).to_have_count(0)
+    assert await shares_of(office, "for nobody") == []
+    await page.keyboard.press("Escape")
+    await expect(page.get_by_role("button", name="Share")).to_be_focused()
+
+
+async def test_a_refused_share_is_explained(office: Office) -> None:
+    page = office.page
+    await office.visitor.enter(f"rows/tasks/{office.tasks['for nobody']}", BOSS)
+    await page.get_by_role("button", name="Share").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("combobox", name="Share with").fill("boss")
+    await dialog.get_by_role("option", name="Boss Ann").click()
+    await dialog.get_by_role("button", name="Share", exact=True).click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("is your own id")
+
+
+async def test_those_who_may_not_share_see_no_button(office: Office) -> None:
+    page = office.page
+    await office.visitor.enter(f"rows/tasks/{office.tasks['by the clerk']}", CLERK)
+    await expect(page.get_by_role("button", name="Save")).to_be_visible()
+    await expect(page.get_by_role("button", name="Share")).to_have_count(0)

@@ -14,10 +14,12 @@ import { Forbidden, Notice, Ready, useLoaded } from "../parts/States";
 import { Title } from "../parts/Title";
 import { failed, toast } from "../parts/Toast";
 import { go, gone, href, query } from "../session/routes";
+import { may } from "../session/session";
 import { t } from "../words/words";
 import { History } from "./history";
 import { EventName, PersonName } from "./names";
 import { sortedBy } from "./rows";
+import { Shares } from "./Shares";
 
 // in one file with this screen: a file for so little costs more than it saves
 export { Sums } from "../grid/Sums";
@@ -181,6 +183,7 @@ function RowActions({ entity, row, etag, reload }: ActionProps) {
   const path = `/api/${entity.plural}/${row.id}`;
   const name = rowLabel(entity, row);
   const isDeleted = row.isDeleted === true;
+  const [isSharing, setSharing] = useState(false);
 
   async function act(work: () => Promise<unknown>, text: string, leaves: boolean): Promise<void> {
     try {
@@ -210,6 +213,13 @@ function RowActions({ entity, row, etag, reload }: ActionProps) {
 
   return (
     <>
+      {!isDeleted && entity.has.shares && may(`share:${entity.plural}`) && (
+        <button type="button" onClick={() => setSharing(true)}>
+          <Icon name="user-plus" />
+          {t("share")}
+        </button>
+      )}
+      {isSharing && <Shares entity={entity} row={row} onClose={() => setSharing(false)} />}
       {!isDeleted && entity.may.delete && (
         <button type="button" class="quiet-danger" onClick={() => void remove()}>
           <Icon name="trash-2" />
