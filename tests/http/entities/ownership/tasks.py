@@ -1,6 +1,6 @@
 """An application with tasks that members own by every kind of rule, and members of its teams."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 from uuid import UUID
@@ -72,7 +72,19 @@ class Booking(Struct, rename="camel", kw_only=True):
             yield FieldError("slot", "is full")
 
 
-ENTITIES = (Team, TeamMember, Task, TaskNote, Booking)
+@entity("task-reports")
+class TaskReport(Struct, rename="camel", kw_only=True):
+    """A closed report cannot change, so its task cannot be deleted."""
+
+    is_closed: bool
+    task_id: Annotated[UUID | None, ref("tasks", on_delete="clear")] = None
+
+    def check(self, before: "TaskReport | None") -> Iterator[FieldError]:
+        if before is not None and before.is_closed:
+            yield FieldError("isClosed", "does not allow changes")
+
+
+ENTITIES = (Team, TeamMember, Task, TaskNote, Booking, TaskReport)
 OWNED = ("tasks", "task-notes", "bookings")
 READ = ["read:teams", "read-own:team-members", *(f"read-own:{plural}" for plural in OWNED)]
 WRITE = [f"{action}:{plural}" for plural in OWNED for action in ("create", "update-own", "delete-own")]

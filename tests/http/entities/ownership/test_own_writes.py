@@ -222,6 +222,17 @@ async def test_rules_cascades_and_unique_values_see_all_rows(tasks: Tasks) -> No
     assert (refused.status_code, refused.json()["error"]["message"]) == (409, "Something still refers to it.")
 
 
+@pytest.mark.promise("DELETE /api/{entities}/{id}: the rules of rows that refer to an invisible row are not checked")
+async def test_a_delete_of_an_invisible_row_reports_no_rule_of_rows_that_refer_to_it(tasks: Tasks) -> None:
+    for name in ("of bob", "created"):
+        await tasks.make("task-reports", name + " report", isClosed=True, taskId=tasks.rows[name])
+    for name in ("delete", "batch delete", "batch delete by post"):
+        absent = told(await write(tasks, name, ABSENT, "ann"))
+        assert absent[0] == 404
+        assert told(await write(tasks, name, tasks.rows["of bob"], "ann")) == absent
+    assert (await write(tasks, "delete", tasks.rows["created"], "ann")).status_code == 422
+
+
 IMPORTS: list[tuple[str, str, Json]] = [
     ("create", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
     ("upsert", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
