@@ -125,7 +125,7 @@ def update_rows(
         else _rows_set_aside(model, table, stored, given)
     )
     links = given_links(registry, model, fields, given, limits, is_aside=is_hidden)
-    wrong = [_unseen(given, before), *(each.wrong() for each in links)]
+    wrong = [_unseen(given, before), *(each.wrong(before) for each in links)]
     wrong += _missing(registry, model, fields, given, limits, before=before, is_hidden=is_hidden)
     if limits.ask_of_change(model, columns):
         after = {field.name: _changed(before.c[field.name], field, given, is_partial=is_partial) for field in own}

@@ -54,11 +54,16 @@ class GivenLinks(Struct, frozen=True):
     limits: Limits
     aside: CTE | None = None
 
-    def wrong(self) -> Select[tuple[int, str]]:
-        """Select a problem for each link to a target that the writer does not see, unless the link exists."""
+    def wrong(self, before: CTE | None = None) -> Select[tuple[int, str]]:
+        """Select a problem for each link to a target that the writer does not see, unless the link exists.
+
+        ``before`` are the rows that the writer sees: links of other rows prove nothing.
+        """
         junction, links = junction_of(self.registry, self.model, self.field.name), self.links
         same = [junction.c.tenant_id == TENANT] if "tenant_id" in junction.c else []
         ends = junction.c.source_id == links.c.source_id, junction.c.target_id == links.c.target_id
+        if before is not None:
+            same.append(junction.c.source_id.in_(sa.select(before.c.id)))
         place = sa.cast(links.c.place - constant(1), sa.Text())
         wrong = constant(f"{self.field.name} ", sa.Text()).concat(place)
         found = sa.select(links.c.n, wrong.label("wrong")).select_from(links)

@@ -13,7 +13,7 @@ from adapters.http.app import HttpSettings
 from adapters.system import Uuid7Ids
 from application.ports.whole_database import WholeDatabase
 from domain.entities.declaration import Registry
-from domain.entities.markers import entity, many, mine, ref, through, unique
+from domain.entities.markers import entity, links, many, mine, ref, through, unique
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
 from domain.errors import FieldError
@@ -84,7 +84,12 @@ class TaskReport(Struct, rename="camel", kw_only=True):
             yield FieldError("isClosed", "does not allow changes")
 
 
-ENTITIES = (Team, TeamMember, Task, TaskNote, Booking, TaskReport)
+@entity("boards", own=[mine("created_by")])
+class Board(Struct, rename="camel", kw_only=True):
+    task_ids: Annotated[list[UUID], links("tasks", limit=10, on_delete="drop")] = []
+
+
+ENTITIES = (Team, TeamMember, Task, TaskNote, Booking, TaskReport, Board)
 OWNED = ("tasks", "task-notes", "bookings")
 READ = ["read:teams", "read-own:team-members", *(f"read-own:{plural}" for plural in OWNED)]
 WRITE = [f"{action}:{plural}" for plural in OWNED for action in ("create", "update-own", "delete-own")]

@@ -233,6 +233,21 @@ async def test_a_delete_of_an_invisible_row_reports_no_rule_of_rows_that_refer_t
     assert (await write(tasks, "delete", tasks.rows["created"], "ann")).status_code == 422
 
 
+@pytest.mark.promise("PUT /api/{entities}/{id}: the links of an invisible row are not revealed")
+async def test_a_write_does_not_reveal_the_links_of_an_invisible_row(tasks: Tasks) -> None:
+    await tasks.add_user("linker", ["read-own:tasks", "read-own:boards", "update-own:boards"])
+    linked = tasks.rows["of bob"]
+    board = await tasks.make("boards", "board", taskIds=[linked])
+    answers = []
+    for row_id in (board, ABSENT):
+        single = await tasks.call("PUT", f"boards/{row_id}", "linker", json={"taskIds": [linked]})
+        items = [{"id": row_id, "taskIds": [linked]}]
+        batch = await tasks.call("PUT", "boards/batch", "linker", json={"items": items})
+        answers.append([told(single), told(batch)])
+    assert answers[0] == answers[1]
+    assert [status for status, _ in answers[0]] == [400, 400]
+
+
 IMPORTS: list[tuple[str, str, Json]] = [
     ("create", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
     ("upsert", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
