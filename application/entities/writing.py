@@ -205,8 +205,7 @@ class RowWriter:
             except StillReferredTo as error:
                 ensure_found(ids, error.found)
                 raise restricted(write.caller, self.registry, ids, error) from None
-            # If a row is missing, the exception rolls back the deletion of the others. It precedes the rules: they see
-            # the references to a row that the caller does not see.
+            # If a row is missing, the exception rolls back the deletion of the others. Rules see invisible rows.
             ensure_found(ids, removed)
             await self._ensure_cleared(tx, write.caller, cleared)
             return await store_response(tx, write, removed, self.clock.now())

@@ -55,10 +55,7 @@ class GivenLinks(Struct, frozen=True):
     aside: CTE | None = None
 
     def wrong(self, before: CTE | None = None) -> Select[tuple[int, str]]:
-        """Select a problem for each link to a target that the writer does not see, unless the link exists.
-
-        ``before`` are the rows that the writer sees: links of other rows prove nothing.
-        """
+        """Select a problem for each link to a target that the writer does not see, unless ``before`` has it."""
         junction, links = junction_of(self.registry, self.model, self.field.name), self.links
         same = [junction.c.tenant_id == TENANT] if "tenant_id" in junction.c else []
         ends = junction.c.source_id == links.c.source_id, junction.c.target_id == links.c.target_id

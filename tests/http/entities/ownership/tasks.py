@@ -74,8 +74,6 @@ class Booking(Struct, rename="camel", kw_only=True):
 
 @entity("task-reports")
 class TaskReport(Struct, rename="camel", kw_only=True):
-    """A closed report cannot change, so its task cannot be deleted."""
-
     is_closed: bool
     task_id: Annotated[UUID | None, ref("tasks", on_delete="clear")] = None
 
