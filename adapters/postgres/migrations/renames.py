@@ -13,11 +13,14 @@ from adapters.postgres.migrations.operations import IN_HISTORIES, Rename, Rename
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
 from adapters.postgres.schema.copies import is_name_of_copy
+from adapters.postgres.schema.links import BETWEEN, junction_name
 from adapters.postgres.schema.parts import is_name_of_part
+from adapters.postgres.schema.sql import short_name
 from domain.entities.declaration import EntityModel, Registry
 
 _OURS = frozenset({"alembic_version"})
 _EXAMPLES = frozenset({"categories", "currencies", "products", "reviews"})
+_TARGET = "target_id"
 _Rule = Literal["camel", "pascal", "kebab"] | None
 _RULES: Sequence[_Rule] = ("pascal", "kebab", None, "camel")
 _ALIKE = 0.5
@@ -72,6 +75,13 @@ def offers(connection: Connection, registry: Registry, metadata: MetaData) -> It
                     f"{model.table}.{old} goes and {model.table}.{field} comes: {_stay(rows)} otherwise. If it is the "
                     f"same field, take the file back and add: --rename {model.table}.{old}={field}"
                 )
+            for old, field in _renamed_links(inspector, metadata, model):
+                count = row_count(connection, junction_name(model, old))
+                yield (
+                    f"The links {model.table}.{old} go and {model.table}.{field} come: {count} of them "
+                    f"{'stay' if count != 1 else 'stays'} behind otherwise. If it is the same field, take the file "
+                    f"back and add: --rename {model.table}.{old}={field}"
+                )
         else:
             for old in _similar_tables(inspector, metadata, model):
                 rows = row_count(connection, old)
@@ -99,11 +109,14 @@ def _made(inspector: Inspector, registry: Registry, metadata: MetaData, spec: st
                 and new in (model.table, model.plural)
                 and old.replace("-", "_") in _undeclared(inspector, metadata)
             ):
-                yield from _table(inspector, old.replace("-", "_"), model)
+                yield from _table(inspector, metadata, old.replace("-", "_"), model)
         elif entity in ("", model.table, model.plural):
             field = _by_either_name(model, new)
             if field in _new(inspector, model) and old in _gone(inspector, model):
                 yield from _field(inspector, metadata, model, old, field)
+            elif field in _new_links(inspector, model) and old in _gone_links(inspector, metadata, model.table):
+                yield from _junction(inspector, junction_name(model, old), junction_name(model, field))
+                yield from _in_histories(model, old, field)
 
 
 def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: str, new: str) -> Iterator[Rename]:
@@ -119,6 +132,10 @@ def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: st
         names = [f"{thing.name[: place.start()]}{new}{thing.name[place.end() :]}" for place in places]
         for renamed in ([name for name in names if name in wanted] or names)[:1]:
             yield Rename(thing.kind, model.table, thing.name, renamed)
+    yield from _in_histories(model, old, new)
+
+
+def _in_histories(model: EntityModel, old: str, new: str) -> Iterator[Rename]:
     if model.declaration.history:
         wire = model.by_name[new].wire
         yield from (Rename("field", model.table, name, wire) for name in _json_names(model, old))
@@ -143,13 +160,27 @@ def _by_rule(rule: _Rule, column: str) -> str:
     return field.encode_name
 
 
-def _table(inspector: Inspector, old: str, model: EntityModel) -> Iterator[Rename]:
+def _table(inspector: Inspector, metadata: MetaData, old: str, model: EntityModel) -> Iterator[Rename]:
     things = list(_named_things(inspector, old))
     yield Rename("table", old, old, model.table)
     for thing in things:
         if (renamed := thing.name.replace(f"_{old}", f"_{model.table}", 1)) != thing.name:
             yield Rename(thing.kind, model.table, thing.name, renamed)
+    # A long name does not end with the field's name but with a checksum.
+    declared = {short_name(f"{old}{BETWEEN}{field.name}"): junction_name(model, field.name) for field in model.links}
+    for name in _gone_links(inspector, metadata, old):
+        junction = f"{old}{BETWEEN}{name}"
+        yield from _junction(inspector, junction, declared.get(junction) or junction_name(model, name))
     yield Rename("history", model.table, old.replace("_", "-"), model.plural)
+
+
+def _junction(inspector: Inspector, old: str, new: str) -> Iterator[Rename]:
+    yield Rename("table", old, old, new)
+    parts = (("pk",), ("ix", "target"), ("fk", "source"), ("fk", "target"))
+    names = {short_name(kind, old, *end): short_name(kind, new, *end) for kind, *end in parts}
+    for thing in _named_things(inspector, old):
+        if thing.name in names:
+            yield Rename(thing.kind, new, thing.name, names[thing.name])
 
 
 def _named_things(inspector: Inspector, table: str) -> Iterator[_Named]:
@@ -187,12 +218,26 @@ def _gone(inspector: Inspector, model: EntityModel) -> list[str]:
 
 def _new(inspector: Inspector, model: EntityModel) -> list[str]:
     stored = set(_stored(inspector, model.table))
-    return [field.name for field in model.declared if field.name not in stored]
+    return [field.name for field in model.columns if field.name not in stored]
+
+
+def _gone_links(inspector: Inspector, metadata: MetaData, table: str) -> list[str]:
+    """Return the names of an entity's fields with an undeclared junction table."""
+    prefix = f"{table}{BETWEEN}"
+    gone = sorted(set(inspector.get_table_names()) - set(metadata.tables))
+    return [name.removeprefix(prefix) for name in gone if name.startswith(prefix)]
+
+
+def _new_links(inspector: Inspector, model: EntityModel) -> list[str]:
+    tables = set(inspector.get_table_names())
+    return [field.name for field in model.links if junction_name(model, field.name) not in tables]
 
 
 def _undeclared(inspector: Inspector, metadata: MetaData) -> list[str]:
+    """Return the undeclared tables that an entity may have had."""
     known = set(metadata.tables) | _OURS
-    return sorted(name for name in inspector.get_table_names() if name not in known and not is_name_of_part(name))
+    undeclared = sorted(name for name in inspector.get_table_names() if name not in known)
+    return [name for name in undeclared if not is_name_of_part(name) and BETWEEN not in name]
 
 
 def _pairs(gone: Sequence[str], new: Sequence[str]) -> list[tuple[str, str]]:
@@ -212,8 +257,27 @@ def _of_one_type(inspector: Inspector, metadata: MetaData, model: EntityModel) -
         yield from ((column["name"], new) for new in _new(inspector, model) if isinstance(columns[new].type, kind))
 
 
+def _renamed_links(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[tuple[str, str]]:
+    """Yield pairs of removed and new links to the same table; tables that may be one, renamed, count as the same."""
+    tables, gone, new = set(inspector.get_table_names()), dict[str, list[str]](), dict[str, list[str]]()
+    for name in _gone_links(inspector, metadata, model.table):
+        for key in inspector.get_foreign_keys(junction_name(model, name)):
+            if _TARGET in key["constrained_columns"]:
+                table = key["referred_table"]
+                gone.setdefault(table if table in metadata.tables else "", []).append(name)
+    for name in _new_links(inspector, model):
+        for reference in metadata.tables[junction_name(model, name)].columns[_TARGET].foreign_keys:
+            table = reference.column.table.name
+            new.setdefault(table if table in tables else "", []).append(name)
+    for table, names in gone.items():
+        pairs = _pairs(names, new.get(table, []))
+        told = {name for pair in pairs for name in pair}
+        yield from pairs
+        yield from ((old, field) for old in names for field in new.get(table, []) if not told & {old, field})
+
+
 def _similar_tables(inspector: Inspector, metadata: MetaData, model: EntityModel) -> Iterator[str]:
-    names = {field.name for field in model.declared}
+    names = {field.name for field in model.columns}
     for table in _undeclared(inspector, metadata):
         stored = set(_stored(inspector, table)) - (_declared(model) - names)
         if names and _share(names, stored) >= _ALIKE:

@@ -9,10 +9,13 @@ from sqlalchemy import Column, ForeignKeyConstraint, Index, Integer, MetaData, T
 from adapters.postgres.schema.sql import short_name
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
+BETWEEN = "__"
+"""Separates table and field in the name of a junction table; it does not occur in the table of an entity."""
+
 
 def junction_name(model: EntityModel, field_name: str) -> str:
-    """Return the table's name; two underscores do not occur in the table of an entity."""
-    return short_name(f"{model.table}__{field_name}")
+    """Return the name of a junction table, shortened with a checksum if it is too long."""
+    return short_name(f"{model.table}{BETWEEN}{field_name}")
 
 
 def tables_of(model: EntityModel) -> list[str]:

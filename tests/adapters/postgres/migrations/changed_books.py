@@ -14,6 +14,7 @@ from sqlalchemy.schema import AddConstraint, CreateIndex, CreateTable
 
 from adapters.postgres.migrations.migrate import WrittenMigration, upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
+from adapters.postgres.schema.links import tables_of
 from adapters.postgres.schema.row_security import grants, policies
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import opened, search_index
@@ -84,10 +85,11 @@ class Books:
         """Makes the tables of a first declaration: a test of what comes after it need not write a file for it."""
         there = {name for (name,) in await self.ask(TABLES)}
         models = [model for model in registry.stored if model.table not in there]
-        statements = [*making(registry, {model.table for model in models})]
+        statements = [*making(registry, {table for model in models for table in tables_of(model)})]
         for model in models:
-            statements += map(spelled, grants(model.table))
-            statements += map(spelled, policies(model.table) if model.tenant_owned else ())
+            for table in tables_of(model):
+                statements += map(spelled, grants(table))
+                statements += map(spelled, policies(table) if model.tenant_owned else ())
             if fields := model.indexed_search:
                 index = search_index(model.table, fields, by_tenant=model.tenant_owned, beside=False)
                 statements.append(spelled(CreateIndex(index)))
