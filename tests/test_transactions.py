@@ -72,11 +72,11 @@ def awaits(block: ast.AsyncWith) -> Iterator[ast.Await]:
 
 
 def works_on(call: ast.expr, names: set[str]) -> bool:
-    """Whether the call is ``tx.users.add(…)``, or a function or method of the use case that is given ``tx``."""
+    """Whether the call is ``tx.users.add(…)``, or a function or method of a use case that is given ``tx``."""
     if not isinstance(call, ast.Call):
         return False
     first = call.args[0] if call.args else None
-    is_own = isinstance(call.func, ast.Name) or ast.unparse(call.func).startswith("self._")
+    is_own = isinstance(call.func, ast.Name) or ast.unparse(call.func).startswith("self.")
     is_given = isinstance(first, ast.Name) and first.id in names
     return (is_own and is_given) or ast.unparse(call.func).split(".")[0] in names
 

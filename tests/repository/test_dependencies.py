@@ -36,7 +36,7 @@ IMPORTED_AS = {
 """Module of a package, where it has another name."""
 
 CHOSEN_FOR = {
-    "advanced-alchemy": ("adapters/postgres/schema", "adapters/postgres/migrations", "adapters/postgres/own_queries"),
+    "advanced-alchemy": ("adapters/postgres/migrations", "adapters/postgres/own_queries"),
     "aiosmtplib": ("adapters/mail",),
     "alembic": ("adapters/postgres/migrations",),
     "argon2-cffi": ("adapters/argon2",),

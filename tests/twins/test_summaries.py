@@ -160,7 +160,14 @@ Twins = tuple[Summaries, Summaries]
 
 @asynccontextmanager
 async def both(database: TwinsDatabase, things: Sequence[Row]) -> AsyncIterator[Twins]:
-    blank: Row = {**dict.fromkeys(THING.by_name), "tenant_id": HERE.id, "is_deleted": False, "version": 1, "size": "m"}
+    blank: Row = {
+        **dict.fromkeys(THING.by_name),
+        **{field.name: {} for field in THING.links},
+        "tenant_id": HERE.id,
+        "is_deleted": False,
+        "version": 1,
+        "size": "m",
+    }
     blank |= {"created_at": NOW, "updated_at": NOW}
     stored = [{**blank, "id": UUID(int=n), "title": f"{n}", **values} for n, values in enumerate(things)]
     tables: Any = {"things": {row["id"]: row for row in stored}}

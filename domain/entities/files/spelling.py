@@ -5,13 +5,12 @@ from collections.abc import Callable
 
 from domain.entities.files.cells import READERS, WrongCell
 from domain.entities.files.options import ImportOptions, date_parts
-from domain.entities.kinds import NUMBERS, Kind
+from domain.entities.kinds import BITS, NUMBERS, Kind
 
 Respell = Callable[[str], str]
 
 _COMMA = re.compile(r"[+-]?([0-9]{1,400}|[0-9]{1,3}(\.[0-9]{3})+)?(,[0-9]{0,400})?([eE][+-]?[0-9]{1,4})?")
 _GROUPS = re.compile(r"[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+")
-_WHOLE = frozenset({Kind.INTEGER, Kind.BIG_INTEGER})
 _DIGITS = {"DD": "(?P<day>[0-9]{1,2})", "MM": "(?P<month>[0-9]{1,2})", "YYYY": "(?P<year>[0-9]{4})"}
 _USUAL_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -31,7 +30,7 @@ def respelling(kind: Kind, options: ImportOptions) -> Respell | None:
     """
     if kind in NUMBERS and options.decimal == ",":
         return _with_point
-    if kind in _WHOLE and options.decimal is None:
+    if kind in BITS and options.decimal is None:
         return _ungrouped
     if options.date_format is None:
         return None

@@ -120,7 +120,9 @@ async def test_rows_of_a_file_that_are_refused_say_why_in_german(visitor: Visito
     content = b"name,sku,price,status\nLampe,GERMAN-1,teuer,live\n"
     file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
     await page.locator("input[type=file]").set_input_files([file])
-    await expect(page.locator(".import-errors td bdi")).to_have_text(["price: ist keine Dezimalzahl"])
+    await expect(page.locator(".import-errors td bdi")).to_have_text(
+        ["price: muss eine Zahl in einfachen Ziffern sein"]
+    )
 
 
 async def test_a_language_that_cannot_be_fetched_leaves_the_page_in_english(visitor: Visitor) -> None:

@@ -48,6 +48,7 @@ async def test_the_commands_work_in_their_order() -> None:
         }
         # The administrator owns the tenant, and another one is there.
         await invited.tenants.make_user("second", "acme", ["Admin"])
+        await make_admin(invited, "clerk")
         owner = f"/api/tenants/{variables['TENANT']}/users/{invited.tenants.users['admin']}"
         assert (await invited.tenants.call("root", "PUT", owner, {"isOwner": True})).status_code == 200
         await invited.mails()
@@ -72,6 +73,12 @@ async def test_the_commands_work_in_their_order() -> None:
         assert "eve@acme.example" in await invited.members()
         assert "bob@example.com" not in await invited.members()
         assert email_of("admin") not in await invited.members()
+
+
+async def make_admin(invited: Invited, name: str) -> None:
+    """A new owner needs the role Admin before the transfer."""
+    path = f"/api/users/{invited.tenants.users[name]}/roles"
+    assert (await invited.tenants.call("root in acme", "POST", path, {"roleNames": ["Admin"]})).status_code == 200
 
 
 async def publish(invited: Invited, record: Json) -> None:

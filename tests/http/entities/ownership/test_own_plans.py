@@ -13,7 +13,7 @@ async def test_the_plans_show_a_page_of_own_rows(tasks_url: str, tasks_registry:
     planned = await plans_of(tasks_url, tasks_registry)
     scans = {plural: plan.scans for plural, plans in planned.items() for plan in plans if plan.asked == OWN}
     # an index serves a single rule of a field
-    assert scans == {"team-members": None, "tasks": SCANS, "task-notes": None, "bookings": None}
+    assert scans == {"team-members": None, "tasks": SCANS, "task-notes": None, "bookings": None, "boards": None}
 
 
 async def test_each_rule_of_a_field_has_an_index_in_the_default_order(tasks_url: str, tasks_registry: Registry) -> None:

@@ -63,7 +63,8 @@ async def test_each_pair_of_kinds_is_converted_and_back(books: Books) -> None:
     before, after = (
         declared([(f"x{n}", pair[place].type | None, None) for n, pair in enumerate(PAIRS)]) for place in (0, 1)
     )
-    assert set(ONE_OF_EACH) == set(Kind)
+    # links have a junction table in place of a column
+    assert set(ONE_OF_EACH) == set(Kind) - {Kind.LINKS}
     await books.start(before)
     row = {f"x{n}": value_of(*pair) for n, pair in enumerate(PAIRS)}
     await books.add(row, dict.fromkeys(row))
