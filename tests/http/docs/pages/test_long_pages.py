@@ -47,8 +47,7 @@ async def test_the_commands_work_in_their_order() -> None:
             "MEMBER": invited.tenants.users["clerk"],
         }
         # The administrator owns the tenant, and another one is there.
-        await invited.tenants.make_user("second", "acme", ["Admin"])
-        await make_admin(invited, "clerk")
+        await make_more_admins(invited)
         owner = f"/api/tenants/{variables['TENANT']}/users/{invited.tenants.users['admin']}"
         assert (await invited.tenants.call("root", "PUT", owner, {"isOwner": True})).status_code == 200
         await invited.mails()
@@ -75,9 +74,10 @@ async def test_the_commands_work_in_their_order() -> None:
         assert email_of("admin") not in await invited.members()
 
 
-async def make_admin(invited: Invited, name: str) -> None:
+async def make_more_admins(invited: Invited) -> None:
     """A new owner needs the role Admin before the transfer."""
-    path = f"/api/users/{invited.tenants.users[name]}/roles"
+    await invited.tenants.make_user("second", "acme", ["Admin"])
+    path = f"/api/users/{invited.tenants.users['clerk']}/roles"
     assert (await invited.tenants.call("root in acme", "POST", path, {"roleNames": ["Admin"]})).status_code == 200
 
 
