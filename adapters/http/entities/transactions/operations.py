@@ -80,7 +80,7 @@ def _form(registry: Registry) -> type[Struct]:
     writable = [model for model in registry if model.declaration.writable]
     forms = [_operation(op, [model for model in writable if op != "restore" or model.soft_delete]) for op in MEMBERS]
     kind = Annotated[list[Union[tuple(forms)]], Meta(min_length=1, max_length=MOST_OPERATIONS)]  # type: ignore[misc,valid-type]  # a tuple of types
-    return defstruct("Operations", [("operations", kind)])
+    return defstruct("OperationsBody", [("operations", kind)])
 
 
 def _operation(op: Op, models: Sequence[EntityModel]) -> type[Struct]:
