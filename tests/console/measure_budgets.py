@@ -157,6 +157,8 @@ async def test_a_form_of_30_fields_reacts_at_once(visitor: Visitor) -> None:
         "may": dict.fromkeys(actions, True),
         "has": {"softDelete": False, "history": False, "changes": False, "search": [], "tenantOwned": True},
         "sort": "createdAt:desc",
+        "own": [],
+        "mine": [],
         "limits": {"pageSize": PAGE, "batch": 1000},
         "fields": [described(name) for name in names],
         "relations": [],

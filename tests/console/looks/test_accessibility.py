@@ -237,7 +237,7 @@ async def test_german_speaks_german_and_counts_in_it(visitor: Visitor) -> None:
     await expect(page.get_by_label("Passwort")).to_be_visible()
     await page.get_by_role("button", name="English").click()
     await visitor.sign_in()
-    await page.get_by_role("link", name="Somebody Else").click()
+    await page.get_by_role("navigation").get_by_role("link", name="Somebody Else").click()
     await page.get_by_label("Language").select_option("de")
     await page.get_by_role("link", name="Übersicht").click()
     await expect(page.get_by_role("heading", level=1)).to_contain_text("Hallo")

@@ -139,6 +139,8 @@ async def test_an_entity_of_200_fields_and_long_texts_stays_usable(visitor: Visi
         "display": "f0",
         "columns": [field["name"] for field in fields],
         "may": may,
+        "own": [],
+        "mine": [],
         "has": {"softDelete": False, "history": False, "changes": False, "search": [], "tenantOwned": True},
         "sort": "createdAt:desc",
         "limits": {"pageSize": 100, "batch": 1000},
