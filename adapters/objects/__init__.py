@@ -1,0 +1,1 @@
+"""Stores of files: a folder, and buckets of object storage services."""

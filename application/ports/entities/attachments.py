@@ -1,0 +1,68 @@
+"""Contents of files: where they are stored."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from domain.errors import ServiceUnavailable
+
+PIECE = 256 * 1024
+"""Maximum bytes of a piece that ``FileStore.open`` yields."""
+
+
+class ObjectMissing(Exception):
+    """The store has no object with this key."""
+
+
+class StoreUnavailable(ServiceUnavailable):
+    """The store cannot read or write now: it is unreachable, full or returns less than it should."""
+
+    sentence = "The store of files cannot answer now: try again shortly."
+
+
+class StoredObject(Struct, frozen=True):
+    key: str
+    size: int
+
+
+class FileStore(Protocol):
+    """Contents of files by the keys of ``domain/entities/attachments/keys.py``.
+
+    Keys of another form raise ValueError. No key is the folder of another one. All methods raise StoreUnavailable.
+    """
+
+    async def put(self, key: str, path: Path, media_type: str) -> None:
+        """Copy the file to the store, durably, in place of an object with this key.
+
+        No reader ever sees a part of it. After an error, the key may have its previous object or the whole new one.
+        """
+        ...
+
+    def open(
+        self, key: str, start: int = 0, length: int | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Open an object, or ``length`` of its bytes from ``start`` on, as pieces of at most ``PIECE`` bytes.
+
+        Entering the context raises ObjectMissing. The iterator raises StoreUnavailable if the object ends before
+        ``length`` bytes. Leaving the context stops the transfer.
+        """
+        ...
+
+    async def delete(self, keys: Sequence[str]) -> None:
+        """Delete the objects. Absent keys are not an error; after an error, some objects may be deleted."""
+        ...
+
+    async def link(self, key: str, *, lifetime: timedelta, media_type: str, disposition: str) -> str | None:
+        """Return a signed URL from which a client reads the object with these headers, None if the store has no URLs.
+
+        Does not check whether the object exists.
+        """
+        ...
+
+    def keys(self, folder: str) -> AsyncIterator[StoredObject]:
+        """Yield all objects below a folder, such as ``{tenant}`` or ``{tenant}/2026``; all objects for ``""``."""
+        ...

@@ -1,0 +1,1 @@
+"""Fields that hold files: their declaration, the files, and the purposes of uploads."""
