@@ -69,6 +69,7 @@ SUBJECTS = {
     ),
     "sign-in pages": ("attacks", "behaviour"),
     "tenants": ("acceptance", "domains and requests to join", "invitations", "own account", "owners"),
+    "webhooks": ("destinations", "signatures"),
 }
 """Sections of each area."""
 

@@ -1,6 +1,7 @@
 """JOSE: access tokens, refresh tokens, encrypted passwords, and their keys."""
 
 from adapters.joserfc.factor_secrets import SealedFactorSecrets as SealedFactorSecrets
+from adapters.joserfc.factor_secrets import SealedWebhookSecrets as SealedWebhookSecrets
 from adapters.joserfc.keyring import JoserfcKeyring as JoserfcKeyring
 from adapters.joserfc.passwords import JoserfcEncryptedPasswords as JoserfcEncryptedPasswords
 from adapters.joserfc.refresh_tokens import SealedRefreshTokens as SealedRefreshTokens

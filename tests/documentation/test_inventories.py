@@ -25,7 +25,18 @@ from tools.reference.sources import ROOT
 
 LAYERS = ("domain", "application", "adapters", "entrypoints", "tenantry")
 CRYPTOGRAPHY = {"cryptography", "joserfc", "argon2", "bcrypt", "hmac", "fido2", "ssl"}
-NETWORKS = {"asyncpg", "redis", "aiosmtplib", "httpx", "httpx2", "granian", "smtplib", "urllib.request", "http.client"}
+NETWORKS = {
+    "asyncpg",
+    "redis",
+    "aiosmtplib",
+    "httpcore2",
+    "httpx",
+    "httpx2",
+    "granian",
+    "smtplib",
+    "urllib.request",
+    "http.client",
+}
 """Packages whose import makes a file one of the inventory's. ``hashlib`` also names files and shapes: it is no sign."""
 
 

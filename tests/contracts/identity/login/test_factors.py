@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from adapters.joserfc import SealedFactorSecrets
-from application.ports.identity.factors import Credential, Factor
+from application.ports.identity.factors import Credential, Factor, FactorSecrets
 from application.ports.whole_database import WholeDatabase
 from domain.errors import Conflict
 from domain.identity.users import OwnFactors, TenantSecurity, TenantSettings, User
@@ -207,7 +207,8 @@ async def test_a_removed_account_leaves_no_factor(database: WholeDatabase, ada: 
 
 
 def test_a_factor_secret_opens_only_for_its_user_and_with_its_key() -> None:
-    secrets, ada = SealedFactorSecrets("a secret key of more than 32 characters"), new_id()
+    secrets: FactorSecrets = SealedFactorSecrets("a secret key of more than 32 characters")
+    ada = new_id()
     sealed = secrets.seal(ada, b"\x00 twenty bytes of it")
     assert secrets.open(ada, sealed) == b"\x00 twenty bytes of it"
     assert secrets.open(new_id(), sealed) is None

@@ -1,0 +1,1 @@
+"""Requests to URLs that users choose, only to allowed addresses, and their signatures."""

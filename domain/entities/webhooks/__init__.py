@@ -1,0 +1,1 @@
+"""Webhooks: destinations, event patterns, and the times of a delivery."""
