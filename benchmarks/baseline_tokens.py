@@ -22,7 +22,7 @@ MOST_REMEMBERED = 20_000
 
 _key = OKPKey.generate_key("Ed25519")
 _hasher = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1)
-_hashing = ThreadPoolExecutor(os.cpu_count())
+_hashing = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
 _remembered: dict[str, "Claims"] = {}
 
 

@@ -1,7 +1,6 @@
 """Password hashing with Argon2id, off the event loop. Imported hashes are verified by their own scheme."""
 
 import asyncio
-import os
 import secrets
 from base64 import b64encode
 from collections.abc import Callable
@@ -67,18 +66,17 @@ class HashQueue:
 
 
 class Argon2Passwords:
-    """Hashes passwords in one thread per core. Raises TooBusy beyond ``waiting`` queued calls.
+    """Hashes passwords in ``cores`` threads. Raises TooBusy beyond ``waiting`` queued calls.
 
     One hundred queued calls are about one second of work for two cores. The queue accepts one call at a time for each
     tenant, such as the creation of its users. A login does not belong to a tenant yet and waits for at most one such
     call.
     """
 
-    def __init__(self, cost: Cost, *, cores: int | None = None, waiting: int = 100) -> None:
-        at_once = cores or os.cpu_count() or 1
+    def __init__(self, cost: Cost, *, cores: int, waiting: int = 100) -> None:
         self._hasher = PasswordHasher(time_cost=cost.passes, memory_cost=cost.memory_kib, parallelism=cost.lanes)
-        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="password")
-        self._queue = HashQueue(at_once, waiting)
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix="password")
+        self._queue = HashQueue(cores, waiting)
         self._locks = KeyedLocks()
         self._dummy = made_up(self._hasher)
 

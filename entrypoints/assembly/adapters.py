@@ -62,6 +62,7 @@ from entrypoints.assembly.mail import mailer_of
 from entrypoints.assembly.social import social_providers
 from entrypoints.assembly.traces import traces_are_on
 from entrypoints.settings.settings import Settings
+from entrypoints.settings.this_machine import usable_processors
 
 SELECTION = timedelta(minutes=10)
 """Time for choosing a tenant. Until then, the client can refresh a session without a tenant."""
@@ -118,7 +119,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     commands, pipeline = _shared_memory(settings)
     pending_versions = PostgresPendingVersions(database.url, database.pooler)
     admissions = _admissions(settings, Lease(pipeline, pending_versions, commands=commands), clock)
-    passwords, keyring, social = Argon2Passwords(Cost()), _keyring(settings), social_providers(settings, clock)
+    passwords, keyring, social = _passwords(settings), _keyring(settings), social_providers(settings, clock)
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
@@ -284,6 +285,11 @@ def _folders(settings: Settings) -> tuple[Path, ...]:
 
 def _breaches(settings: Settings) -> BreachedPasswords | None:
     return AskedBreaches(load_function(settings.breached_passwords)) if settings.breached_passwords else None
+
+
+def _passwords(settings: Settings) -> Argon2Passwords:
+    # More threads than processors would only make all hashes slower. The workers share the processors.
+    return Argon2Passwords(Cost(), cores=max(1, usable_processors() // settings.workers))
 
 
 def _keyring(settings: Settings) -> JoserfcKeyring:
