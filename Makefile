@@ -134,7 +134,7 @@ console: ## build the console and the account pages, after a change of its sourc
 	@cd adapters/console/source && npm ci --ignore-scripts --silent && npm run --silent check && npm run --silent build
 
 lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade takes newer versions
-	$(COMPILE) pyproject.toml --extra embedded --extra traces --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml --extra embedded --extra images --extra objects --extra traces --group dev -o requirements/dev.txt
 	$(COMPILE) pyproject.toml --extra embedded --group build -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
 	$(COMPILE) pyproject.toml --extra traces -c requirements/dev.txt -o requirements/traces.txt

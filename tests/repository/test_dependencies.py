@@ -58,6 +58,7 @@ CHOSEN_FOR = {
     "multipart": ("adapters/http",),
     "polars": ("adapters/sheets",),
     "prometheus-client": ("adapters/prometheus",),
+    "puremagic": ("adapters/contents",),
     "redis": ("adapters/redis",),
     "rich": ("entrypoints/cli",),
     "rich-click": ("entrypoints/cli",),

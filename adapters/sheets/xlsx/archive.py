@@ -13,6 +13,8 @@ from domain.entities.sheets import LARGEST_INFLATED
 from domain.errors import BadRequest
 
 MOST_PARTS = 1_000
+MOST_PARTS_OF_OFFICE = 5_000
+"""Maximum entries of a document or presentation: each slide has several."""
 LARGEST_DIRECTORY = 1024 * 1024
 """Maximum bytes of the archive's directory: Python's reader creates an object per entry, before they can be counted."""
 PIECE = 64 * 1024
@@ -26,10 +28,14 @@ _REQUIRED = "[content_types].xml"
 
 
 class Archive:
-    """Entries of an archive that passed all checks. Raises BadRequest, naming the entry."""
+    """Entries of an archive that passed all checks. Raises BadRequest, naming the entry.
 
-    def __init__(self, file: BinaryIO) -> None:
+    ``may_nest`` permits archives as entries.
+    """
+
+    def __init__(self, file: BinaryIO, *, most_parts: int = MOST_PARTS, may_nest: bool = False) -> None:
         self._file = file
+        self._may_nest = may_nest
         try:
             _ensure_short_directory(file)
             file.seek(0)
@@ -37,7 +43,7 @@ class Archive:
                 parts = book.infolist()
             for part in parts:
                 part.filename = _usual_name(part.filename)
-            _ensure_plain(parts)
+            _ensure_plain(parts, most_parts)
             _ensure_apart(parts)
             self._parts = {part.filename.lower(): part for part in parts}
             left = LARGEST_INFLATED
@@ -62,7 +68,7 @@ class Archive:
         """Inflated size of a part. Raises BadRequest past ``most`` bytes."""
         size = checksum = 0
         for piece in self._inflated(part):
-            if not size and piece.startswith(_ARCHIVES):
+            if not size and not self._may_nest and piece.startswith(_ARCHIVES):
                 raise BadRequest(f"The file holds another archive ({part.filename}).")
             size += len(piece)
             if size > most:
@@ -108,6 +114,11 @@ class Archive:
         return part.header_offset + 30 + int(name) + int(extra)
 
 
+def office_archive(file: BinaryIO) -> Archive:
+    """Open a docx, xlsx or pptx. Charts of presentations contain workbooks, and pictures may be compressed."""
+    return Archive(file, most_parts=MOST_PARTS_OF_OFFICE, may_nest=True)
+
+
 def _usual_name(name: str) -> str:
     """Return the name as in the relationships: some programs on Windows write ``\\xl\\workbook.xml``."""
     return name.replace("\\", "/").lstrip("/")
@@ -125,11 +136,11 @@ def _ensure_short_directory(file: BinaryIO) -> None:
             raise BadRequest(f"The file has too many parts: an xlsx has {MOST_PARTS} at most.")
 
 
-def _ensure_plain(parts: Sequence[zipfile.ZipInfo]) -> None:
+def _ensure_plain(parts: Sequence[zipfile.ZipInfo], most: int) -> None:
     names = [part.filename for part in parts]
     lowered = {name.lower() for name in names}
-    if len(parts) > MOST_PARTS:
-        raise BadRequest(f"The file has {len(parts)} parts; an xlsx has {MOST_PARTS} at most.")
+    if len(parts) > most:
+        raise BadRequest(f"The file has {len(parts)} parts; an xlsx has {most} at most.")
     if len(lowered) < len(parts):
         raise BadRequest("The file has two parts of one name.")
     if any(part.flag_bits & 0x41 for part in parts):  # bit 0: encrypted, bit 6: strongly encrypted

@@ -1,4 +1,4 @@
-"""Contents of files: where they are stored."""
+"""Contents of files: their store, and the detection of their types."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -65,4 +65,23 @@ class FileStore(Protocol):
 
     def keys(self, folder: str) -> AsyncIterator[StoredObject]:
         """Yield all objects below a folder, such as ``{tenant}`` or ``{tenant}/2026``; all objects for ``""``."""
+        ...
+
+
+class Content(Struct, frozen=True):
+    """Type of a file's content, with the width and height of an image in pixels, before any rotation."""
+
+    type: str
+    width: int | None = None
+    height: int | None = None
+
+
+class Contents(Protocol):
+    """Types of files, found in their bytes outside the event loop and in bounded memory."""
+
+    async def detect(self, path: Path, types: Sequence[str]) -> Content:
+        """Return the first of the declared ``types`` that the content has; ``application/octet-stream`` only last.
+
+        Names and headers of the upload play no part. Raises UnsupportedMediaType with the type that was found.
+        """
         ...

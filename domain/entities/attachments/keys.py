@@ -4,8 +4,7 @@ import re
 from datetime import datetime
 from uuid import UUID
 
-_PART = r"[A-Za-z0-9_-][A-Za-z0-9._-]*"
-_KEY = re.compile(rf"{_PART}(?:/{_PART})*", re.ASCII)
+_KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _LONGEST = 512
 
 
