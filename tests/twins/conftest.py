@@ -14,7 +14,7 @@ from tests.twins.everything import DECLARED, LICENSED, OWNED
 def twins_database(servers: tuple[str, str]) -> Iterator[TwinsDatabase]:
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         url = runner.run(create_database(servers[0], f"tenantry_twins_{uuid4().hex[:12]}"))
-        connection = runner.run(connect(url, (*ENTITIES, *LICENSED, *DECLARED, *OWNED)))
+        connection = runner.run(connect(url, list(dict.fromkeys((*ENTITIES, *LICENSED, *DECLARED, *OWNED)))))
         yield TwinsDatabase(runner, connection)
         runner.run(connection.close())
         runner.run(drop_database(url))

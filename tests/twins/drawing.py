@@ -10,12 +10,15 @@ import msgspec
 from hypothesis import strategies as st
 
 from adapters.memory.entities.matching import without_case
+from adapters.memory.entities.state import SHARES
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
 from domain.entities.query.kinds import QUERY_KINDS, is_sortable
 from domain.entities.query.query import Operator
 
 Row = dict[str, object]
+Rows = dict[str, list[Row]]
+"""By table; also the members and the shares."""
 TENANTS = (UUID(int=1), UUID(int=2))
 
 Texts = tuple[str, ...]
@@ -58,19 +61,52 @@ _BETWEEN_AND_BEYOND = [Decimal(text) for text in ("1.505", "-1.4999", "0.0000000
 
 
 @st.composite
-def rows(draw: st.DrawFn, registry: Registry, texts: Texts) -> dict[str, list[Row]]:
-    """By table. References lead to rows of any tenant, living or not: a forged one must show nothing."""
-    drawn: dict[str, list[Row]] = {}
+def rows(draw: st.DrawFn, registry: Registry, texts: Texts, *, are_of_all: bool = False) -> Rows:
+    """References lead to rows of any tenant, living or not: a forged one must show nothing.
+
+    Pages of the members ``are_of_all`` tenants have no defined order for the memberships of one user, so each user has
+    only one.
+    """
+    drawn: Rows = {}
     number = 1000
     for model in registry:
-        drawn[model.table] = []
+        drawn[model.table] = [] if not model.declaration.is_view else draw(_members(texts, 1 if are_of_all else 2))
+        if model.declaration.is_view:
+            continue
         for _ in range(draw(st.sampled_from((0, 2, 4, 6, 8)))):
             number += 1
             row = draw(_row(model, UUID(int=number), texts))
             refer = _refer(draw, model, registry, row, drawn)
             if refer and _is_unique(model, row, drawn[model.table]):
                 drawn[model.table].append(row)
+    drawn[SHARES] = draw(_shares(registry, drawn))
     return drawn
+
+
+@st.composite
+def _members(draw: st.DrawFn, texts: Texts, most: int) -> list[Row]:
+    """A user has the same name in each tenant."""
+    named = {user: draw(st.sampled_from(texts)) for user in _VALUES[Kind.UUID]}
+    joined = st.dictionaries(st.sampled_from(TENANTS), st.sampled_from(_MOMENTS), max_size=most)
+    return [
+        {"id": user, "tenant_id": tenant, "full_name": name, "profile_picture_url": None, "joined_at": at}
+        for user, name in named.items()
+        for tenant, at in draw(joined).items()
+    ]
+
+
+def _shares(registry: Registry, drawn: Mapping[str, Sequence[Row]]) -> st.SearchStrategy[list[Row]]:
+    """Of rows of any tenant, living or not."""
+    named = [(model.plural, row["id"]) for model in registry if model.declaration.shared for row in drawn[model.table]]
+    if not named:
+        return st.just([])
+    keys = st.tuples(st.sampled_from(TENANTS), st.sampled_from(_VALUES[Kind.UUID]), st.sampled_from(named))
+    return st.dictionaries(keys, st.sampled_from(("read", "update")), max_size=8).map(
+        lambda levels: [
+            {"tenant_id": tenant, "user_id": user, "entity": plural, "row_id": row_id, "level": level}
+            for (tenant, user, (plural, row_id)), level in levels.items()
+        ]
+    )
 
 
 @st.composite
@@ -92,7 +128,9 @@ def _value(field: FieldModel, texts: Texts) -> st.SearchStrategy[object]:
 def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, drawn: dict[str, list[Row]]) -> bool:
     for field in model.fields:
         if field.link is not None:
-            row[field.name] = draw(_links(field, [other["id"] for other in drawn.get(field.link.target, ())]))
+            row[field.name] = draw(
+                _links(field, [other["id"] for other in drawn.get(registry[field.link.target].table, ())])
+            )
         if field.reference is not None:
             target = registry[field.reference.target]
             there = [other["id"] for other in drawn.get(target.table, ())]

@@ -9,7 +9,20 @@ from uuid import UUID
 from msgspec import Struct
 
 from domain.entities.builtin_entities import BUILTIN_ENTITIES, TenantMember
-from domain.entities.markers import big, entity, guarded, index, links, many, mine, money, ref, through, unique
+from domain.entities.markers import (
+    big,
+    entity,
+    guarded,
+    index,
+    links,
+    many,
+    member,
+    mine,
+    money,
+    ref,
+    through,
+    unique,
+)
 
 
 class Colour(Enum):
@@ -75,6 +88,14 @@ class Licence(Struct, rename="camel", kw_only=True):
     seats: int = 1
 
 
+@entity("labels", own=[mine("owner_id")], has_many={"tasks": many("tasks", by="label_ids")}, shared=True, sort="name")
+class Label(Struct, rename="camel", kw_only=True):
+    """Own rows by a member field, and targets of links that a caller may not see."""
+
+    name: str
+    owner_id: Annotated[UUID | None, member(on_leave="keep")] = None
+
+
 @entity("teams", has_many={"members": many("team-members", by="team_id")}, sort="name")
 class Team(Struct, rename="camel", kw_only=True):
     name: str
@@ -93,18 +114,18 @@ class TeamMember(Struct, rename="camel", kw_only=True):
     has_many={"subtasks": many("tasks", by="parent_id")},
     search=["title"],
     sort="title",
+    shared=True,
 )
 class Task(Struct, rename="camel", kw_only=True):
     """Own rows by every kind of rule."""
 
     title: str
-    assignee_id: UUID | None = None
+    assignee_id: Annotated[UUID | None, member(on_leave="clear")] = None
     team_id: Annotated[UUID | None, ref("teams", on_delete="clear")] = None
+    label_ids: Annotated[list[UUID], links("labels")] = []
     parent_id: Annotated[UUID | None, ref("tasks", on_delete="clear")] = None
 
 
-OWNED = (Team, TeamMember, Task)
+OWNED = (TenantMember, Label, Team, TeamMember, Task)
 DECLARED = (Unit, Thing, Link)
-STORED = tuple(kind for kind in BUILTIN_ENTITIES if kind is not TenantMember)
-"""Built-in entities with a table. Members are a view over tables that the database of twins lacks."""
-LICENSED = (*STORED, Licence)
+LICENSED = (*BUILTIN_ENTITIES, Licence)

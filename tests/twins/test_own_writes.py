@@ -25,11 +25,12 @@ from tests.examples import examples
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Row, rows
 from tests.twins.everything import OWNED
+from tests.twins.stored import memory_records
 
 OWN = build_registry(OWNED)
 USER = UUID(int=1000)
 ACT = Act(by=USER, at=NOW)
-IDS = [UUID(int=number) for number in range(1001, 1016)]
+IDS = [UUID(int=number) for number in range(1001, 1024)]
 """Ids that drawn rows may have."""
 WRITES = 4
 
@@ -58,7 +59,10 @@ def values(draw: st.DrawFn, model: EntityModel, stored: dict[str, list[Row]], *,
     users = st.sampled_from((None, USER, UUID(int=0)))
     found: dict[str, object] = {}
     for field in model.declared:
-        if field.reference is not None:
+        if field.link is not None:
+            there = [row["id"] for row in stored[OWN[field.link.target].table]]
+            found[field.name] = draw(st.lists(st.sampled_from([*there, UUID(int=1)]), max_size=3, unique=True))
+        elif field.reference is not None:
             there = [row["id"] for row in stored[OWN[field.reference.target].table]]
             found[field.name] = draw(
                 st.sampled_from([*there, UUID(int=1)]) | (st.none() if field.nullable else st.nothing())
@@ -73,7 +77,7 @@ def values(draw: st.DrawFn, model: EntityModel, stored: dict[str, list[Row]], *,
 
 @st.composite
 def writes(draw: st.DrawFn, stored: dict[str, list[Row]], number: int) -> Write:
-    model = OWN[draw(st.sampled_from(("tasks", "tasks", "team-members")))]
+    model = OWN[draw(st.sampled_from(("tasks", "tasks", "team-members", "labels")))]
     kind = draw(st.sampled_from(("add", "change", "change", "change", "remove", "restore", "purge", "current")))
     chosen = ids(draw, 3)
     version = draw(st.sampled_from((None, None, None, 0)))
@@ -92,12 +96,13 @@ def writes(draw: st.DrawFn, stored: dict[str, list[Row]], number: int) -> Write:
     return Write(f"{kind} {model.plural} {chosen} {version}", steps[kind])
 
 
-LIMITS = [f"{action}:{plural}" for action in ("create", "update", "delete") for plural in ("tasks", "team-members")]
+LIMITED = ("tasks", "team-members", "labels")
+LIMITS = [f"{action}:{plural}" for action in ("create", "update", "delete") for plural in LIMITED]
 scopes = st.builds(
     OwnRows,
     st.just(TENANTS[0]),
     user_id=st.just(USER),
-    sees=st.frozensets(st.sampled_from(("tasks", "team-members"))),
+    sees=st.frozensets(st.sampled_from(LIMITED)),
     touches=st.frozensets(st.sampled_from(LIMITS)),
 )
 
@@ -109,8 +114,7 @@ def test_both_store_and_refuse_the_same(twins_database: TwinsDatabase, data: st.
     stored = {table: living(every) for table, every in data.draw(rows(OWN, ("a", "b"))).items()}
     scope = data.draw(scopes)
     steps = [data.draw(writes(stored, number)) for number in range(1, WRITES + 1)]
-    tables: Any = {table: {row["id"]: row for row in every} for table, every in stored.items()}
-    mine = twins_database.run(outcomes(MemoryRecords(tables, OWN, scope), scope, steps, None))
+    mine = twins_database.run(outcomes(memory_records(OWN, stored, scope), scope, steps, None))
 
     async def theirs() -> list[object]:
         async with twins_database.stored(OWN, stored) as connection:
@@ -122,7 +126,12 @@ def test_both_store_and_refuse_the_same(twins_database: TwinsDatabase, data: st.
 
 def living(every: list[Row]) -> list[Row]:
     """Rows of one tenant as writes make them: only a deleted row has a time of its deletion."""
-    return [row | {"tenant_id": TENANTS[0], "version": 1, "deleted_at": None, "deleted_by": None} for row in every]
+    blank = {"version": 1, "deleted_at": None, "deleted_by": None}
+    unique = {
+        (row.get("id"), *(row.get(name) for name in ("user_id", "entity", "row_id") if "entity" in row)): row
+        for row in every
+    }
+    return [row | {"tenant_id": TENANTS[0]} | (blank if "version" in row else {}) for row in unique.values()]
 
 
 async def outcomes(
@@ -131,11 +140,11 @@ async def outcomes(
     found = [await outcome(records, write, connection) for write in steps]
     whole = OneTenant(scope.id)
     every = (
-        MemoryRecords(records.tables, OWN, whole)
+        MemoryRecords(records.tables, OWN, whole, records.members)
         if isinstance(records, MemoryRecords)
         else PostgresRecords(records.connection, OWN, whole)
     )
-    for model in OWN:
+    for model in OWN.stored:
         asked = [("pageSize", "100"), ("sort", "id"), ("includeDeleted", "true")]
         page = await every.page(model, read_query(model, OWN, frozenset(), asked))
         found.append(json.loads(bytes(page.items), parse_float=Decimal))

@@ -25,12 +25,13 @@ from domain.entities.query.responses import LARGEST_PAGE_BYTES
 from domain.entities.query.summary import Function, Summary, Unit
 from domain.entities.registry import build_registry
 from domain.errors import Error, UnprocessableEntity
-from domain.scope import EveryTenant, OneTenant, Rights, Scope
+from domain.scope import OneTenant, Rights
 from tests.builders import NOW
 from tests.twins.database import TwinsDatabase
 from tests.twins.drawing import TENANTS, Parameters, Row, Texts, parameters, rows, texts
 from tests.twins.everything import DECLARED
-from tests.twins.test_twins import registries, twins
+from tests.twins.stored import memory_store
+from tests.twins.test_twins import QUESTIONS, registries, scopes, twins
 
 ZONES = ("UTC", "Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "America/New_York", "Pacific/Kiritimati")
 NOT_TAKEN = ("sort", "include", "fields", "page", "pageSize")
@@ -108,27 +109,17 @@ def _ways(draw: st.DrawFn, registry: Registry, model: EntityModel) -> tuple[str,
     return way, model
 
 
-SCOPES: list[Scope] = [
-    OneTenant(TENANTS[0]),
-    OneTenant(TENANTS[0], sees_all=True),
-    OneTenant(TENANTS[1]),
-    EveryTenant(),
-]
-
-
 @pytest.mark.promise("GET /api/{entities}/summary: the memory adapter and PostgreSQL give the same summaries")
 @registries
 @twins
 @given(data=st.data())
 def test_both_give_the_same_summaries(registry: Registry, twins_database: TwinsDatabase, data: st.DataObject) -> None:
     few = data.draw(texts)
-    stored: dict[str, list[Row]] = data.draw(rows(registry, few))
-    scope, zone = data.draw(st.sampled_from(SCOPES)), data.draw(st.sampled_from(ZONES))
-    asked = [data.draw(summaries(registry, few)) for _ in range(6)]
+    stored, scope, zone = data.draw(rows(registry, few)), data.draw(scopes(registry)), data.draw(st.sampled_from(ZONES))
+    asked = [data.draw(summaries(registry, few)) for _ in range(QUESTIONS)]
 
     async def ask_both() -> list[tuple[object, object]]:
-        tables: Any = {table: {row["id"]: row for row in held} for table, held in stored.items()}
-        memory = MemorySummaries(Within(Store(tables=tables)), registry, scope)
+        memory = MemorySummaries(Within(memory_store(registry, stored)), registry, scope)
         async with twins_database.stored(registry, stored) as connection:
             await connection.execute("SELECT set_config('tenantry.scope', $1, true)", scope_text(scope))
             postgres = PostgresSummaries(connection, registry, scope)

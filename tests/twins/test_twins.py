@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from adapters.postgres.connection.connections import scope_text
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches, SearchLimits
 from adapters.postgres.entities.reading.select import PostgresSelect
 from application.ports.entities.records import RowPage
+from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.cursors import read_cursor, write_cursor
@@ -26,16 +27,18 @@ from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
 from domain.scope import EveryTenant, OneTenant, OwnRows, Rights, Scope
 from tests.builders import NOW
-from tests.examples import examples
+from tests.examples import ASKED, examples
 from tests.twins.database import TwinsDatabase
-from tests.twins.drawing import TENANTS, Row, Texts, parameters, rows, texts
-from tests.twins.everything import DECLARED, LICENSED, OWNED, STORED
+from tests.twins.drawing import TENANTS, Rows, Texts, parameters, rows, texts
+from tests.twins.everything import DECLARED, LICENSED, OWNED
+from tests.twins.stored import memory_records
 
-CATALOGUE = build_registry((*ENTITIES, *STORED))
+CATALOGUE = build_registry((*ENTITIES, *BUILTIN_ENTITIES))
 ALL_KINDS = build_registry(DECLARED)
 SHARED = build_registry(LICENSED)
 OWN = build_registry(OWNED)
-QUESTIONS = 6
+QUESTIONS = 20 if ASKED else 6
+"""Of each case: `make fuzz` asks 20,000 of each registry."""
 
 twins = settings(
     max_examples=examples(25),
@@ -51,7 +54,7 @@ Reads = MemoryRecords | PostgresSelect
 class Question:
     model: EntityModel = field(repr=False)
     query: Query
-    row_id: UUID
+    row_id: Any
 
 
 @dataclass(frozen=True)
@@ -59,55 +62,67 @@ class Case:
     """What is stored, whose rows are seen, and some questions about them."""
 
     registry: Registry = field(repr=False)
-    stored: dict[str, list[Row]]
+    stored: Rows
     scope: Scope
     questions: list[Question]
     searches: Searches = NO_SEARCHES
 
     @property
     def memory(self) -> MemoryRecords:
-        tables: Any = {table: {row["id"]: row for row in stored} for table, stored in self.stored.items()}
-        return MemoryRecords(tables, self.registry, self.scope)
+        return memory_records(self.registry, self.stored, self.scope)
 
 
 @st.composite
 def cases(draw: st.DrawFn, registry: Registry) -> Case:
     few = draw(texts)
-    questions = [draw(_question(registry, few)) for _ in range(QUESTIONS)]
-    scopes: list[Scope] = [
+    scope = draw(scopes(registry))
+    stored = draw(rows(registry, few, are_of_all=scope == EveryTenant()))
+    ids = [row["id"] for held in stored.values() for row in held if "id" in row]
+    questions = [draw(_question(registry, few, ids)) for _ in range(QUESTIONS)]
+    return Case(registry, stored, scope, questions, draw(st.sampled_from(_searches(registry))))
+
+
+def scopes(registry: Registry) -> st.SearchStrategy[Scope]:
+    """Of all rows, or where entities have ownership rules mostly of own rows; the caller's id is a value of fields."""
+    whole: list[Scope] = [
         OneTenant(TENANTS[0]),
         OneTenant(TENANTS[0], sees_all=True),
         OneTenant(TENANTS[1]),
         EveryTenant(),
         EveryTenant(),
     ]
-    stored, scope = draw(rows(registry, few)), draw(_own_rows() if registry is OWN else st.sampled_from(scopes))
-    return Case(registry, stored, scope, questions, draw(st.sampled_from(_searches(registry))))
-
-
-def _own_rows() -> st.SearchStrategy[Scope]:
-    """A caller with limits, whose id is a value that fields have."""
-    sees = st.frozensets(st.sampled_from(("tasks", "team-members")))
-    touches = st.frozensets(st.sampled_from(("delete:tasks", "delete:team-members", "update:tasks")))
-    return st.builds(OwnRows, st.just(TENANTS[0]), user_id=st.just(UUID(int=1000)), sees=sees, touches=touches)
+    owned = [model for model in registry if model.declaration.own]
+    if not owned:
+        return st.sampled_from(whole)
+    # a caller who deletes rows, own or not, sees which are deleted
+    sees = st.frozensets(st.sampled_from([model.plural for model in owned]))
+    names = [model.permission(action) for model in owned for action in ("update", "delete")]
+    limited: st.SearchStrategy[Scope] = st.builds(
+        OwnRows,
+        st.sampled_from((TENANTS[0], TENANTS[0], TENANTS[1])),
+        user_id=st.just(UUID(int=1000)),
+        sees=sees,
+        touches=st.frozensets(st.sampled_from(names)),
+    )
+    return limited | limited | limited | st.sampled_from(whole)
 
 
 def _searches(registry: Registry) -> list[Searches]:
     """Without an index, and with one that is asked for every word: it finds none, one row, or any number of rows."""
-    indexed = frozenset((model.table, field) for model in registry for field in model.declaration.search)
+    indexed = frozenset((model.table, field) for model in registry.stored for field in model.declaration.search)
     limits = [SearchLimits(sampled=0, frequent=1, most=most) for most in (0, 1, 1_000, 1_000)]
     return [NO_SEARCHES, *(Searches(indexed, limit) for limit in limits)]
 
 
 @st.composite
-def _question(draw: st.DrawFn, registry: Registry, few: Texts) -> Question:
+def _question(draw: st.DrawFn, registry: Registry, few: Texts, ids: Sequence[object]) -> Question:
     model = draw(st.sampled_from([*registry, *(model_ for model_ in registry if model_.relations)]))
     asked = draw(parameters(registry, model, few))
     rights = st.builds(Rights, st.sampled_from([("*",), ()]), st.booleans())
     hidden = registry.hidden_from(draw(rights))
     closed = [registry[plural].by_name[name].wire.lower() for plural, name in hidden]
     seen = [(name, text) for name, text in asked if not any(wire in (name + text).lower() for wire in closed)]
-    return Question(model, read_query(model, registry, hidden, seen), UUID(int=draw(st.integers(1001, 1020))))
+    return Question(model, read_query(model, registry, hidden, seen), draw(st.sampled_from([*ids, UUID(int=1)])))
 
 
 registries = pytest.mark.parametrize(
