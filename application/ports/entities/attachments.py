@@ -47,8 +47,9 @@ class FileStore(Protocol):
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         """Open an object, or ``length`` of its bytes from ``start`` on, as pieces of at most ``PIECE`` bytes.
 
-        Entering the context raises ObjectMissing. The iterator raises StoreUnavailable if the object ends before
-        ``length`` bytes. Leaving the context stops the transfer.
+        ``start`` is 0 or before the object's end, and ``length`` is positive. Entering the context raises
+        ObjectMissing. The iterator raises StoreUnavailable if the object ends before ``length`` bytes. Leaving the
+        context stops the transfer.
         """
         ...
 
