@@ -161,7 +161,13 @@ class Forbidden(Error):
     sentence = "This is not allowed with your permissions."
 
 
-class NotOwn(Forbidden):
+class NotYours(Forbidden):
+    """Error for a row that the caller sees but may not change, because it is not own."""
+
+    sentence = "You may read this row but not change it: it is not yours."
+
+
+class NotOwn(NotYours):
     """Error for a deletion of rows that are not the caller's own: ``refused``. ``found`` are the visible rows."""
 
     def __init__(self, found: Iterable[UUID], refused: Iterable[UUID]) -> None:
@@ -313,7 +319,13 @@ def unknown_name(name: str, known: Iterable[str]) -> str:
     hints_left = _hints_left.get()
     if len(name) > LONGEST_HINTED or (hints_left is not None and next(hints_left, None) is None):
         return "is not known"
+    near = nearest(name, known)
+    return "is not known" if near is None else f"is not known; did you mean {near!r}?"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to ``name``, if any is."""
     by_case = {known_name.lower(): known_name for known_name in known}
     # Compare without case, as parameter names are matched.
     near = difflib.get_close_matches(name.lower(), by_case, n=1)
-    return f"is not known; did you mean {by_case[near[0]]!r}?" if near else "is not known"
+    return by_case[near[0]] if near else None

@@ -12,7 +12,7 @@ from domain.entities.files.suggestions import Suggested
 from domain.entities.owning import not_yours
 from domain.entities.query.query import MAX_STEPS, View, at_end
 from domain.entities.query.responses import response_fields
-from domain.errors import FieldError, Forbidden, PayloadTooLarge, UnprocessableEntity, ValidationError
+from domain.errors import FieldError, NotYours, PayloadTooLarge, UnprocessableEntity, ValidationError
 
 LARGEST_FILE = 50 * 1024 * 1024
 LARGEST_INFLATED = 200 * 1024 * 1024
@@ -191,7 +191,7 @@ def not_own(row: int, model: EntityModel, given: str | None, *, is_loss: bool) -
     ``given`` has a ``1`` for each field that an upsert changes, and is None for a new row.
     """
     if not is_loss:
-        return RowError(row, Forbidden.sentence)
+        return RowError(row, NotYours.sentence)
     sent = [name for name, flag in zip(model.names, given or "1" * len(model.names), strict=True) if flag == "1"]
     return RowError.on(row, [not_yours(model, sent)])
 

@@ -34,6 +34,7 @@ from domain.errors import (
     Forbidden,
     NotFound,
     NotOwn,
+    NotYours,
     PreconditionFailed,
     ValidationError,
 )
@@ -190,8 +191,8 @@ class MemoryRecords:
     def _ensure_own(self, model: EntityModel, rows: Sequence[Row]) -> None:
         refused = [number for number, row in enumerate(rows) if not self.may(model, row, "update")]
         if refused:
-            fields = [FieldError(named("id", number, len(rows)), Forbidden.sentence) for number in refused]
-            raise Forbidden(fields=fields if len(rows) > 1 else ())
+            fields = [FieldError(named("id", number, len(rows)), NotYours.sentence) for number in refused]
+            raise NotYours(fields=fields if len(rows) > 1 else ())
 
     def ensure_own_after(self, model: EntityModel, rows: Sequence[Row], sent: Sequence[Values]) -> None:
         """Raise Forbidden, on the deciding field, for rows after a write that would not be own."""

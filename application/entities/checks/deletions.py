@@ -16,9 +16,9 @@ from domain.errors import (
     Conflict,
     Error,
     FieldError,
-    Forbidden,
     NotFound,
     NotOwn,
+    NotYours,
     Referrer,
     StillReferredTo,
 )
@@ -82,10 +82,10 @@ def ensure_found(ids: Sequence[UUID], found: Collection[UUID]) -> None:
         raise NotFound(fields=[FieldError(f"ids[{n}]", NotFound.sentence) for n in absent])
 
 
-def not_own(ids: Sequence[UUID], error: NotOwn) -> Forbidden:
-    """Return a Forbidden that names each row that is not own as ``ids[2]``."""
+def not_own(ids: Sequence[UUID], error: NotOwn) -> NotYours:
+    """Return an error that names each row that is not own as ``ids[2]``."""
     places = [n for n, row_id in enumerate(ids) if row_id in error.refused]
-    return Forbidden(fields=[FieldError(f"ids[{n}]", Forbidden.sentence) for n in places])
+    return NotYours(fields=[FieldError(f"ids[{n}]", NotYours.sentence) for n in places])
 
 
 def restricted(caller: Caller, registry: Registry, ids: Sequence[UUID], error: StillReferredTo) -> Conflict:

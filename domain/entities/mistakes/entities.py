@@ -12,7 +12,7 @@ from domain.entities.mistakes.fields import is_spellable, length_mistake, name_m
 from domain.entities.mistakes.links import linked_entity_mistakes, route_mistakes
 from domain.entities.mistakes.methods import method_mistakes
 from domain.entities.mistakes.own_rules import own_mistakes
-from domain.entities.mistakes.places import Mistake, place_of
+from domain.entities.mistakes.places import Mistake, nearest_hint, place_of
 from domain.entities.mistakes.screens import screen_mistakes
 from domain.parts.composition import TABLES
 
@@ -210,7 +210,10 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
     target = registry.models.get(relation.target)
     if target is None:
         if relation.target not in broken:
-            yield Mistake(f"relation {relation.name!r} leads to {relation.target!r}, which is not declared", member)
+            hint = nearest_hint(relation.target, registry.models)
+            yield Mistake(
+                f"relation {relation.name!r} leads to {relation.target!r}, which is not declared{hint}", member
+            )
         return
     # Security: a shared row that references a tenant's row would show it to all other tenants.
     if not model.tenant_owned and target.tenant_owned:
@@ -229,7 +232,11 @@ def _relation_mistakes(model: EntityModel, relation: Relation, registry: Registr
 def _reference_mistakes(model: EntityModel, relation: Relation) -> Iterable[Mistake]:
     field = model.by_name[relation.by]
     if field.kind is not Kind.UUID:
-        yield Mistake(f"field {field.name!r} refers to {relation.target!r} but is not a UUID", field.name)
+        how = f": for a list use links({relation.target!r}) in place of ref(…)"
+        is_list = field.kind is Kind.UUIDS and relation.target != MEMBERS
+        yield Mistake(
+            f"field {field.name!r} refers to {relation.target!r} but is not a UUID{how if is_list else ''}", field.name
+        )
     if relation.target == MEMBERS and field.reference is not None:
         yield from _member_mistakes(field, field.reference)
         return

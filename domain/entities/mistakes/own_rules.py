@@ -6,7 +6,7 @@ from typing import Any
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.kinds import Kind
 from domain.entities.markers import MEMBERS, Mine, OwnRule, Through, is_list
-from domain.entities.mistakes.places import Mistake
+from domain.entities.mistakes.places import Mistake, nearest_hint
 from domain.entities.owning import CREATOR
 
 
@@ -53,12 +53,12 @@ def _shared_mistakes(model: EntityModel) -> Iterator[Mistake]:
 def _through_mistakes(model: EntityModel, registry: Registry, rule: Through) -> Iterator[str]:
     first = model.relations.get(rule.to_one)
     if first is None or first.is_many:
-        yield f"needs a relation to one row first, and {rule.to_one!r} is not one of {model.plural!r}"
+        yield f"needs a relation to one row first, and {_absent(rule.to_one, model, is_many=False)}"
         return
     near = registry.models.get(first.target)
     second = None if near is None else near.relations.get(rule.to_many)
     if near is not None and (second is None or not second.is_many):
-        yield f"needs a relation to many rows second, and {rule.to_many!r} is not one of {near.plural!r}"
+        yield f"needs a relation to many rows second, and {_absent(rule.to_many, near, is_many=True)}"
     far = None if second is None or not second.is_many else registry.models.get(second.target)
     yield from () if far is None else _field_mistakes(far, rule.field)
 
@@ -66,11 +66,17 @@ def _through_mistakes(model: EntityModel, registry: Registry, rule: Through) -> 
 def _field_mistakes(model: EntityModel, name: str) -> Iterator[str]:
     field = model.by_name.get(name)
     if field is None:
-        yield f"names {name!r}, which is not a field of {model.plural!r}"
+        yield f"names {name!r}, which is not a field of {model.plural!r}{nearest_hint(name, model.by_name)}"
     elif field.kind is not Kind.UUID or (field.server_owned and name != CREATOR):
         yield f"names {name!r}, which holds no user: use {CREATOR!r} or a field of type UUID"
     elif field.reference is not None and field.reference.target != MEMBERS:
         yield f"names {name!r}, which refers to {field.reference.target!r} and not to a user"
+
+
+def _absent(given: str, model: EntityModel, *, is_many: bool) -> str:
+    """Return ``'owner' is not one of 'orders': choose 'project'``, with the relations that there are."""
+    names = [repr(name) for name, relation in model.relations.items() if relation.is_many == is_many]
+    return f"{given!r} is not one of {model.plural!r}" + (f": choose {' or '.join(names)}" if names else "")
 
 
 def _kind(rule: OwnRule) -> str:

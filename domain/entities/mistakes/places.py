@@ -3,12 +3,14 @@
 import ast
 import inspect
 import linecache
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+
+from domain.errors import nearest
 
 
 class Mistake(NamedTuple):
@@ -77,3 +79,9 @@ def _members(body: ast.ClassDef) -> Iterator[tuple[str | None, int]]:
 def _short(file: str) -> str:
     path, here = Path(file).resolve(), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def nearest_hint(name: str, known: Iterable[str]) -> str:
+    """Return ``"; did you mean 'labels'?"`` for the nearest known name, or an empty text without a similar one."""
+    near = nearest(name, known)
+    return "" if near is None else f"; did you mean {near!r}?"

@@ -47,9 +47,10 @@ WRONG: list[tuple[Any, str]] = [
     ([mine("id")], "names 'id', which holds no user"),
     ([mine("project_id")], "names 'project_id', which refers to 'projects' and not to a user"),
     ([mine("created_by"), mine("created_by")], "mine('created_by') is declared twice"),
-    ([through("owner", "members", "user_id")], "needs a relation to one row first, and 'owner' is not one of 'orders'"),
-    ([through("project", "users", "user_id")], "needs a relation to many rows second, and 'users' is not one of"),
+    ([through("owner", "members", "user_id")], "'owner' is not one of 'orders': choose 'project'"),
+    ([through("project", "users", "user_id")], "'users' is not one of 'projects': choose 'members'"),
     ([through("project", "members", "id_of_user")], "names 'id_of_user', which is not a field of 'members-of'"),
+    ([mine("project")], "which is not a field of 'orders'; did you mean 'project_id'?"),
     ([through("project", "members", "level")], "names 'level', which holds no user"),
 ]
 

@@ -45,6 +45,7 @@ from domain.errors import (
     FieldError,
     Forbidden,
     NotFound,
+    NotYours,
     PreconditionFailed,
     SerializationConflict,
     ValidationError,
@@ -313,7 +314,7 @@ def _refusal(model: EntityModel, wrong: Sequence[tuple[str, int]], sent: Sequenc
     if worst == NOT_YOURS:
         place = "" if count == 1 else "items[{}]."
         return Forbidden(fields=[not_yours(model, sent[n].values, place.format(n)) for n in places])
-    kind: type[Error] = {"id": NotFound, NOT_OWN: Forbidden, "version": PreconditionFailed}[worst]
+    kind: type[Error] = {"id": NotFound, NOT_OWN: NotYours, "version": PreconditionFailed}[worst]
     if count == 1:
         return kind()
     name = "version" if worst == "version" else "id"

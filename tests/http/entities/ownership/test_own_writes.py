@@ -280,7 +280,7 @@ async def test_an_import_names_rows_that_are_not_or_would_not_be_own(tasks: Task
     }
     report = (await tasks.call("POST", "task-notes/import", "editor", files=form)).json()["data"]
     assert (report["imported"], report["skipped"]) == (1, 0)
-    lost, refused = "authorId: would not be yours", "This is not allowed with your permissions."
+    lost, refused = "authorId: would not be yours", "You may read this row but not change it: it is not yours."
     assert [(error["row"], error["message"]) for error in report["errors"]] == [
         (3, lost),
         (4, lost),

@@ -15,6 +15,8 @@ interface Props {
   describedBy?: string;
   isInvalid?: boolean;
   disabled?: boolean;
+  /** Ids that the search leaves out: those that are chosen already. */
+  without?: string[];
 }
 
 /** As one of its looks has it; the id is of what takes the focus. */
@@ -176,12 +178,12 @@ function findQuery(target: Entity, text: string): Record<string, string> {
   return query;
 }
 
-type PickerProps = Shared & { target: Entity; without?: string[] };
+type PickerProps = Shared & { target: Entity };
 
 function Picker({ id, target, label, change, describedBy, isInvalid, disabled, without }: PickerProps) {
   const input = useRef<HTMLInputElement>(null);
   const [text, setText] = useState("");
-  const [found, setFound] = useState<{ text: string; rows: Row[]; isCut: boolean } | null>(null);
+  const [found, setFound] = useState<{ text: string; rows: Row[]; all: number } | null>(null);
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(0);
   useEffect(() => {
@@ -192,7 +194,7 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled, w
         const options = { query: findQuery(target, text), signal: abort.signal };
         const { data } = await call<{ items: Row[] }>("GET", `/api/${target.plural}`, options);
         const rows = data.items.filter((row) => !without?.includes(row.id));
-        setFound({ text, rows, isCut: data.items.length === SHOWN });
+        setFound({ text, rows, all: data.items.length });
         setActive(0);
       } catch (error) {
         failed(error);
@@ -244,13 +246,20 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled, w
           disabled={disabled}
           placeholder={t("reference.search", { name: target.title })}
           value={text}
-          onFocus={() => setOpen(true)}
-          onBlur={() => setTimeout(() => setOpen(false), 150)}
+          onClick={() => setOpen(true)}
+          // text that chose nothing is not part of the form: it would look like a value
+          onBlur={() => (setOpen(false), setText(""))}
           onInput={(event) => (setText(event.currentTarget.value), setOpen(true))}
           onKeyDown={onKeyDown}
         />
         {isOpen && rows && (
-          <div class="options" role="listbox" id={`${id}-list`} aria-label={label}>
+          <div
+            class="options"
+            role="listbox"
+            id={`${id}-list`}
+            aria-label={label}
+            onPointerDown={(event) => event.preventDefault()}
+          >
             {rows.map((row, index) => (
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the input
               <div
@@ -258,14 +267,13 @@ function Picker({ id, target, label, change, describedBy, isInvalid, disabled, w
                 id={`${id}-${index}`}
                 role="option"
                 aria-selected={index === active}
-                onPointerDown={(event) => event.preventDefault()}
                 onClick={() => choose(row)}
               >
                 <RowName target={target} name={rowLabel(target, row)} />
               </div>
             ))}
-            {rows.length === 0 && <p class="muted">{t("grid.nothing")}</p>}
-            {found.isCut && <p class="muted small">{t("reference.more")}</p>}
+            {rows.length === 0 && <p class="muted">{t(found.all ? "reference.all" : "grid.nothing")}</p>}
+            {found.all === SHOWN && <p class="muted small">{t("reference.more")}</p>}
           </div>
         )}
       </div>

@@ -8,6 +8,7 @@ import { Dialog } from "../parts/Dialog";
 import { Summary, useSending } from "../parts/Fields";
 import { Icon } from "../parts/Icon";
 import { Ready, useLoaded } from "../parts/States";
+import { userId } from "../session/tokens";
 import { type Key, t } from "../words/words";
 
 const MEMBER = { name: "userId", kind: "reference", target: MEMBERS } as Field;
@@ -59,7 +60,13 @@ export function Shares({ entity, row, onClose }: { entity: Entity; row: Row; onC
       <form class="section" onSubmit={add} aria-busy={sending.isBusy}>
         <Summary sending={sending} />
         <div class="field">
-          <Reference field={MEMBER} label={t("share.with")} value={member} change={setMember} />
+          <Reference
+            field={MEMBER}
+            label={t("share.with")}
+            value={member}
+            change={setMember}
+            without={[userId.value ?? "", ...(loaded.data ?? []).map((share) => share.userId)]}
+          />
         </div>
         <div class="beside">
           <Level label={t("share.level")} value={level} choose={setLevel} />
@@ -68,7 +75,7 @@ export function Shares({ entity, row, onClose }: { entity: Entity; row: Row; onC
       </form>
       <Ready loaded={loaded}>
         {(shares) => (
-          <ul class="options">
+          <ul class="shares">
             {shares.map(({ userId, fullName, level: given }) => (
               <li class="beside" key={userId}>
                 <bdi>{fullName}</bdi>
