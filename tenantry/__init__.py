@@ -26,6 +26,7 @@ from domain.entities.markers import (
 )
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
+from domain.entities.screens.choices import choice, choices
 from domain.errors import (
     BadRequest,
     Conflict,
@@ -92,6 +93,8 @@ __all__ = [
     "UnprocessableEntity",
     "ValidationError",
     "big",
+    "choice",
+    "choices",
     "entity",
     "guarded",
     "help_text",

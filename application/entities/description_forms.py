@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from domain.entities.markers import OnDelete, OnLeave, WidgetName
+from domain.entities.screens.choices import ColorName
 
 
 class EntityRights(Struct, kw_only=True):
@@ -58,9 +59,17 @@ class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
 DefaultValue = Annotated[object, Meta(description="The default as JSON; null too where there is none.")]
 
 
+class ChoiceDescription(Struct, kw_only=True):
+    """A value of a choice, with the label and the colour for screens."""
+
+    value: str
+    label: str
+    color: ColorName
+
+
 class FieldDescription(Struct, rename="camel", kw_only=True):
     """A field; the last five attributes are set if the field references another entity or has links to it:
-    ``on_leave`` for members, ``on_delete`` for all others.
+    ``on_leave`` for members, ``on_delete`` for all others. A choice has ``choices``.
 
     ``indexed``: an index begins with the field. ``target_display`` is null if the caller may not read the target.
     """
@@ -78,6 +87,7 @@ class FieldDescription(Struct, rename="camel", kw_only=True):
     indexed: bool
     help: str | None
     widget: WidgetName | None
+    choices: list[ChoiceDescription] | UnsetType = UNSET
     target: str | UnsetType = UNSET
     relation: str | UnsetType = UNSET
     target_display: str | None | UnsetType = UNSET

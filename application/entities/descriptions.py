@@ -8,6 +8,7 @@ from enum import Enum
 from msgspec import UNSET
 
 from application.entities.description_forms import (
+    ChoiceDescription,
     EntityDescription,
     EntityFeatures,
     EntityLimits,
@@ -24,6 +25,7 @@ from domain.entities.query.kinds import QUERY_KINDS, is_sortable, leads_an_index
 from domain.entities.query.query import default_sort, searched
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.query.vocabulary import Vocabulary
+from domain.entities.screens.choices import shown_choices
 from domain.entities.screens.field_rules import rules_of
 from domain.entities.screens.presentation import (
     columns_of,
@@ -111,6 +113,7 @@ class _Describer:
             indexed=leads_an_index(model, field),
             help=field.help_text,
             widget=widget_of(field),
+            choices=_choices(field) if field.choices else UNSET,
         )
         return described if field.target is None else self._reference(model, field, described)
 
@@ -187,6 +190,11 @@ def _kind(field: FieldModel) -> str:
     if field.reference is not None:
         return "reference" if field.reference.on_leave is None else "member"
     return re.sub(" (.)", lambda found: found[1].upper(), field.kind.value)
+
+
+def _choices(field: FieldModel) -> list[ChoiceDescription]:
+    looks = shown_choices(field.choices, field.choice_looks)
+    return [ChoiceDescription(value=value, label=label, color=color) for value, label, color in looks]
 
 
 def _plain(value: object) -> object:

@@ -13,6 +13,7 @@ from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
 from domain.entities.kinds import Kind
 from domain.entities.markers import UNGUARDED, Declaration, Guard, Links, Money, OnDelete, Reference, Unique, WidgetName
+from domain.entities.screens.choices import Choice
 from domain.errors import FieldError
 from domain.scope import Rights
 
@@ -28,7 +29,7 @@ class FieldModel:
     """A field of an entity. ``name`` is its column and Python name, ``wire`` its JSON name.
 
     ``type`` is msgspec's type for a value in a body; ``default`` is UNSET for a required value. ``label``,
-    ``help_text`` and ``widget`` are those of the declaration, for screens, or None.
+    ``help_text``, ``widget`` and ``choice_looks`` are those of the declaration, for screens.
     """
 
     name: str
@@ -38,6 +39,7 @@ class FieldModel:
     nullable: bool = False
     default: object | UnsetType = UNSET
     choices: tuple[str, ...] = ()
+    choice_looks: Mapping[str, Choice] = dataclasses.field(default_factory=dict, hash=False)
     money: Money | None = None
     reference: Reference | None = None
     link: Links | None = None

@@ -23,7 +23,8 @@ from domain.entities.mistakes.fields import (
 )
 from domain.entities.mistakes.links import link_mark_mistakes, link_mistakes
 from domain.entities.mistakes.patterns import pattern_mistakes, whole_text
-from domain.entities.mistakes.screens import screen_mark_mistakes
+from domain.entities.mistakes.screens import choice_mistakes, screen_mark_mistakes
+from domain.entities.screens.choices import Choices
 
 M = TypeVar("M")
 
@@ -56,13 +57,14 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     rules = _rules(marks)
     mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, rules)]
     mistakes += link_mark_mistakes(kind, marks, rules, default, nullable=nullable)
+    mistakes += choice_mistakes(choices, marks)
     mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
     link = _link(marks)
     if link is not None:
         rules["max_length"] = link.limit
     # A field with bounds larger than its column gets the type Any too, because msgspec accepts only bounds of 64 bits.
     checked = Any if mistakes else _checked_type(kind, bare, rules, nullable)
-    label, widget = _mark(marks, Label), _mark(marks, Widget)
+    label, widget, looks = _mark(marks, Label), _mark(marks, Widget), _mark(marks, Choices)
     field = FieldModel(
         name=info.name,
         wire=info.encode_name,
@@ -71,6 +73,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         nullable=nullable,
         default=default,
         choices=choices,
+        choice_looks=looks.by_value if looks and not mistakes else {},
         money=_mark(marks, Money),
         reference=_reference(marks),
         link=link,

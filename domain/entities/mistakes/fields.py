@@ -36,6 +36,7 @@ from domain.entities.markers import (
 )
 from domain.entities.mistakes.arguments import TEXT, reference_mistakes, type_mistake
 from domain.entities.mistakes.places import Mistake
+from domain.entities.screens.choices import choice, choices
 from domain.scope import is_permission
 
 STORABLE = (
@@ -52,7 +53,7 @@ _SPELLABLE = re.compile(r"\w[\w-]*")
 _SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
 _DIGITS = 1_000
 
-_CALLED = (guarded, help_text, label, links, member, money, ref, widget)
+_CALLED = (choice, choices, guarded, help_text, label, links, member, money, ref, widget)
 _OF_ENTITIES = (
     *((kind, "unique", 'unique=[unique("code")]') for kind in (unique, Unique)),
     *((kind, "index", 'indexes=[index("code")]') for kind in (index, DeclaredIndex)),

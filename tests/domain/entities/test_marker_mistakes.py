@@ -26,6 +26,7 @@ from domain.entities.markers import (
 )
 from domain.entities.mistakes.entities import RESERVED_TABLES
 from domain.entities.registry import DeclarationError, build_registry
+from domain.entities.screens.choices import Choice, choice, choices
 from tests.domain.entities.test_declaration_mistakes import declared, mistakes
 
 WRONG_MARKS: dict[str, tuple[Any, str]] = {
@@ -34,6 +35,19 @@ WRONG_MARKS: dict[str, tuple[Any, str]] = {
     "label without brackets": (Annotated[str, label], "is marked label without brackets"),
     "help_text without brackets": (Annotated[str, help_text], "is marked help_text without brackets"),
     "widget without brackets": (Annotated[str, widget], "is marked widget without brackets"),
+    "choices without brackets": (Annotated[Literal["a"], choices], "is marked choices without brackets"),
+    "choices of a text": (
+        Annotated[str, choices({})],
+        "is marked choices(…), which is for a Literal or an Enum of texts",
+    ),
+    "choices that are not a dict": (Annotated[Literal["a"], choices(["a"])], "which is not a dict of values"),  # type: ignore[arg-type]  # wrong on purpose
+    "a choice that is not a value": (Annotated[Literal["a"], choices({"b": choice("B")})], "has choices for 'b'"),
+    "a choice that is only a text": (Annotated[Literal["a"], choices({"a": "A"})], "write choice(label, color)"),  # type: ignore[dict-item]  # wrong on purpose
+    "an empty label of a choice": (Annotated[Literal["a"], choices({"a": choice(" ")})], "has choice(' ')"),
+    "an unknown color of a choice": (
+        Annotated[Literal["a"], choices({"a": Choice(color="mauve")})],  # type: ignore[arg-type]  # wrong on purpose
+        "has the color 'mauve' of a choice, which is unknown: use one of 'grey'",
+    ),
     "money without brackets": (Annotated[int, money], "is marked money without brackets"),
     "a guard of nothing": (Annotated[str, guarded()], "is marked guarded(), which guards nothing"),
     "a guard by no permission": (

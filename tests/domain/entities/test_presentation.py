@@ -16,6 +16,7 @@ from domain.entities.declaration import EntityModel
 from domain.entities.markers import big, entity, help_text, label, money, ref, unique, widget
 from domain.entities.query.kinds import leads_an_index
 from domain.entities.registry import build_registry
+from domain.entities.screens.choices import choice, choices, shown_choices
 from domain.entities.screens.field_rules import rules_of
 from domain.entities.screens.presentation import (
     columns_of,
@@ -111,3 +112,32 @@ def _first_column(index: Index) -> str:
     """The column that an index begins with behind the tenant: ``price`` for its copy ``price$e2``."""
     names = [column.name for column in index.expressions if isinstance(column, Column)]
     return next((name for name in names if name != "tenant_id"), "").partition("$")[0]
+
+
+@entity("tickets")
+class Ticket(Struct, kw_only=True):
+    state: Annotated[
+        Literal["in_progress", "done", "waitingForParts", "SOLD", "x"],
+        choices({"done": choice("Finished"), "x": choice(color="pink")}),
+    ] = "x"
+    size: Literal["pending", "urgent", "draft"] = "draft"
+
+
+@pytest.mark.promise(
+    "entities, details: names on screens follow from the declaration, and mistakes in them stop the start"
+)
+def test_choices_have_labels_and_colours_declared_or_derived() -> None:
+    model = build_registry([Ticket])["tickets"]
+    shown = {
+        name: shown_choices(model.by_name[name].choices, model.by_name[name].choice_looks) for name in ("state", "size")
+    }
+    assert shown == {
+        "state": [
+            ("in_progress", "In progress", "blue"),
+            ("done", "Finished", "green"),
+            ("waitingForParts", "Waiting for parts", "teal"),
+            ("SOLD", "SOLD", "pink"),
+            ("x", "X", "pink"),
+        ],
+        "size": [("pending", "Pending", "yellow"), ("urgent", "Urgent", "red"), ("draft", "Draft", "grey")],
+    }

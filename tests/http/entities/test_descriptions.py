@@ -97,6 +97,11 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         "draft",
         {"choices": ["draft", "live", "retired"]},
     )
+    assert fields["status"]["choices"] == [
+        {"value": "draft", "label": "Draft", "color": "grey"},
+        {"value": "live", "label": "Live", "color": "green"},
+        {"value": "retired", "label": "Retired", "color": "grey"},
+    ]
     assert (fields["sku"]["title"], fields["description"]["widget"]) == ("SKU", "multiline")
     assert [fields[name]["writable"] for name in ("id", "createdAt", "version")] == [False] * 3
 
