@@ -74,7 +74,7 @@ export function address(path: string, query?: Options["query"]): URL {
 
 /** A query as a person would type it: the API's grammar uses commas, colons and dots, which need no escape. */
 export function readable(query: URLSearchParams): string {
-  return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":");
+  return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%7E/g, "~");
 }
 
 export async function call<T>(method: string, path: string, options: Options = {}): Promise<Reply<T>> {

@@ -72,6 +72,9 @@ const asReference = (field: Field): Field => (field.kind === "member" ? { ...fie
 export const entityOf = (plural: string): Entity | undefined => byPlural.value.get(plural);
 export const mayArea = (name: string): boolean => meta.value?.areas.includes(name) ?? false;
 export const choicesOf = (field: Field): string[] => field.rules.choices ?? [];
+/** The label and the colour of a value of a choice. */
+export const choiceOf = (field: Field | undefined, value: string) =>
+  field?.choices?.find((choice) => choice.value === value) ?? { value, label: value, color: "grey" };
 
 /** The entity of the people of the tenant. */
 export const MEMBERS = "members";

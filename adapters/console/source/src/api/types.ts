@@ -41,6 +41,12 @@ export interface Challenge {
   expiresAt: string;
 }
 
+export interface ChoiceDescription {
+  value: string;
+  label: string;
+  color: "blue" | "green" | "grey" | "pink" | "purple" | "red" | "teal" | "yellow";
+}
+
 export interface CurrentTenant {
   id: string;
   name: string;
@@ -144,6 +150,7 @@ export interface FieldDescription {
   indexed: boolean;
   help: string | null;
   widget: "color" | "multiline" | "url" | null;
+  choices?: ChoiceDescription[];
   target?: string;
   relation?: string;
   targetDisplay?: string | null;

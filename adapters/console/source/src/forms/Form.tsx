@@ -16,7 +16,7 @@ interface Props {
   entity: Entity;
   row: Row | null;
   etag: string | null;
-  preset?: Record<string, string>;
+  preset?: Record<string, unknown>;
   saved: (row: Row, etag: string | null) => void;
 }
 

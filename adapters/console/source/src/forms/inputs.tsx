@@ -1,7 +1,7 @@
 // One input per kind of field, with its label, its help and its error.
 import { type ComponentChildren, h } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { choicesOf, entityOf, type Field } from "../api/meta";
+import { choiceOf, choicesOf, entityOf, type Field } from "../api/meta";
 import { safeLink, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { t } from "../words/words";
@@ -139,7 +139,7 @@ function Control({ field, value, change, common, disabled }: Props & { common: C
         )}
         {(choices.length ? choices : ["true", "false"]).map((choice) => (
           <option key={choice} value={choice}>
-            {choices.length ? choice : t(choice === "true" ? "yes" : "no")}
+            {choices.length ? choiceOf(field, choice).label : t(choice === "true" ? "yes" : "no")}
           </option>
         ))}
       </select>

@@ -1,4 +1,5 @@
 // The request of exactly this view, as curl: what the console can, the API can.
+import type { ComponentChildren } from "preact";
 import { address } from "../api/api";
 import { scope } from "../api/meta";
 import { Dialog } from "../parts/Dialog";
@@ -15,9 +16,17 @@ export interface Example {
   headers?: Record<string, string>;
 }
 
-export function ApiDrawer({ examples, onClose }: { examples: Example[]; onClose: () => void }) {
+interface Props {
+  examples: Example[];
+  onClose: () => void;
+  /** Above the requests: the query of the view, which can be changed. */
+  children?: ComponentChildren;
+}
+
+export function ApiDrawer({ examples, onClose, children }: Props) {
   return (
     <Dialog title={t("api")} onClose={onClose} side>
+      {children}
       <p class="muted">{t("api.token")}</p>
       {examples.map((example) => (
         <section class="section" key={example.title}>

@@ -1,23 +1,26 @@
 // The grid: a real table of which only the rows in the window exist, between two spacers.
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { type Entity, type Field, type Row, rowLabel, TRAIL } from "../api/meta";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Field, Row } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Failure, Notice } from "../parts/States";
 import { reasonText, say } from "../parts/Toast";
-import { go, href } from "../session/routes";
+import { go } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
+import { AT_SIDE, activeCell, BodyRow } from "./BodyRow";
 import type { Selection } from "./bulk";
-import { Cell, entityTitle, isNumber, titleOf, widthOf } from "./cells";
+import { entityTitle } from "./cells";
+import { type Edited, Editor, mayEdit } from "./Editor";
 import { filterName } from "./filters";
-import { BOXES, HEADERS, useKeys } from "./keys";
+import { Header } from "./Header";
+import { BOXES, HEADERS, linkOf, useKeys } from "./keys";
 import type { Pages } from "./pages";
 import type { View } from "./view";
+import { fittedWidths, ownWidths } from "./widths";
 
 const OVERSCAN = 8;
 const SELECT = 40; // pixels of the column with the boxes
-const AT_SIDE = { insetInlineStart: "0" };
 const SETTLED = 40; // milliseconds without scrolling before pages are asked for
 
 interface Props {
@@ -29,13 +32,13 @@ interface Props {
   empty?: preact.ComponentChildren;
   /** Beside the number of rows. */
   foot?: preact.ComponentChildren;
+  /** Shows a row beside the grid, and leads into it where `isEntered`; without it the page of the row opens. */
+  open?: (row: Row, isEntered: boolean) => void;
+  /** The row that is open beside the grid: the active row follows it, and it follows the active row. */
+  openId?: string;
 }
 
-export function linkOf(entity: Entity, row: Row): string {
-  return entity.plural === TRAIL ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
-}
-
-export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: Props) {
+export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...beside }: Props) {
   const { entity } = pages;
   const box = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
@@ -46,7 +49,21 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: P
     () => view.columns.map((name) => entity.fields.find((field) => field.name === name)).filter((field) => !!field),
     [entity, view.columns],
   );
-  const keys = useKeys({ pages, columns, box, selection });
+  const open = (row: Row, isEntered = false) => {
+    if (beside.open) beside.open(row, isEntered);
+    else void go(linkOf(entity, row));
+  };
+  const [edited, setEdited] = useState<Edited | null>(null);
+  const edit = (row: Row, field: Field, cell: Element) => {
+    const isPossible = mayEdit(entity, row, field);
+    if (isPossible) setEdited({ row, field, cell });
+    return isPossible;
+  };
+  function endEditing(): void {
+    setEdited(null);
+    box.current?.querySelector("table")?.focus({ preventScroll: true });
+  }
+  const keys = useKeys({ pages, columns, box, selection, open, edit, openId: beside.openId });
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -82,6 +99,9 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: P
     if (total !== null) say(t("rows", { count: total }));
   });
 
+  const hasRows = pages.row(0) !== undefined;
+  const own = useMemo(() => ownWidths(columns, pages), [columns, pages, hasRows]);
+
   const called = (key: string) => filterName(entity, key);
   if (pages.error.value && pages.total.value === null)
     return <Failure error={pages.error.value} retry={() => pages.retry()} name={called} />;
@@ -90,7 +110,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: P
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   // Elements of rows that leave the window serve those that come: a jump writes texts and makes nothing.
   const slots = Math.ceil(height.value / size) + 2 * OVERSCAN + 2;
-  const widths = widthsOf(columns, entity, wide.value - (selection ? SELECT : 0));
+  const widths = fittedWidths(columns, own, entity, wide.value - (selection ? SELECT : 0), {});
   const pinned = pinnedOffsets(widths, view.pinned, !!selection);
   const width = widths.reduce((sum, column) => sum + column, selection ? SELECT : 0);
   const pinnedWidth = widths.slice(0, view.pinned).reduce((sum, column) => sum + column, selection ? SELECT : 0);
@@ -169,13 +189,29 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: P
                 pinned={pinned}
                 selection={selection}
                 active={activeIn(index)}
+                isOpen={!!beside.openId && pages.row(index)?.id === beside.openId}
                 onActive={(column) => (keys.active.value = { row: index, column })}
+                open={(row) => {
+                  // the keys go on from the row that was clicked
+                  box.current?.querySelector("table")?.focus({ preventScroll: true });
+                  open(row);
+                }}
+                edit={entity.may.update && !isShort ? edit : undefined}
               />
             ))}
             <Spacer rows={span - last} size={size} columns={columns.length + 1} />
           </tbody>
         </table>
       </div>
+      {edited && (
+        <Editor
+          key={`${edited.row.id} ${edited.field.name}`}
+          {...edited}
+          entity={entity}
+          renew={(id) => pages.renew(id)}
+          close={endEditing}
+        />
+      )}
       <p class="foot">
         <span>{pages.total.value === null ? t("loading") : totalText(pages)}</span>
         {pages.span < (pages.total.value ?? 0) && <span>{t("grid.beyond", { count: pages.span })}</span>}
@@ -188,15 +224,6 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot }: P
 function totalText(pages: Pages): string {
   const total = pages.total.value ?? 0;
   return pages.isEstimate.value ? t("rows.about", { number: number(total) }) : t("rows", { count: total });
-}
-
-/** Widths of the columns in pixels; what the box has left over goes to all of them alike. */
-function widthsOf(columns: Field[], entity: Entity, room: number): number[] {
-  // on a telephone the column that names the row leaves room for another one
-  const most = Math.max(160, room * 0.6);
-  const own = columns.map((field) => Math.min(most, widthOf(field, field.name === entity.display)));
-  const left = room - own.reduce((sum, width) => sum + width, 0);
-  return left > 0 ? own.map((width) => width + Math.floor(left / own.length)) : own;
 }
 
 /** Distances from the side at which pinned columns stay, undefined for those that scroll. */
@@ -216,101 +243,3 @@ const Spacer = ({ rows, size, columns }: { rows: number; size: number; columns: 
       <td colSpan={columns} style={{ height: `${rows * size}px` }} />
     </tr>
   ) : null;
-
-const classesOf = (field: Field, offset: number | undefined) =>
-  `${isNumber(field) ? "number" : ""} ${offset === undefined ? "" : "pinned"}`;
-
-/** What marks the active cell, which the focused grid names as its descendant. */
-const activeCell = (isActive: boolean, classes: string) => ({
-  id: isActive ? "active-cell" : undefined,
-  class: isActive ? `${classes} active` : classes,
-});
-
-interface HeaderProps {
-  field: Field;
-  view: View;
-  offset?: number;
-  isActive: boolean;
-  onSort: Props["onSort"];
-}
-
-function Header({ field, view, offset, isActive, onSort }: HeaderProps) {
-  const direction = view.sort.find(([name]) => name === field.name)?.[1];
-  const cell = activeCell(isActive, classesOf(field, offset));
-  const aria = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : undefined;
-  const style = offset === undefined ? undefined : { insetInlineStart: `${offset}px` };
-  return (
-    <th {...cell} scope="col" aria-sort={aria} style={style} title={field.help ?? undefined}>
-      {field.sortable ? (
-        <button type="button" tabIndex={-1} onClick={(event) => onSort(field, event.shiftKey)}>
-          <bdi>{titleOf(field)}</bdi>
-          {direction && <Icon name={direction === "asc" ? "arrow-up" : "arrow-down"} />}
-        </button>
-      ) : (
-        <span>
-          <bdi>{titleOf(field)}</bdi>
-        </span>
-      )}
-    </th>
-  );
-}
-
-interface RowProps {
-  index: number;
-  row: Row | undefined;
-  entity: Entity;
-  columns: Field[];
-  pinned: (number | undefined)[];
-  selection?: Selection;
-  active: number | null;
-  onActive: (column: number) => void;
-}
-
-function BodyRow({ index, row, entity, columns, pinned, selection, active, onActive }: RowProps) {
-  const isSelected = !!row && !!selection?.ids.value.has(row.id);
-  return (
-    <tr
-      aria-rowindex={index + 2}
-      aria-selected={selection ? isSelected : undefined}
-      class={row?.isDeleted ? "deleted" : undefined}
-      onDblClick={() => row && void go(linkOf(entity, row))}
-    >
-      {selection && (
-        <td {...activeCell(active === BOXES, "select pinned")} style={AT_SIDE}>
-          <label>
-            <input
-              type="checkbox"
-              tabIndex={-1}
-              aria-label={t("select.row", { name: rowLabel(entity, row) })}
-              checked={isSelected}
-              disabled={!row}
-              onChange={() => row && selection.toggle(row)}
-            />
-          </label>
-        </td>
-      )}
-      {columns.map((field, column) => (
-        <td
-          key={field.name}
-          {...activeCell(active === column, classesOf(field, pinned[column]))}
-          style={pinned[column] === undefined ? undefined : { insetInlineStart: `${pinned[column]}px` }}
-          onClick={() => onActive(column)}
-        >
-          {!row ? (
-            <span class="waiting" />
-          ) : column === 0 ? (
-            <a href={linkOf(entity, row)} tabIndex={-1}>
-              {row[field.name] === null || row[field.name] === undefined || row[field.name] === "" ? (
-                <span class="muted">{row.id.slice(0, 8)}</span>
-              ) : (
-                <Cell entity={entity} field={field} row={row} isPlain />
-              )}
-            </a>
-          ) : (
-            <Cell entity={entity} field={field} row={row} />
-          )}
-        </td>
-      ))}
-    </tr>
-  );
-}

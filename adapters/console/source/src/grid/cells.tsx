@@ -1,37 +1,15 @@
 // A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
 import type { ComponentChildren } from "preact";
-import { type Entity, entityOf, type Field, MEMBERS, type Row, rowLabel, TRAIL } from "../api/meta";
+import { choiceOf, type Entity, entityOf, type Field, MEMBERS, type Row, rowLabel, TRAIL } from "../api/meta";
 import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
-import { EventName, PersonName, rowHref, TenantName, Unseen } from "../screens/names";
+import { EventName, PersonName, RowName, rowHref, TenantName, Unseen } from "../screens/names";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
+import { PEOPLE } from "./kinds";
 
 const NUMBERS = new Set(["integer", "bigInteger", "decimal", "float"]);
-const WIDTHS: Partial<Record<string, number>> = {
-  integer: 104,
-  bigInteger: 150,
-  decimal: 116,
-  float: 116,
-  boolean: 96,
-  timestamp: 176,
-  date: 120,
-  uuid: 150,
-  choice: 124,
-  reference: 180,
-  uuids: 180,
-  texts: 200,
-  links: 240,
-};
 const LONGEST = 300;
-/** Fields of the service that hold a user's id. */
-export const PEOPLE = /^(createdBy|updatedBy|deletedBy|actorId)$/;
-
 export const isNumber = (field: Field) => NUMBERS.has(field.kind);
-
-export function widthOf(field: Field, isDisplay: boolean): number {
-  const own = isDisplay ? 260 : (WIDTHS[field.kind] ?? (field.widget === "multiline" ? 320 : 190));
-  return Math.max(own, Math.min(220, titleOf(field).length * 7.5 + 24));
-}
 
 /** Fields that the service keeps by itself, which the console names in its own language. */
 const KEPT = new Set([
@@ -85,8 +63,13 @@ export function Cell({ entity, field, row, isPlain }: CellProps) {
     if (related && target && isPlain) return <bdi>{rowLabel(target, related)}</bdi>;
     if (related && target)
       return (
-        <a href={rowHref(target, related.id)} tabIndex={-1}>
-          <bdi>{rowLabel(target, related)}</bdi>
+        <a
+          class="badge ref"
+          href={rowHref(target, related.id)}
+          tabIndex={-1}
+          data-peek={`${target.plural} ${related.id}`}
+        >
+          <RowName target={target} name={rowLabel(target, related)} />
         </a>
       );
   }
@@ -130,7 +113,7 @@ export function Value({
     case "date":
       return <time dateTime={text}>{date(text)}</time>;
     case "choice":
-      return <bdi class="badge">{text}</bdi>;
+      return <Choice field={field} value={text} />;
     case "reference":
       return <Reference field={field} id={text} isWhole={isWhole} />;
     case "uuid":
@@ -143,6 +126,16 @@ export function Value({
     default:
       return <Text field={field} text={text} isWhole={isWhole} />;
   }
+}
+
+/** A value of a choice: its label, behind a dot in its colour. */
+function Choice({ field, value }: { field: Field; value: string }) {
+  const { label, color } = choiceOf(field, value);
+  return (
+    <bdi class={`badge choice ${color}`} title={label === value ? undefined : value}>
+      {label}
+    </bdi>
+  );
 }
 
 /** A row by its id. What is shown as a whole is of one row: there its name is read, and cells have it beside them. */

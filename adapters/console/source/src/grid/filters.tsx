@@ -2,7 +2,7 @@
 import { h } from "preact";
 import { useState } from "preact/hooks";
 import { readable } from "../api/api";
-import { choicesOf, type Entity, entityOf, type Field, ME, MEMBERS } from "../api/meta";
+import { choiceOf, choicesOf, type Entity, entityOf, type Field, ME, MEMBERS } from "../api/meta";
 import { Links, Reference, useRowNames } from "../forms/reference";
 import { momentOf } from "../forms/values";
 import { Submit } from "../parts/Button";
@@ -11,7 +11,8 @@ import { Menu } from "../parts/Menu";
 import { personName } from "../screens/names";
 import { plainNumber } from "../words/numbers";
 import { date, type Key, t, time } from "../words/words";
-import { PEOPLE, titleOf } from "./cells";
+import { titleOf } from "./cells";
+import { PEOPLE } from "./kinds";
 import { apiQuery, hasChoices, readFilter, readView, type View } from "./view";
 
 interface Props {
@@ -79,6 +80,7 @@ function valueText(field: Field | undefined, operator: string, value: string): s
   if (operator === "isNull" || field?.kind === "boolean") return YES_NO[value] ? t(YES_NO[value]) : value;
   if (field?.kind === "timestamp") return value.includes("T") ? time(value) : date(value);
   if (field?.kind === "date") return date(value);
+  if (field?.kind === "choice") return choiceOf(field, value).label;
   const isPerson = field && (field.target === MEMBERS || PEOPLE.test(field.name));
   if (isPerson && value === ME) return t("mine.me");
   return (isPerson && personName(value)) || value;
@@ -217,7 +219,7 @@ function FilterValue({ field, operator, value, setValue }: ValueProps) {
           <option value="" />
           {choicesOf(field).map((choice) => (
             <option key={choice} value={choice}>
-              {choice}
+              {choiceOf(field, choice).label}
             </option>
           ))}
         </select>
@@ -253,23 +255,25 @@ export function RawQuery({ entity, view, change }: Props) {
   const text = readable(apiQuery({ ...view, deleted: false }));
   const [draft, setDraft] = useState<string | null>(null);
   return (
-    <input
-      class="raw"
-      aria-label={t("filter.raw")}
-      placeholder={example(entity)}
-      spellcheck={false}
-      autocomplete="off"
-      value={draft ?? decoded(text)}
-      onInput={(event) => setDraft(event.currentTarget.value)}
-      onBlur={() => setDraft(null)}
-      onKeyDown={(event) => {
-        if (event.key === "Escape") setDraft(null);
-        if (event.key !== "Enter" || draft === null) return;
-        const read = readView(entity, new URLSearchParams(draft.replace(/^\?/, "")));
-        change({ search: read.search, sort: read.sort, filters: read.filters });
-        setDraft(null);
-      }}
-    />
+    <label class="field">
+      <span>{t("filter.raw")}</span>
+      <input
+        class="raw"
+        placeholder={example(entity)}
+        spellcheck={false}
+        autocomplete="off"
+        value={draft ?? decoded(text)}
+        onInput={(event) => setDraft(event.currentTarget.value)}
+        onBlur={() => setDraft(null)}
+        onKeyDown={(event) => {
+          if (event.key === "Escape") setDraft(null);
+          if (event.key !== "Enter" || draft === null) return;
+          const read = readView(entity, new URLSearchParams(draft.replace(/^\?/, "")));
+          change({ search: read.search, sort: read.sort, filters: read.filters });
+          setDraft(null);
+        }}
+      />
+    </label>
   );
 }
 

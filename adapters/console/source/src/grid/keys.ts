@@ -1,13 +1,12 @@
-// Keys of the grid: arrows move the active cell, headers among them. Enter presses what the cell holds, and opens the
-// row where it holds nothing; Space selects the row.
+// Keys of the grid: arrows move the active cell, headers among them. Enter presses what the cell holds, else it edits the
+// cell, else it opens the row; F2 edits in any case, and Space selects the row.
 import { type Signal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
-import type { Field } from "../api/meta";
-import { go } from "../session/routes";
+import { useEffect, useRef } from "preact/hooks";
+import { type Entity, type Field, type Row, TRAIL } from "../api/meta";
+import { href } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import type { Selection } from "./bulk";
-import { linkOf } from "./Grid";
 import type { Pages } from "./pages";
 
 interface Asked {
@@ -15,7 +14,17 @@ interface Asked {
   columns: Field[];
   box: RefObject<HTMLDivElement | null>;
   selection?: Selection;
+  open: (row: Row, isEntered?: boolean) => void;
+  /** Edits the cell; false where it cannot be edited. */
+  edit: (row: Row, field: Field, cell: Element) => boolean;
+  openId?: string;
 }
+
+export function linkOf(entity: Entity, row: Pick<Row, "id">): string {
+  return entity.plural === TRAIL ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
+}
+
+const FOLLOWED = 120; // milliseconds without another key before the row beside the grid follows
 
 /** The row of the headers, and the column of the boxes that select. */
 export const HEADERS = -1;
@@ -32,13 +41,20 @@ const cell = () => document.getElementById("active-cell");
 const click = (held: Element, { shiftKey, ctrlKey }: KeyboardEvent) =>
   held.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey, ctrlKey }));
 
-export function useKeys({ pages, columns, box, selection }: Asked) {
+export function useKeys({ pages, columns, box, selection, open, edit, openId }: Asked) {
   const active: Signal<Active | null> = useSignal<Active | null>(null);
 
   useEffect(() => {
     // whoever sorts by a header stays on it
     if (active.value?.row !== HEADERS) active.value = null;
   }, [pages]);
+
+  const timer = useRef(0);
+  function follow(index: number): void {
+    clearTimeout(timer.current);
+    const row = openId ? pages.row(index) : undefined;
+    if (row && row.id !== openId) timer.current = window.setTimeout(() => open(row), FOLLOWED);
+  }
 
   function show(row: number): void {
     const element = box.current;
@@ -71,6 +87,8 @@ export function useKeys({ pages, columns, box, selection }: Asked) {
     };
     const row = active.value ? pages.row(at.row) : undefined;
     const held = cell()?.querySelector("a, button, input");
+    const field = columns[at.column];
+    const isOpener = !!held?.matches(".opens") && event.key === "Enter" && !event.ctrlKey && !event.shiftKey;
     if (moves[event.key]) {
       const to = moves[event.key]!();
       active.value = {
@@ -78,9 +96,13 @@ export function useKeys({ pages, columns, box, selection }: Asked) {
         column: Math.min(columns.length - 1, Math.max(selection ? BOXES : 0, to.column)),
       };
       show(active.value.row);
+      if (active.value.row !== at.row) follow(active.value.row);
     } else if (event.key === " " && row) selection?.toggle(row);
+    else if (event.key === "F2" && row && field && cell()) edit(row, field, cell()!);
+    else if (isOpener && row) open(row, true);
     else if (held && (event.key === "Enter" || (event.key === " " && at.row === HEADERS))) click(held, event);
-    else if (event.key === "Enter" && row) void go(linkOf(pages.entity, row));
+    else if (event.key === "Enter" && row && !(field && edit(row, field, cell()!))) open(row, true);
+    else if (event.key === "Enter" && row) event.stopPropagation();
     else if (event.key === "Escape" && selection?.ids.value.size) selection.clear();
     else return;
     event.preventDefault();

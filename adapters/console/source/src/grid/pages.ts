@@ -40,6 +40,15 @@ export class Pages {
     return this.pages.get(Math.floor(index / PAGE) + 1)?.[index % PAGE];
   }
 
+  /** The place of a row among the loaded ones; -1 of another. */
+  indexOf(id: string): number {
+    for (const [page, rows] of this.pages) {
+      const at = rows.findIndex((row) => row.id === id);
+      if (at >= 0) return (page - 1) * PAGE + at;
+    }
+    return -1;
+  }
+
   loaded(): Row[] {
     return [...this.pages.entries()].sort(([a], [b]) => a - b).flatMap(([, rows]) => rows);
   }
@@ -84,6 +93,22 @@ export class Pages {
     const include = includesOf(this.entity, this.view.columns);
     if (include) query.set("include", include);
     return query;
+  }
+
+  /** Reads one row again and shows it in its place; one that the view does not show any more stays until a reload. */
+  async renew(id: string): Promise<void> {
+    const found = [...this.pages.values()].find((rows) => rows.some((row) => row.id === id));
+    const query = this.query(1);
+    for (const name of ["page", "pageSize", "sort", "search", ...this.view.filters.map(([key]) => key)])
+      query.delete(name);
+    query.set("id", id);
+    query.set("count", "none");
+    const options = { query, signal: this.abort.signal, exact: true };
+    const { data } = await call<PageOfRows>("GET", `/api/${this.entity.plural}`, options);
+    const [now] = data.items;
+    const at = found?.findIndex((row) => row.id === id) ?? -1;
+    if (found && now && at >= 0) found.splice(at, 1, now);
+    this.arrived.value += 1;
   }
 
   private async fetch(page: number): Promise<void> {

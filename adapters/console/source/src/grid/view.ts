@@ -1,5 +1,6 @@
 // What a grid shows, as the address has it: the API's own grammar, and `~columns`, `~pinned` for the console alone.
 import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
+import { ROW, ROW_TAB } from "../session/routes";
 
 export interface View {
   search: string;
@@ -13,7 +14,7 @@ export interface View {
 
 const COLUMNS = "~columns";
 const PINNED = "~pinned";
-const OWN = new Set(["search", "sort", "includeDeleted", COLUMNS, PINNED]);
+const OWN = new Set(["search", "sort", "includeDeleted", COLUMNS, PINNED, ROW, ROW_TAB]);
 const DELETED = "isDeleted";
 
 export function readView(entity: Entity, query: URLSearchParams): View {

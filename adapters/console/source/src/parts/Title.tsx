@@ -13,6 +13,8 @@ interface TitleProps {
   name?: string;
   /** Begins a step of its own on the path of the one before, whose focus would be lost. */
   isStep?: boolean;
+  /** Heads a part beside the list that the screen is about. */
+  isPart?: boolean;
   /** The heading; without it, the name. */
   children?: ComponentChildren;
 }
@@ -20,7 +22,8 @@ interface TitleProps {
 /** Whether a heading was there before: on opening the page nothing is focused. */
 let isLater = false;
 
-export function Title({ name, isStep, children }: TitleProps) {
+export function Title({ name, isStep, isPart, children }: TitleProps) {
+  const Heading = isPart ? "h2" : "h1";
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     openName.value = name ?? null;
@@ -34,9 +37,9 @@ export function Title({ name, isStep, children }: TitleProps) {
     isLater = true;
   }, []);
   return (
-    <h1 ref={heading} tabIndex={-1}>
+    <Heading ref={heading} tabIndex={-1}>
       {children ?? <bdi>{name}</bdi>}
-    </h1>
+    </Heading>
   );
 }
 

@@ -8,16 +8,23 @@ interface Message {
   id: number;
   text: string;
   isError: boolean;
+  action?: Action;
+}
+
+/** What one can do about a message, such as undoing. */
+export interface Action {
+  text: string;
+  run: () => void;
 }
 
 const shown = signal<Message[]>([]);
 const said = signal("");
 let last = 0;
 
-export function toast(text: string, isError = false): void {
+export function toast(text: string, isError = false, action?: Action): void {
   const id = ++last;
-  shown.value = [...shown.value.slice(-2), { id, text, isError }];
-  if (!isError) setTimeout(() => dismiss(id), 6_000);
+  shown.value = [...shown.value.slice(-2), { id, text, isError, action }];
+  if (!isError) setTimeout(() => dismiss(id), action ? 12_000 : 6_000);
 }
 
 /** For listeners alone: how many rows there are, which row is active. */
@@ -71,6 +78,11 @@ export function Toasts() {
           <div key={message.id} class={message.isError ? "toast bad" : "toast"}>
             <Icon name={message.isError ? "circle-alert" : "circle-check"} />
             <span>{message.text}</span>
+            {message.action && (
+              <button type="button" onClick={() => (dismiss(message.id), message.action?.run())}>
+                {message.action.text}
+              </button>
+            )}
             <button type="button" class="plain square" aria-label={t("close")} onClick={() => dismiss(message.id)}>
               <Icon name="x" />
             </button>

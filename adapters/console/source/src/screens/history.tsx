@@ -101,9 +101,21 @@ interface EntryProps {
   revert?: (entry: HistoryEntry) => Promise<void>;
 }
 
+/** The icon of an action: its colour is not what tells it from others. */
+const MARKS: Record<string, string> = {
+  created: "plus",
+  changed: "pencil",
+  deleted: "trash-2",
+  restored: "undo-2",
+  purged: "trash-2",
+};
+
 function EntryItem({ entity, entry, revert }: EntryProps) {
   return (
     <li>
+      <span class="mark">
+        <Icon name={MARKS[entry.action] ?? "pencil"} />
+      </span>
       <div class="row">
         <strong>{t(`history.${entry.action}` as Key)}</strong>
         <PersonName id={entry.by} />
@@ -130,12 +142,17 @@ function EntryItem({ entity, entry, revert }: EntryProps) {
                 </dt>
                 <dd>
                   {change.from !== null && (
-                    <del>
-                      <Value field={field} value={change.from} isWhole />
-                    </del>
-                  )}{" "}
+                    <>
+                      <span class="unseen">{t("history.was")}</span>
+                      <del>
+                        <Value field={field} value={change.from} isWhole />
+                      </del>
+                      <Icon name="arrow-right" class="muted" />
+                      <span class="unseen">{t("history.now")}</span>
+                    </>
+                  )}
                   <ins>
-                    <Value field={field} value={change.to} isWhole />
+                    {change.to === null ? t("history.empty") : <Value field={field} value={change.to} isWhole />}
                   </ins>
                 </dd>
               </>

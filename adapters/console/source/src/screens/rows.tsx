@@ -1,7 +1,8 @@
 // The rows of an entity: search, filters, the grid, and what is done with the selected ones.
+import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { readable } from "../api/api";
-import { type Entity, entityOf, type Field, scope } from "../api/meta";
+import { type Entity, entityOf, type Field, type Row, scope } from "../api/meta";
 import { ExportDialog } from "../files/Export";
 import { ApiDrawer } from "../grid/ApiDrawer";
 import { Bulk, Selection } from "../grid/bulk";
@@ -9,6 +10,7 @@ import { entityTitle } from "../grid/cells";
 import { ColumnsMenu } from "../grid/columns";
 import { AddFilter, Chips, Mine, RawQuery } from "../grid/filters";
 import { Grid } from "../grid/Grid";
+import { linkOf } from "../grid/keys";
 import { Pages } from "../grid/pages";
 import { apiQuery, pageQuery, readView, type View } from "../grid/view";
 import { ViewsMenu } from "../grid/views";
@@ -18,10 +20,11 @@ import { Menu } from "../parts/Menu";
 import { Forbidden, Notice } from "../parts/States";
 import { Find } from "../parts/Table";
 import { Title } from "../parts/Title";
-import { current, go, href, query } from "../session/routes";
+import { arrival, current, go, hereWith, href, mayLeave, query, ROW, ROW_TAB } from "../session/routes";
 import { t } from "../words/words";
 
 const Sums = lazy(async () => (await import("./row")).Sums);
+const RowPanel = lazy(async () => (await import("./row")).RowPanel);
 
 export function RowsScreen({ plural }: { plural: string }) {
   const entity = entityOf(plural);
@@ -41,7 +44,9 @@ export function sortedBy(view: View, field: Field, isAdded: boolean): View["sort
 }
 
 function Rows({ entity }: { entity: Entity }) {
-  const search = query.value.toString();
+  // the row beside the grid is not of its view: rows are not read again with it
+  const search = useComputed(() => readable(viewPart(query.value))).value;
+  const openId = query.value.get(ROW) ?? undefined;
   const view = useMemo(() => readView(entity, new URLSearchParams(search)), [entity, search]);
   const [again, setAgain] = useState(0);
   const [shown, show] = useState<"api" | "export" | null>(null);
@@ -54,8 +59,10 @@ function Rows({ entity }: { entity: Entity }) {
 
   const reload = () => setAgain((count) => count + 1);
   const change = (part: Partial<View>) => {
-    const next = readable(pageQuery(entity, { ...view, ...part }));
-    void go(current.peek().path + (next && `?${next}`), "columns" in part);
+    const next = pageQuery(entity, { ...view, ...part });
+    for (const name of [ROW, ROW_TAB]) if (query.peek().has(name)) next.set(name, query.peek().get(name) ?? "");
+    const text = readable(next);
+    void go(current.peek().path + (text && `?${text}`), "columns" in part);
   };
   const base = href("rows", entity.plural);
   const isFiltered = view.filters.length > 0 || view.search !== "";
@@ -84,12 +91,12 @@ function Rows({ entity }: { entity: Entity }) {
         {entity.has.search.length > 0 && <Search view={view} change={change} />}
         <Mine entity={entity} view={view} change={change} />
         <AddFilter entity={entity} view={view} change={change} />
+        <span class="space" />
         <ColumnsMenu entity={entity} view={view} change={change} />
         <ViewsMenu entity={entity} view={view} />
         <button type="button" class="square" title={t("reload")} aria-label={t("reload")} onClick={reload}>
           <Icon name="refresh-cw" />
         </button>
-        <RawQuery entity={entity} view={view} change={change} />
       </div>
       {isFiltered && (
         <div class="chips">
@@ -100,17 +107,32 @@ function Rows({ entity }: { entity: Entity }) {
         </div>
       )}
       <Bulk entity={entity} selection={selection} deleted={view.deleted} done={reload} />
-      <Grid
-        pages={pages}
-        view={view}
-        selection={entity.may.update || entity.may.delete ? selection : undefined}
-        onSort={(field, isAdded) => change({ sort: sortedBy(view, field, isAdded) })}
-        empty={<Empty entity={entity} isFiltered={isFiltered} view={view} change={change} />}
-        foot={<SumsButton sums={sums} />}
-      />
-      {sums.group !== null && pages.total.value !== 0 && (
-        <Sums key={again} entity={entity} view={view} group={sums.group} choose={sums.choose} />
-      )}
+      <div class="split">
+        <div class="list">
+          <Grid
+            pages={pages}
+            view={view}
+            selection={entity.may.update || entity.may.delete ? selection : undefined}
+            onSort={(field, isAdded) => change({ sort: sortedBy(view, field, isAdded) })}
+            empty={<Empty entity={entity} isFiltered={isFiltered} view={view} change={change} />}
+            foot={<SumsButton sums={sums} />}
+            open={openRow}
+            openId={openId}
+          />
+          {sums.group !== null && pages.total.value !== 0 && (
+            <Sums key={again} entity={entity} view={view} group={sums.group} choose={sums.choose} />
+          )}
+        </div>
+        {openId && (
+          <RowPanel
+            entity={entity}
+            id={openId}
+            step={(by) => step(pages, openId, by)}
+            changed={() => void pages.renew(openId).catch(() => undefined)}
+            left={reload}
+          />
+        )}
+      </div>
       {shown === "api" && (
         <ApiDrawer
           onClose={() => show(null)}
@@ -124,11 +146,37 @@ function Rows({ entity }: { entity: Entity }) {
               query: new URLSearchParams([...apiQuery(view), ["format", "csv"]]),
             },
           ]}
-        />
+        >
+          <RawQuery entity={entity} view={view} change={change} />
+        </ApiDrawer>
       )}
       {shown === "export" && <ExportDialog entity={entity} view={view} onClose={() => show(null)} />}
     </>
   );
+
+  /** Beside the grid where there is room, else as a page. */
+  async function openRow(row: Row, isEntered: boolean): Promise<void> {
+    if (!matchMedia(ROOM).matches) return void go(linkOf(entity, row));
+    const isOpen = query.peek().has(ROW);
+    if (query.peek().get(ROW) !== row.id && !(await mayLeave())) return;
+    arrival.isNew = isEntered;
+    // the way back closes the row, however many were looked at
+    await go(hereWith({ [ROW]: row.id }), isOpen);
+  }
+
+  function step(pages: Pages, id: string, by: number): void {
+    const index = pages.indexOf(id);
+    const row = index < 0 ? undefined : pages.row(index + by);
+    if (row) void openRow(row, false);
+  }
+}
+
+/** A window that has room for a row beside the grid. */
+const ROOM = "(min-width: 1100px)";
+
+/** The part of the address that the view is made of. */
+function viewPart(asked: URLSearchParams): URLSearchParams {
+  return new URLSearchParams([...asked].filter(([name]) => name !== ROW && name !== ROW_TAB));
 }
 
 /** The group of the sums below the grid, "" without a chart, null while they are closed; the browser remembers it. */

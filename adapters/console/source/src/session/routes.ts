@@ -1,6 +1,7 @@
 // Addresses of the console: /console/<screen>/…, behind the path of the service where a proxy gives it one; links are
 // ordinary links, and this module follows them.
 import { computed, signal } from "@preact/signals";
+import { readable } from "../api/api";
 
 /** The folder that this script came from. */
 const BASE = new URL("./", import.meta.url).pathname;
@@ -37,10 +38,24 @@ export const arrival = { isNew: false };
 
 export const href = (...steps: string[]) => BASE + steps.map(encodeURIComponent).join("/");
 
-/** Whether what is typed would not be seen there: another screen, or another tab of the same row. */
+/** Parameters of a row beside a grid, and of its tab there. */
+export const ROW = "~row";
+export const ROW_TAB = "~tab";
+/** Parameters that choose what a form is about. */
+const PARTS = ["tab", ROW, ROW_TAB];
+
+/** The address of the screen with other values of some parameters; null takes one away. */
+export function hereWith(values: Record<string, string | null>): string {
+  const asked = new URLSearchParams(query.value);
+  for (const [name, value] of Object.entries(values)) value === null ? asked.delete(name) : asked.set(name, value);
+  const text = readable(asked);
+  return current.value.path + (text && `?${text}`);
+}
+
+/** Whether what is typed would not be seen there: another screen, another row, or another tab of the same row. */
 function leaves(url: URL | Location): boolean {
-  const tab = new URLSearchParams(url.search).get("tab");
-  return url.pathname !== current.peek().path || tab !== query.peek().get("tab");
+  const asked = new URLSearchParams(url.search);
+  return url.pathname !== current.peek().path || PARTS.some((name) => asked.get(name) !== query.peek().get(name));
 }
 
 /** Leads to the address; false where somebody stays because of unsaved changes. */

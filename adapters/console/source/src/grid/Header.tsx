@@ -1,0 +1,40 @@
+// The header of a column: its title behind the icon of its kind, and the order by it.
+import type { Field } from "../api/meta";
+import { Icon } from "../parts/Icon";
+import { activeCell, classesOf } from "./BodyRow";
+import { titleOf } from "./cells";
+import { kindIcon } from "./kinds";
+import type { View } from "./view";
+
+interface Props {
+  field: Field;
+  view: View;
+  offset?: number;
+  isActive: boolean;
+  onSort: (field: Field, isAdded: boolean) => void;
+}
+
+export function Header({ field, view, offset, isActive, onSort }: Props) {
+  const direction = view.sort.find(([name]) => name === field.name)?.[1];
+  const cell = activeCell(isActive, classesOf(field, offset));
+  const aria = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : undefined;
+  const style = offset === undefined ? undefined : { insetInlineStart: `${offset}px` };
+  const title = (
+    <>
+      <Icon name={kindIcon(field)} />
+      <bdi>{titleOf(field)}</bdi>
+    </>
+  );
+  return (
+    <th {...cell} scope="col" aria-sort={aria} style={style} title={field.help ?? undefined}>
+      {field.sortable ? (
+        <button type="button" tabIndex={-1} onClick={(event) => onSort(field, event.shiftKey)}>
+          {title}
+          {direction && <Icon name={direction === "asc" ? "arrow-up" : "arrow-down"} />}
+        </button>
+      ) : (
+        <span class="head-cell">{title}</span>
+      )}
+    </th>
+  );
+}
