@@ -3,10 +3,12 @@ import { useRef } from "preact/hooks";
 import { type Entity, type Field, type Row, rowLabel } from "../api/meta";
 import { t } from "../words/words";
 import type { Selection } from "./bulk";
-import { Cell, isNumber } from "./cells";
+import { Cell, isNumber, titleOf } from "./cells";
 import { BOXES, linkOf } from "./keys";
 
 export const AT_SIDE = { insetInlineStart: "0" };
+/** Columns on a card below the name of the row; a telephone shows the others on the page of the row. */
+export const ON_CARD = 6;
 const DOUBLE = 220; // milliseconds in which a click may become a double one
 const OTHERS = "a:not(.opens), button, input, label, select, textarea";
 
@@ -65,6 +67,12 @@ export function BodyRow({ index, row, entity, columns, pinned, selection, active
     getSelection()?.removeAllRanges();
     if (!on.edit(row, field, cell)) on.open(row);
   }
+  const named = Math.max(
+    0,
+    columns.findIndex(({ name }) => name === entity.display),
+  );
+  /** What tells the styles of cards about a cell. */
+  const onCard = (column: number) => (column === named ? "names" : column > ON_CARD ? "beyond" : "");
   return (
     <tr
       aria-rowindex={index + 2}
@@ -92,7 +100,8 @@ export function BodyRow({ index, row, entity, columns, pinned, selection, active
       {columns.map((field, column) => (
         <td
           key={field.name}
-          {...activeCell(active === column, classesOf(field, pinned[column]))}
+          {...activeCell(active === column, `${classesOf(field, pinned[column])} ${onCard(column)}`)}
+          data-title={titleOf(field)}
           style={pinned[column] === undefined ? undefined : { insetInlineStart: `${pinned[column]}px` }}
           onClick={() => on.onActive(column)}
         >

@@ -8,19 +8,23 @@ import { reasonText, say } from "../parts/Toast";
 import { go } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
-import { AT_SIDE, activeCell, BodyRow } from "./BodyRow";
+import { AT_SIDE, activeCell, BodyRow, ON_CARD } from "./BodyRow";
 import type { Selection } from "./bulk";
 import { entityTitle } from "./cells";
 import { type Edited, Editor, mayEdit } from "./Editor";
 import { filterName } from "./filters";
 import { Header } from "./Header";
 import { BOXES, HEADERS, linkOf, useKeys } from "./keys";
+import { useLayout } from "./layout";
+import { Peek } from "./Peek";
 import type { Pages } from "./pages";
-import type { View } from "./view";
+import type { Layout, View } from "./view";
 import { fittedWidths, ownWidths } from "./widths";
 
 const OVERSCAN = 8;
 const SELECT = 40; // pixels of the column with the boxes
+/** A window in which rows are cards. */
+const TELEPHONE = "(max-width: 760px)";
 const SETTLED = 40; // milliseconds without scrolling before pages are asked for
 
 interface Props {
@@ -36,6 +40,8 @@ interface Props {
   open?: (row: Row, isEntered: boolean) => void;
   /** The row that is open beside the grid: the active row follows it, and it follows the active row. */
   openId?: string;
+  /** Changes the order and the widths of the columns. */
+  onLayout: (layout: Layout) => void;
 }
 
 export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...beside }: Props) {
@@ -44,11 +50,13 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   const top = useSignal(0);
   const height = useSignal(600);
   const wide = useSignal(0);
-  const size = rowHeight();
   const columns = useMemo(
     () => view.columns.map((name) => entity.fields.find((field) => field.name === name)).filter((field) => !!field),
     [entity, view.columns],
   );
+  wide.value;
+  const isCards = matchMedia(TELEPHONE).matches;
+  const size = isCards ? cardHeight(columns.length) : rowHeight();
   const open = (row: Row, isEntered = false) => {
     if (beside.open) beside.open(row, isEntered);
     else void go(linkOf(entity, row));
@@ -63,7 +71,8 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
     setEdited(null);
     box.current?.querySelector("table")?.focus({ preventScroll: true });
   }
-  const keys = useKeys({ pages, columns, box, selection, open, edit, openId: beside.openId });
+  const layout = useLayout(view, columns, box, beside.onLayout);
+  const keys = useKeys({ pages, columns, box, size, selection, open, edit, layout, openId: beside.openId });
 
   useLayoutEffect(() => {
     const element = box.current;
@@ -110,7 +119,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   // Elements of rows that leave the window serve those that come: a jump writes texts and makes nothing.
   const slots = Math.ceil(height.value / size) + 2 * OVERSCAN + 2;
-  const widths = fittedWidths(columns, own, entity, wide.value - (selection ? SELECT : 0), {});
+  const widths = fittedWidths(columns, own, entity, wide.value - (selection ? SELECT : 0), layout.widths);
   const pinned = pinnedOffsets(widths, view.pinned, !!selection);
   const width = widths.reduce((sum, column) => sum + column, selection ? SELECT : 0);
   const pinnedWidth = widths.slice(0, view.pinned).reduce((sum, column) => sum + column, selection ? SELECT : 0);
@@ -128,8 +137,8 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
       ) : null}
       <div
         ref={box}
-        class={isShort ? "grid short" : "grid"}
-        style={{ "--pinned": `${pinnedWidth}px` }}
+        class={`grid ${isShort ? "short" : ""} ${isCards ? "carded" : ""} ${selection ? "" : "unselected"}`}
+        style={{ "--pinned": `${pinnedWidth}px`, "--card": `${size}px` }}
         onScroll={(event) => (top.value = event.currentTarget.scrollTop)}
       >
         <table
@@ -141,7 +150,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
           aria-colcount={columns.length + (selection ? 1 : 0)}
           aria-multiselectable={selection ? true : undefined}
           aria-activedescendant={keys.activeId}
-          style={{ width: `${width}px` }}
+          style={isCards ? undefined : { width: `${width}px` }}
           onKeyDown={keys.onKeyDown}
         >
           <colgroup>
@@ -173,6 +182,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
                   offset={pinned[index]}
                   isActive={activeIn(HEADERS) === index}
                   onSort={onSort}
+                  layout={layout}
                 />
               ))}
             </tr>
@@ -203,6 +213,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
           </tbody>
         </table>
       </div>
+      <Peek box={box} />
       {edited && (
         <Editor
           key={`${edited.row.id} ${edited.field.name}`}
@@ -220,6 +231,9 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
     </>
   );
 }
+
+/** The height of a card in pixels: its name, and lines of two columns each; the style sheet has the same lines. */
+const cardHeight = (columns: number) => 26 + Math.ceil(Math.min(columns - 1, ON_CARD) / 2) * 22 + 17;
 
 function totalText(pages: Pages): string {
   const total = pages.total.value ?? 0;

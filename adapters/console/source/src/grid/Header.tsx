@@ -4,6 +4,7 @@ import { Icon } from "../parts/Icon";
 import { activeCell, classesOf } from "./BodyRow";
 import { titleOf } from "./cells";
 import { kindIcon } from "./kinds";
+import type { LayoutOf } from "./layout";
 import type { View } from "./view";
 
 interface Props {
@@ -12,9 +13,10 @@ interface Props {
   offset?: number;
   isActive: boolean;
   onSort: (field: Field, isAdded: boolean) => void;
+  layout: LayoutOf;
 }
 
-export function Header({ field, view, offset, isActive, onSort }: Props) {
+export function Header({ field, view, offset, isActive, onSort, layout }: Props) {
   const direction = view.sort.find(([name]) => name === field.name)?.[1];
   const cell = activeCell(isActive, classesOf(field, offset));
   const aria = direction === "asc" ? "ascending" : direction === "desc" ? "descending" : undefined;
@@ -26,15 +28,30 @@ export function Header({ field, view, offset, isActive, onSort }: Props) {
     </>
   );
   return (
-    <th {...cell} scope="col" aria-sort={aria} style={style} title={field.help ?? undefined}>
+    <th
+      {...cell}
+      scope="col"
+      aria-sort={aria}
+      style={style}
+      title={field.help ?? undefined}
+      data-drop={layout.dropped(field.name)}
+      onPointerDown={(event) => layout.move(field.name, event)}
+    >
       {field.sortable ? (
-        <button type="button" tabIndex={-1} onClick={(event) => onSort(field, event.shiftKey)}>
+        <button type="button" tabIndex={-1} onClick={(event) => !layout.hasMoved() && onSort(field, event.shiftKey)}>
           {title}
           {direction && <Icon name={direction === "asc" ? "arrow-up" : "arrow-down"} />}
         </button>
       ) : (
         <span class="head-cell">{title}</span>
       )}
+      {/* by keys, the active header does the same */}
+      <span
+        class="resizer"
+        aria-hidden="true"
+        onPointerDown={(event) => layout.resize(field.name, event)}
+        onDblClick={() => layout.fit(field.name)}
+      />
     </th>
   );
 }

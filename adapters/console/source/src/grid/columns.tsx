@@ -15,7 +15,7 @@ interface Props {
 }
 
 export function ColumnsMenu({ entity, view, change }: Props) {
-  const isOwn = view.columns.join() !== defaultColumns(entity).join();
+  const isOwn = view.columns.join() !== defaultColumns(entity).join() || Object.keys(view.widths).length > 0;
   return (
     <Menu label={t("columns")} icon="columns-3" hideText hasMarker={isOwn}>
       {() => <ColumnsForm entity={entity} view={view} change={change} />}
@@ -83,7 +83,7 @@ function ColumnsForm({ entity, view, change }: Props) {
         <input type="checkbox" checked={isDense.value} onChange={() => (isDense.value = !isDense.value)} />
         {t("dense")}
       </label>
-      <button type="button" onClick={() => change({ columns: defaultColumns(entity), pinned: 1 })}>
+      <button type="button" onClick={() => change({ columns: defaultColumns(entity), pinned: 1, widths: {} })}>
         {t("columns.reset")}
       </button>
     </div>

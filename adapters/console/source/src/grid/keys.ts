@@ -5,18 +5,22 @@ import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type Entity, type Field, type Row, TRAIL } from "../api/meta";
 import { href } from "../session/routes";
-import { rowHeight } from "../session/theme";
 import type { Selection } from "./bulk";
+import type { LayoutOf } from "./layout";
+import { PEEK } from "./Peek";
 import type { Pages } from "./pages";
 
 interface Asked {
   pages: Pages;
   columns: Field[];
   box: RefObject<HTMLDivElement | null>;
+  /** Height of a row in pixels. */
+  size: number;
   selection?: Selection;
   open: (row: Row, isEntered?: boolean) => void;
   /** Edits the cell; false where it cannot be edited. */
   edit: (row: Row, field: Field, cell: Element) => boolean;
+  layout: LayoutOf;
   openId?: string;
 }
 
@@ -24,6 +28,7 @@ export function linkOf(entity: Entity, row: Pick<Row, "id">): string {
   return entity.plural === TRAIL ? href("audit", "event", row.id) : href("rows", entity.plural, row.id);
 }
 
+const SIDE_STEPS: Partial<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 };
 const FOLLOWED = 120; // milliseconds without another key before the row beside the grid follows
 
 /** The row of the headers, and the column of the boxes that select. */
@@ -41,7 +46,7 @@ const cell = () => document.getElementById("active-cell");
 const click = (held: Element, { shiftKey, ctrlKey }: KeyboardEvent) =>
   held.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, shiftKey, ctrlKey }));
 
-export function useKeys({ pages, columns, box, selection, open, edit, openId }: Asked) {
+export function useKeys({ pages, columns, box, size, selection, open, edit, layout, openId }: Asked) {
   const active: Signal<Active | null> = useSignal<Active | null>(null);
 
   useEffect(() => {
@@ -59,7 +64,6 @@ export function useKeys({ pages, columns, box, selection, open, edit, openId }: 
   function show(row: number): void {
     const element = box.current;
     if (!element) return;
-    const size = rowHeight();
     const [from, to] = [row * size, (row + 2) * size];
     // headers are always in sight
     if (row !== HEADERS && from < element.scrollTop) element.scrollTop = from;
@@ -68,10 +72,27 @@ export function useKeys({ pages, columns, box, selection, open, edit, openId }: 
   }
 
   function onKeyDown(event: KeyboardEvent): void {
-    if (event.altKey || event.metaKey || !(event.target as Element).matches("table")) return;
+    if (event.metaKey || !(event.target as Element).matches("table")) return;
     // the first key leads to the first row, or to its header
     const at = active.value ?? { row: ["ArrowDown", "ArrowUp"].includes(event.key) ? HEADERS : 0, column: 0 };
-    const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 400) / rowHeight()) - 2);
+    const isHeader = active.value?.row === HEADERS && (active.value.column ?? BOXES) >= 0;
+    const sideStep = SIDE_STEPS[event.key];
+    if (isHeader && sideStep && (event.altKey || event.shiftKey)) {
+      const step = document.documentElement.dir === "rtl" ? -sideStep : sideStep;
+      event.preventDefault();
+      const { name } = columns[at.column]!;
+      if (event.altKey) layout.widen(name, step);
+      else active.value = { row: HEADERS, column: layout.shift(name, step) };
+      return;
+    }
+    const chip = event.altKey && event.key === "Enter" && cell()?.querySelector("[data-peek]");
+    if (chip) {
+      // after this key, which ends a look as every other does
+      event.preventDefault();
+      chip.dispatchEvent(new CustomEvent(PEEK, { bubbles: true }));
+    }
+    if (event.altKey) return;
+    const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 400) / size) - 2);
     const end = Math.max(0, pages.span - 1);
     const isRtl = document.documentElement.dir === "rtl";
     const sideways = (step: number) => ({ row: at.row, column: at.column + (isRtl ? -step : step) });

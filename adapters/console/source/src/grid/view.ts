@@ -1,6 +1,11 @@
 // What a grid shows, as the address has it: the API's own grammar, and `~columns`, `~pinned` for the console alone.
 import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
 import { ROW, ROW_TAB } from "../session/routes";
+import { tenantId } from "../session/tokens";
+
+/** Bounds of the width of a column, in pixels. */
+export const NARROWEST = 64;
+export const WIDEST = 900;
 
 export interface View {
   search: string;
@@ -10,12 +15,32 @@ export interface View {
   deleted: boolean;
   columns: string[];
   pinned: number;
+  /** Widths in pixels that somebody chose, by column. */
+  widths: Record<string, number>;
 }
+
+/** What a grid shows of a view, and how; the rows do not depend on it. */
+export type Layout = Partial<Pick<View, "columns" | "pinned" | "widths">>;
 
 const COLUMNS = "~columns";
 const PINNED = "~pinned";
-const OWN = new Set(["search", "sort", "includeDeleted", COLUMNS, PINNED, ROW, ROW_TAB]);
+const WIDTHS = "~widths";
+const LAYOUT = [COLUMNS, PINNED, WIDTHS];
+const OWN = new Set(["search", "sort", "includeDeleted", ...LAYOUT, ROW, ROW_TAB]);
 const DELETED = "isDeleted";
+
+const placeOf = (entity: Entity) => `tenantry.layout.${tenantId.peek()}.${entity.plural}`;
+
+/** Keeps the layout in this browser: it is that of the list when its address says nothing. */
+export function keepLayout(entity: Entity, view: View): void {
+  const kept = new URLSearchParams([...pageQuery(entity, view)].filter(([name]) => LAYOUT.includes(name)));
+  if (kept.size) localStorage.setItem(placeOf(entity), kept.toString());
+  else localStorage.removeItem(placeOf(entity));
+}
+
+/** The view of an address; one that says nothing has the layout of the last time. */
+export const readKeptView = (entity: Entity, query: URLSearchParams): View =>
+  readView(entity, query.size ? query : new URLSearchParams(localStorage.getItem(placeOf(entity)) ?? ""));
 
 export function readView(entity: Entity, query: URLSearchParams): View {
   const known = new Set(entity.fields.map((field) => field.name));
@@ -28,7 +53,19 @@ export function readView(entity: Entity, query: URLSearchParams): View {
     deleted,
     columns: asked.length ? asked : defaultColumns(entity),
     pinned: Number(query.get(PINNED) ?? 1) || 0,
+    widths: readWidths(query.get(WIDTHS) ?? "", known),
   };
+}
+
+/** Widths as an address has them: `name:220,sku:90`. */
+function readWidths(text: string, known: ReadonlySet<string>): View["widths"] {
+  const pairs = text.split(",").map((pair) => pair.split(":"));
+  const widths = pairs.map(([name = "", width]) => [name, Math.round(Number(width))] as const);
+  return Object.fromEntries(
+    widths
+      .filter(([name, width]) => known.has(name) && width > 0)
+      .map(([name, width]) => [name, Math.min(WIDEST, Math.max(NARROWEST, width))]),
+  );
 }
 
 /** The declared columns, with the one first that names a row: it is the link to the row. */
@@ -62,6 +99,8 @@ export function pageQuery(entity: Entity, view: View): URLSearchParams {
   const query = apiQuery(view);
   if (view.columns.join() !== defaultColumns(entity).join()) query.set(COLUMNS, view.columns.join(","));
   if (view.pinned !== 1) query.set(PINNED, String(view.pinned));
+  const widths = Object.entries(view.widths).map(([name, width]) => `${name}:${width}`);
+  if (widths.length) query.set(WIDTHS, widths.join());
   return query;
 }
 
@@ -77,6 +116,10 @@ export function askedColumns(entity: Entity, view: View): string[] {
   const unasked = new Set(entity.fields.filter((field) => field.kind === "tenant").map((field) => field.name));
   return view.columns.filter((name) => !unasked.has(name));
 }
+
+/** What the rows of a view depend on: neither the order nor the widths of its columns. */
+export const askedOf = (entity: Entity, view: View): string =>
+  [apiQuery(view), fieldsOf(entity, view).split(",").sort(), view.deleted].join(" ");
 
 /** Relations whose rows are shown by name: those of visible columns that the caller may read. */
 export function includesOf(entity: Entity, columns: string[]): string {

@@ -8,8 +8,6 @@ const CHARACTER = 7.4; // pixels of a character on average
 const MEASURED = 40; // rows
 const PADDING = 22;
 const HEADER = 48; // of a header: padding, the icon of the kind, and the arrow of the order
-export const NARROWEST = 64;
-export const WIDEST = 900;
 
 type Range = [least: number, most: number];
 const TEXT: Range = [90, 300];

@@ -4,7 +4,7 @@ import { type Entity, entityOf, MEMBERS, meta, type Relation, type Row } from ".
 import { titleOf } from "../grid/cells";
 import { Grid } from "../grid/Grid";
 import { Pages } from "../grid/pages";
-import { readView, type View } from "../grid/view";
+import { askedOf, readView, type View } from "../grid/view";
 import { Icon } from "../parts/Icon";
 import { Notice } from "../parts/States";
 import { href } from "../session/routes";
@@ -44,7 +44,8 @@ export function Related({ relation, row }: { relation: Relation; row: Row }) {
     const whole = readView(entity, new URLSearchParams());
     return { ...whole, columns: whole.columns.filter((name) => name !== relation.by) };
   });
-  const pages = useMemo(() => new Pages(entity, view, [[relation.by, row.id]]), [entity, view, row.id]);
+  const asked = askedOf(entity, view);
+  const pages = useMemo(() => new Pages(entity, view, [[relation.by, row.id]]), [entity, asked, row.id]);
   useEffect(() => () => pages.close(), [pages]);
   const add = `${href("rows", entity.plural, "new")}?${new URLSearchParams({ [relation.by]: row.id })}`;
   return (
@@ -64,6 +65,7 @@ export function Related({ relation, row }: { relation: Relation; row: Row }) {
         pages={pages}
         view={view}
         isShort
+        onLayout={(layout) => setView({ ...view, ...layout })}
         onSort={(field, isAdded) => setView({ ...view, sort: sortedBy(view, field, isAdded) })}
         empty={<Notice icon="inbox" title={t("related.none")} />}
       />

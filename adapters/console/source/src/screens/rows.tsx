@@ -12,7 +12,7 @@ import { AddFilter, Chips, Mine, RawQuery } from "../grid/filters";
 import { Grid } from "../grid/Grid";
 import { linkOf } from "../grid/keys";
 import { Pages } from "../grid/pages";
-import { apiQuery, pageQuery, readView, type View } from "../grid/view";
+import { apiQuery, askedOf, keepLayout, pageQuery, readKeptView, type View } from "../grid/view";
 import { ViewsMenu } from "../grid/views";
 import { Icon } from "../parts/Icon";
 import { lazy } from "../parts/lazy";
@@ -47,22 +47,25 @@ function Rows({ entity }: { entity: Entity }) {
   // the row beside the grid is not of its view: rows are not read again with it
   const search = useComputed(() => readable(viewPart(query.value))).value;
   const openId = query.value.get(ROW) ?? undefined;
-  const view = useMemo(() => readView(entity, new URLSearchParams(search)), [entity, search]);
+  const view = useMemo(() => readKeptView(entity, new URLSearchParams(search)), [entity, search]);
+  const asked = askedOf(entity, view);
   const [again, setAgain] = useState(0);
   const [shown, show] = useState<"api" | "export" | null>(null);
-  const pages = useMemo(() => new Pages(entity, view), [entity, view, again]);
+  const pages = useMemo(() => new Pages(entity, view), [entity, asked, again]);
   const selection = useMemo(() => new Selection(entity.limits.batch), [entity]);
   useEffect(() => () => pages.close(), [pages]);
-  useEffect(() => selection.clear(), [view]);
+  useEffect(() => selection.clear(), [asked]);
 
   const sums = useSums(entity);
 
   const reload = () => setAgain((count) => count + 1);
   const change = (part: Partial<View>) => {
+    const isLayout = "columns" in part || "pinned" in part || "widths" in part;
+    if (isLayout) keepLayout(entity, { ...view, ...part });
     const next = pageQuery(entity, { ...view, ...part });
     for (const name of [ROW, ROW_TAB]) if (query.peek().has(name)) next.set(name, query.peek().get(name) ?? "");
     const text = readable(next);
-    void go(current.peek().path + (text && `?${text}`), "columns" in part);
+    void go(current.peek().path + (text && `?${text}`), isLayout);
   };
   const base = href("rows", entity.plural);
   const isFiltered = view.filters.length > 0 || view.search !== "";
@@ -118,6 +121,7 @@ function Rows({ entity }: { entity: Entity }) {
             foot={<SumsButton sums={sums} />}
             open={openRow}
             openId={openId}
+            onLayout={change}
           />
           {sums.group !== null && pages.total.value !== 0 && (
             <Sums key={again} entity={entity} view={view} group={sums.group} choose={sums.choose} />
