@@ -30,8 +30,7 @@ from tests.twins.stored import memory_records
 OWN = build_registry(OWNED)
 USER = UUID(int=1000)
 ACT = Act(by=USER, at=NOW)
-IDS = [UUID(int=number) for number in range(1001, 1024)]
-"""Ids that drawn rows may have."""
+ABSENT = UUID(int=1)
 WRITES = 4
 
 twins = settings(
@@ -50,8 +49,10 @@ class Write:
     step: Step
 
 
-def ids(draw: st.DrawFn, most: int) -> list[UUID]:
-    return draw(st.lists(st.sampled_from(IDS), min_size=1, max_size=most, unique=True))
+def ids(draw: st.DrawFn, stored: list[Row]) -> list[Any]:
+    """Mostly ids of stored rows, and mostly one of them."""
+    some = st.sampled_from([*(row["id"] for row in stored), ABSENT])
+    return draw(st.lists(some, min_size=1, max_size=draw(st.sampled_from((1, 1, 2, 3))), unique=True))
 
 
 @st.composite
@@ -61,11 +62,11 @@ def values(draw: st.DrawFn, model: EntityModel, stored: dict[str, list[Row]], *,
     for field in model.declared:
         if field.link is not None:
             there = [row["id"] for row in stored[OWN[field.link.target].table]]
-            found[field.name] = draw(st.lists(st.sampled_from([*there, UUID(int=1)]), max_size=3, unique=True))
+            found[field.name] = draw(st.lists(st.sampled_from([*there * 5, ABSENT]), max_size=2, unique=True))
         elif field.reference is not None:
             there = [row["id"] for row in stored[OWN[field.reference.target].table]]
             found[field.name] = draw(
-                st.sampled_from([*there, UUID(int=1)]) | (st.none() if field.nullable else st.nothing())
+                st.sampled_from([*there * 5, ABSENT]) | (st.none() if field.nullable else st.nothing())
             )
         else:
             found[field.name] = draw(
@@ -78,8 +79,11 @@ def values(draw: st.DrawFn, model: EntityModel, stored: dict[str, list[Row]], *,
 @st.composite
 def writes(draw: st.DrawFn, stored: dict[str, list[Row]], number: int) -> Write:
     model = OWN[draw(st.sampled_from(("tasks", "tasks", "team-members", "labels")))]
-    kind = draw(st.sampled_from(("add", "change", "change", "change", "remove", "restore", "purge", "current")))
-    chosen = ids(draw, 3)
+    kind = draw(
+        st.sampled_from(("add", "change", "change", "change", "remove", "restore", "restore", "purge", "current"))
+    )
+    every = stored[model.table]
+    chosen = ids(draw, [row for row in every if kind != "restore" or row["is_deleted"]] or every)
     version = draw(st.sampled_from((None, None, None, 0)))
     if kind == "add":
         new = [NewRow(UUID(int=2_000 * number + row.int), draw(values(model, stored, is_whole=True))) for row in chosen]

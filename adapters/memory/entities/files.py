@@ -154,12 +154,12 @@ class _Load:
             # A row without a required field may still change a stored row.
             if row.refused is not None and before is None:
                 yield msgspec.json.decode(row.refused, type=RowError)
+            elif (is_loss := self._is_loss(row, before)) is not None:
+                yield not_own(row.number, self.model, None if before is None else row.given, is_loss=is_loss)
             elif before is not None and row.version is not None and row.version < (stored := version_of(before)):
                 yield stale(row.number, row.version, stored)
             elif before is not None and (changed := self._changed(row, before)):
                 yield not_writable(row.number, self.model, changed)
-            elif (is_loss := self._is_loss(row, before)) is not None:
-                yield not_own(row.number, self.model, None if before is None else row.given, is_loss=is_loss)
             elif missing := list(self._missing(row, before)):
                 yield RowError.on(row.number, missing)
             elif before is not None and (broken := self._broken(row, before)):

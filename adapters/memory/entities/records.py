@@ -134,9 +134,10 @@ class MemoryRecords:
         if not (is_living(row) or is_wanted(version, version_of(row))):
             raise PreconditionFailed
         along = MemoryRestoring(self.tables, self.registry, act).restore(model, row)
-        stored = RowReader(self._rows.whole()).get(model, row_id, WHOLE)
-        assert stored is not None
-        return Restored(stored.id, stored.version, stored.body, along)
+        restored = self.tables[model.table][row_id]
+        # The caller does not see all targets of its links.
+        body = RowReader(self._rows).item(model, restored, WHOLE)
+        return Restored(row_id, version_of(restored), body, along)
 
     @property
     def visible(self) -> VisibleRows:

@@ -30,7 +30,7 @@ from domain.entities.files.options import keys_of
 from domain.entities.query.kinds import ignores_case, is_sortable, lowered
 from domain.entities.query.query import Condition, Count, Operator, Path, Query, SortKey, View
 from domain.entities.transactions.items import MOST_ITEMS, objects_in, read_each
-from domain.errors import Conflict, FieldError, SerializationConflict, ValidationError
+from domain.errors import Conflict, FieldError, NotFound, SerializationConflict, ValidationError
 from domain.scope import Caller
 
 _BY_ID = (SortKey(Path((), "id"), descending=False),)
@@ -119,7 +119,11 @@ class Upserts:
             if (replayed := await replayed_response(tx, write, Upserted, self.clock.now())) is not None:
                 return replayed
             found = await _found(tx, model, sent)
-            stored = await self._stored(tx, write, sent, found)
+            try:
+                stored = await self._stored(tx, write, sent, found)
+            except NotFound as error:
+                # Between the search and the lock, another request hid a row from the caller: search again.
+                raise SerializationConflict from error
             answer = Upserted(len(stored) - len(found), len(found), [stored[place] for place in range(len(stored))])
             return await store_response(tx, write, answer, self.clock.now())
 

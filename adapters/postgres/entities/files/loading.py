@@ -90,12 +90,12 @@ class Load:
         adopted = await self._count(statements.adopt_matching(self.registry, self.model, self.limits, key))
         found = await self._fetch(statements.find_refused(self.registry, self.model), most=MOST_ERRORS)
         await self._leave_out_found(found, lambda row: msgspec.json.decode(row["refused"], type=RowError))
+        await self._ensure_own()
         older = await self._fetch(statements.find_stale(self.registry, self.model))
         await self._leave_out_found(older, lambda row: stale(row["n"], row["version"], row["stored"]))
         if kept := self.loading.kept:
             changed = await self._fetch(statements.find_changed(self.registry, self.model, self._of_links, kept))
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
-        await self._ensure_own()
         return adopted
 
     async def _ensure_own(self) -> None:

@@ -111,7 +111,8 @@ class PostgresRestoring:
                 yield referring, field.name
 
     async def _revive(self, rows: RowsByModel, statement: CompiledStatement) -> list[asyncpg.Record]:
-        return await fetch(self.connection, statement, {**rows.values, "by": self.act.by, "at": self.act.at})
+        values = {**rows.values, **user_of(self.scope), "by": self.act.by, "at": self.act.at}
+        return await fetch(self.connection, statement, values)
 
     async def _ensure_references(self, rows: RowsByModel, *, is_root: bool) -> None:
         for field in rows.model.declared:

@@ -57,12 +57,16 @@ _codes = cycle("".join(letters) for letters in product(ascii_uppercase, repeat=3
 
 @dataclass
 class Ground:
-    """Two tenants, everybody there is, and ways to put a row into ``acme``."""
+    """Two tenants, everybody there is, and ways to put a row into ``acme``.
+
+    Routes of links are asked for ``far``, the id of a row that may be linked.
+    """
 
     app: TestApp
     database: WholeDatabase
     registry: Registry
     tenant_id: UUID
+    far: str = ABSENT
     schemas: Schemas = field(init=False)
 
     def __post_init__(self) -> None:
@@ -110,25 +114,28 @@ class Ground:
 
     async def ask(self, endpoint: Served, whom: "Whom", row_id: str, body: Json) -> httpx.Response:
         more: dict[str, Any] = {"headers": whom.headers(self.tenant_id)}
-        path = endpoint.path.replace("{id}", row_id)
+        path = endpoint.path.replace("{id}", row_id).replace("{target}", self.far)
+        path = re.sub(r"\{\w+\}", ABSENT, path)  # the id of a user
         if path.endswith("/import"):
             text = ",".join(body) + "\n" + ",".join(str(value) for value in body.values()) + "\n"
             more["files"] = {"file": ("rows.csv", text.encode())}
-        elif "{" in path:  # the id of a user or of a linked row
-            path = re.sub(r"\{\w+\}", ABSENT, path)
-            more |= {"json": {"level": "read"}} if endpoint.method == "PUT" else {}
-        elif "batch" in path:
-            batch: Json = {"POST": {"items": [body]}, "PUT": {"items": [{"id": row_id}]}}
-            if path.endswith("/upsert"):
-                model = self.registry[endpoint.tag]
-                batch["POST"]["key"] = keys_for(model, EVERY_FIELD)[0].wire
-            is_deletion = endpoint.method == "DELETE" or path.endswith("/delete")
-            more["json"] = {"ids": [row_id]} if is_deletion else batch[endpoint.method]
-        elif endpoint.method in ("PUT", "PATCH"):
-            more["json"] = {}
-        elif endpoint.method == "POST" and "{id}" not in endpoint.path:
-            more["json"] = body
+        elif (sent := self._sent(endpoint, row_id, body)) is not None:
+            more["json"] = sent
         return await self.app.call(endpoint.method, path, as_whom=whom.token, **more)
+
+    def _sent(self, endpoint: Served, row_id: str, body: Json) -> Json | None:
+        """The body for the endpoint, None where it has none."""
+        method, path = endpoint.method, endpoint.path
+        if "/batch" in path:
+            if method == "DELETE" or path.endswith("/delete"):
+                return {"ids": [row_id]}
+            key = {"key": keys_for(self.registry[endpoint.tag], EVERY_FIELD)[0].wire} if "/upsert" in path else {}
+            return {"items": [{"id": row_id}] if method == "PUT" else [body], **key}
+        if method in ("PUT", "PATCH"):
+            return {"level": "read"} if "/shares/" in path else {}
+        if method == "POST" and "{id}" in path:
+            return None if path.endswith("/restore") else {"ids": [self.far]}
+        return body if method == "POST" else None
 
 
 @dataclass(frozen=True)

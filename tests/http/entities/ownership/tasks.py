@@ -84,6 +84,7 @@ class TaskReport(Struct, rename="camel", kw_only=True):
 
 @entity("boards", own=[mine("created_by")])
 class Board(Struct, rename="camel", kw_only=True):
+    name: str = "Board"
     task_ids: Annotated[list[UUID], links("tasks", limit=10, on_delete="drop")] = []
 
 
@@ -98,6 +99,7 @@ class Tasks:
     """``ann`` and ``bob`` are limited to own rows, ``root in acme`` is not. ``rows`` are ids by name."""
 
     app: TestApp
+    tenant_id: str = ""
     users: dict[str, str] = field(default_factory=dict)
     rows: dict[str, str] = field(default_factory=dict)
 
@@ -128,7 +130,7 @@ async def open_tasks(database: WholeDatabase, registry: Registry, *routes: Contr
     await prepare_memory(services)
     tasks = Tasks(TestApp(client_of(services, HttpSettings(routes=routes)), services, adapters))
     await tasks.app.login("root", ADMIN)
-    await tasks.app.make_tenant("acme")
+    tasks.tenant_id = await tasks.app.make_tenant("acme")
     for name in ("ann", "bob"):
         await tasks.add_user(name, [*READ, *WRITE])
     await tasks.make("teams", "red", name="Red")

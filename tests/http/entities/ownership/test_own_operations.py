@@ -1,14 +1,21 @@
 """Operations and upserts of a caller who is limited to own rows."""
 
+import asyncio
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
+from adapters.postgres.database import PostgresDatabase
+from application.ports.entities.records import Act, Change
+from domain.entities.declaration import Registry
+from domain.scope import OneTenant
+from tests.builders import NOW
+from tests.contracts.entities.links.test_links_at_once import until_one_waits
 from tests.http.app import Json
-from tests.http.entities.isolation.isolation import ABSENT
-from tests.http.entities.ownership.tasks import Tasks, told
-from tests.http.entities.ownership.test_own_writes import EDITOR, OTHERS, stored
+from tests.http.entities.ownership.tasks import Tasks, open_tasks
+from tests.http.entities.ownership.test_own_writes import EDITOR, stored
 
 
 async def apply(tasks: Tasks, whom: str, *operations: Json) -> httpx.Response:
@@ -26,18 +33,6 @@ def fields(answer: httpx.Response) -> tuple[int, list[str]]:
 def on(op: str, row_id: str, **more: Any) -> Json:
     values = {"values": {"title": "mine now"}} if op == "update" else {}
     return {"op": op, "entity": "tasks", "id": row_id, **values, **more}
-
-
-@pytest.mark.promise("POST /api/operations: another user's row is answered like an absent row")
-@pytest.mark.parametrize("op", ["update", "delete", "restore"])
-async def test_an_operation_on_an_invisible_row_is_answered_like_one_on_an_absent_row(tasks: Tasks, op: str) -> None:
-    await tasks.call("DELETE", f"tasks/{tasks.rows['of nobody']}")
-    before, own = await stored(tasks), on("update", tasks.rows["created"])
-    absent = told(await apply(tasks, "ann", own, on(op, ABSENT)))
-    assert absent[0] == 404
-    for other in OTHERS:
-        assert told(await apply(tasks, "ann", own, on(op, tasks.rows[other]))) == absent
-    assert await stored(tasks) == before
 
 
 async def test_an_operation_on_a_visible_row_that_is_not_own_is_refused(tasks: Tasks) -> None:
@@ -79,3 +74,17 @@ async def test_an_upsert_does_not_change_rows_of_other_users(tasks: Tasks) -> No
     await tasks.add_user("editor", [*EDITOR, "create:tasks"])
     status, names = fields(await upsert(tasks, "editor", {"title": "created by bob"}))
     assert (status, names[0].partition(".")[0]) == (403, "items[0]")
+
+
+async def test_an_upsert_of_a_row_that_becomes_invisible_meanwhile_is_a_conflict(
+    tasks_postgres: PostgresDatabase, tasks_registry: Registry
+) -> None:
+    """The search finds the row, and the lock waits for a request that gives the row away."""
+    tasks, model = await open_tasks(tasks_postgres, tasks_registry), tasks_registry["tasks"]
+    async with tasks_postgres.transaction(OneTenant(UUID(tasks.tenant_id))) as tx:
+        given = Change(UUID(tasks.rows["assigned"]), {"assignee_id": None}, None)
+        await tx.records.change(model, [given], Act(by=None, at=NOW))
+        upserting = asyncio.ensure_future(upsert(tasks, "ann", {"title": "assigned to ann"}))
+        await until_one_waits(tx)
+    assert fields(await upserting) == (409, ["items[0].title"])
+    await tasks.app.client.aclose()

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.http.entities.isolation.isolation import ABSENT
-from tests.http.entities.ownership.tasks import READ, Tasks, told
+from tests.http.entities.ownership.tasks import READ, Tasks
 
 OWN = ["assigned to ann", "created by ann", "of the red team"]
 ALL = sorted([*OWN, "created by bob", "of the blue team", "unassigned"])
@@ -20,17 +19,6 @@ async def test_a_list_has_only_own_rows(tasks: Tasks) -> None:
     assert await tasks.titles("?search=team") == ["of the red team"]
     assert await tasks.titles("?sort=title:desc") == OWN[::-1]
     assert await tasks.titles("?includeDeleted=true") == sorted([*OWN, "deleted by ann"])
-
-
-@pytest.mark.promise("GET /api/{entities}/{id}: a row that is not own is answered like an absent row, byte for byte")
-@pytest.mark.parametrize("path", ["tasks/{}", "tasks/{}/history", "tasks/{}?include=team"])
-async def test_a_row_of_another_user_is_answered_like_an_absent_row(tasks: Tasks, path: str) -> None:
-    for name in ("created", "assigned", "of team"):
-        assert (await tasks.call("GET", path.format(tasks.rows[name]), "ann")).status_code == 200
-    absent = told(await tasks.call("GET", path.format(ABSENT), "ann"))
-    assert absent[0] == 404
-    for name in ("of bob", "of blue", "of nobody"):
-        assert told(await tasks.call("GET", path.format(tasks.rows[name]), "ann")) == absent
 
 
 @pytest.mark.promise("GET /api/{entities}/export: read-own exports only own rows")

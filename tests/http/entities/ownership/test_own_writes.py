@@ -5,6 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
+from domain.errors import NotYours
 from tests.http.app import Json
 from tests.http.entities.isolation.isolation import ABSENT
 from tests.http.entities.ownership.tasks import Tasks, told
@@ -292,17 +293,47 @@ async def test_an_import_names_rows_that_are_not_or_would_not_be_own(tasks: Task
     assert [(error["row"], error["message"]) for error in report["errors"]] == [(3, lost)]
 
 
-@pytest.mark.promise("entities, own rows: A body cannot claim a row by createdBy")
-async def test_a_body_cannot_claim_a_row(tasks: Tasks) -> None:
+@pytest.mark.promise("POST /api/{entities}/import: a row that is not own is reported before its version")
+async def test_an_import_reports_that_a_row_is_not_own_before_its_version(tasks: Tasks) -> None:
+    await tasks.add_user("editor", ["create:task-notes", *EDITOR])
+    note = await tasks.make("task-notes", "bob", text="of bob", authorId=tasks.users["bob"])
+    assert (await tasks.call("PATCH", f"task-notes/{note}", json={"text": "by bob"})).status_code == 200
+    form = {
+        "file": ("notes.csv", f"text,authorId,version\r\nby bob,{tasks.users['editor']},1"),
+        "options": (None, '{"mode":"upsert","key":"text"}'),
+    }
+    report = (await tasks.call("POST", "task-notes/import", "editor", files=form)).json()["data"]
+    assert [error["message"] for error in report["errors"]] == [NotYours.sentence]
+
+
+async def test_a_body_cannot_claim_a_row_of_another_user(tasks: Tasks) -> None:
     claim = {"createdBy": tasks.users["ann"], "assigneeId": tasks.users["ann"]}
     before = await stored(tasks)
     for name in OTHERS:
         for method in ("PUT", "PATCH"):
             answer = await tasks.call(method, f"tasks/{tasks.rows[name]}", "ann", json=claim)
             assert answer.status_code == 404
-    made = await tasks.call("POST", "tasks", "ann", json={"title": "x", "createdBy": tasks.users["bob"]})
-    assert made.json()["data"]["createdBy"] == tasks.users["ann"]
-    assert [row for row in await stored(tasks) if row["title"] != "x"] == before
+    assert await stored(tasks) == before
+
+
+@pytest.mark.promise("entities, own rows: A body cannot claim a row by createdBy")
+@pytest.mark.parametrize("way", ["single", "batch", "upsert", "operations", "import", "import of upserts"])
+async def test_the_creator_of_a_row_is_the_caller_whatever_the_body_says(tasks: Tasks, way: str) -> None:
+    ann, bob = tasks.users["ann"], tasks.users["bob"]
+    item = {"title": "x", "createdBy": bob}
+    file, upserting = ("tasks.csv", f"title,createdBy\r\nx,{bob}"), '{"mode":"upsert","key":"title"}'
+    ways: dict[str, tuple[str, Json]] = {
+        "single": ("tasks", {"json": item}),
+        "batch": ("tasks/batch", {"json": {"items": [item]}}),
+        "upsert": ("tasks/batch/upsert", {"json": {"key": "title", "items": [item]}}),
+        "operations": ("operations", {"json": {"operations": [{"op": "create", "entity": "tasks", "values": item}]}}),
+        "import": ("tasks/import", {"files": {"file": file}}),
+        "import of upserts": ("tasks/import", {"files": {"file": file, "options": (None, upserting)}}),
+    }
+    path, sent = ways[way]
+    answer = await tasks.call("POST", path, "ann", **sent)
+    assert answer.status_code in (200, 201), answer.text
+    assert [row["createdBy"] for row in await stored(tasks) if row["title"] == "x"] == [ann]
 
 
 async def test_writes_need_one_of_both_permissions(tasks: Tasks) -> None:
