@@ -258,6 +258,13 @@ class PreconditionFailed(Error):
     sentence = "The row has changed since you read it: read it again."
 
 
+class CursorExpired(Error):
+    """The entries after a cursor are no longer stored, or the cursor is of another epoch."""
+
+    code = "CURSOR_EXPIRED"
+    sentence = "The changes after this cursor are not stored any more: load the rows again."
+
+
 class PayloadTooLarge(Error):
     code = "PAYLOAD_TOO_LARGE"
     sentence = "The body is too large."

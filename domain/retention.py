@@ -17,6 +17,7 @@ class DatedRecords(Enum):
 
     EVENTS = "events of the audit trail"
     HISTORIES = "lines of histories"
+    CHANGES = "changes of the feed"
 
 
 class RetentionRule(Struct, frozen=True, kw_only=True):

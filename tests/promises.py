@@ -29,7 +29,7 @@ SUBJECTS = {
         "rows sent back",
         "values",
     ),
-    "entities": ("contract", "details", "own rows"),
+    "entities": ("changes", "contract", "details", "own rows"),
     "files": ("Parquet", "errors of rows", "hostile files", "spreadsheets", "transfers", "upsert"),
     "identity": (
         "account states",

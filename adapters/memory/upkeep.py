@@ -6,12 +6,17 @@ from datetime import datetime
 from typing import cast
 
 from adapters.memory.database import MemoryDatabase
+from adapters.memory.entities.changes.log import TABLE as CHANGES
 from adapters.memory.entities.history import TABLE as HISTORIES
 from adapters.memory.operations.audit import TABLE as EVENTS
 from domain.entities.declaration import EntityModel
 from domain.retention import DatedRecords
 
-_RECORDS = {DatedRecords.EVENTS: (EVENTS, "occurred_at"), DatedRecords.HISTORIES: (HISTORIES, "at")}
+_RECORDS = {
+    DatedRecords.EVENTS: (EVENTS, "occurred_at"),
+    DatedRecords.HISTORIES: (HISTORIES, "at"),
+    DatedRecords.CHANGES: (CHANGES, "at"),
+}
 """Table and time column of each kind."""
 
 

@@ -88,7 +88,7 @@ class _Describer:
             soft_delete=model.soft_delete,
             history=model.declaration.history,
             shares=model.declaration.shared,
-            changes=False,  # no entity has a feed of changes yet
+            changes=model.declaration.changes,
             search=[model.by_name[name].wire for name in searched(model, self.hidden)],
             tenant_owned=model.tenant_owned,
         )

@@ -67,10 +67,11 @@ class Sharing:
     async def remove(self, sharer: Sharer, model: EntityModel, row_id: UUID, user_id: UUID) -> None:
         async with self.database.transaction(sharer.scope) as tx:
             await _ensure_may_update(tx, model, row_id, locked=True)
-            if not await tx.shares.remove(model, row_id, user_id):
+            act = Act(sharer.caller.user_id, self.clock.now())
+            if not await tx.shares.remove(model, row_id, user_id, act):
                 raise NotFound
-            action, at = f"row.unshared:{model.plural}:{row_id}", self.clock.now()
-            await tx.audit.add(sharer.scope.id, event(action, sharer.caller.user_id, user_id, sharer.client, at))
+            action = f"row.unshared:{model.plural}:{row_id}"
+            await tx.audit.add(sharer.scope.id, event(action, sharer.caller.user_id, user_id, sharer.client, act.at))
 
 
 async def _ensure_may_update(tx: ShareTransaction, model: EntityModel, row_id: UUID, *, locked: bool) -> None:

@@ -17,7 +17,7 @@ class Upkeep(Protocol):
     async def tend(self) -> Sequence[str]:
         """Vacuum tables and renew statistics if autovacuum is late; return the tables' names.
 
-        Also creates the next months' partitions. Returns no table while another process does this.
+        Also creates the next partitions. Returns no table while another process does this.
         """
         ...
 
@@ -32,7 +32,7 @@ class Upkeep(Protocol):
     async def forget(self, what: DatedRecords, before: datetime, most: int) -> int | None:
         """Delete records up to ``before``; return their number, which is also 0 while another process does so.
 
-        Drops a monthly partition if all its records are before ``before``; deletes other records, at most ``most`` at a
+        Drops a partition if all its records are before ``before``; deletes other records, at most ``most`` at a
         time.
 
         Returns None if the database role does not own the table: the service's role can only add rows.

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from application.ports.database import Database
+from application.ports.entities.changes import ChangesTransaction, SequencingTransaction
 from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
@@ -35,6 +36,8 @@ class Transaction(
     ImportedHashTransaction,
     RecordTransaction,
     HistoryTransaction,
+    ChangesTransaction,
+    SequencingTransaction,
     ShareTransaction,
     SummaryTransaction,
     TransferTransaction,

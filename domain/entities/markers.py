@@ -230,8 +230,9 @@ class Declaration(Struct, frozen=True, kw_only=True):
     ``?search=`` looks at, and ``search_index`` says whether an index finds them, which every write keeps up to date;
     ``sort`` is the default order, a field with ``-`` before it for descending.
     ``tenant_owned=False`` makes rows that all tenants share and super-admins write; ``soft_delete=False`` deletes rows
-    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``shows_tenant`` adds
-    ``tenantId`` to the response. ``check_reads`` are the fields that ``check`` looks at, None for all.
+    for good; ``writable=False`` leaves only the reading routes; ``history`` records each change; ``changes`` adds each
+    change to the feed; ``shows_tenant`` adds ``tenantId`` to the response. ``check_reads`` are the fields that
+    ``check`` looks at, None for all: changes of others skip it, and it raises LookupError if it reads another.
     ``indexes`` are further indexes, for filters and sorts that belong together. For screens, ``title`` is the name of
     the entity's rows, ``display`` the field that names a row, and ``columns`` are the fields of a table of rows;
     ``presentation`` has what holds without them.
@@ -265,11 +266,12 @@ class Declaration(Struct, frozen=True, kw_only=True):
     by_people: bool = False
     own: tuple[OwnRule, ...] = ()
     shared: bool = False
+    changes: bool = False
     is_view: bool = False
     read_with: str | None = None
 
 
-def entity(  # noqa: PLR0913  # 18, each a rule that authors state by name; most state three
+def entity(  # noqa: PLR0913  # 19, each a rule that authors state by name; most state three
     plural: str,
     *,
     search: Sequence[str] = (),
@@ -280,6 +282,7 @@ def entity(  # noqa: PLR0913  # 18, each a rule that authors state by name; most
     soft_delete: bool = True,
     writable: bool = True,
     history: bool = False,
+    changes: bool = False,
     shows_tenant: bool = False,
     sort: str = "-created_at",
     check_reads: Sequence[str] | None = None,
@@ -290,11 +293,7 @@ def entity(  # noqa: PLR0913  # 18, each a rule that authors state by name; most
     own: Sequence[OwnRule] = (),
     shared: bool = False,
 ) -> Callable[[T], T]:
-    """Declare a struct as an entity; ``Declaration`` explains the arguments.
-
-    With ``check_reads``, changes of other fields skip ``check``, which raises LookupError if it reads another field.
-    Example: ``@entity("books", search=["title"])`` serves ``/api/books``.
-    """
+    """Declare a struct as an entity: ``@entity("books")`` serves ``/api/books``. ``Declaration`` has the arguments."""
     declaration = Declaration(
         plural=plural,
         search=_listed(search),
@@ -304,6 +303,7 @@ def entity(  # noqa: PLR0913  # 18, each a rule that authors state by name; most
         soft_delete=soft_delete,
         writable=writable,
         history=history,
+        changes=changes,
         shows_tenant=shows_tenant,
         sort=sort,
         check_reads=None if check_reads is None else _set_of(check_reads),

@@ -23,5 +23,13 @@ ENTITIES = Part(
         "kept_answers": Columns(personal="answer", internal="tenant_id user_id key fingerprint at"),
         "row_shares": Columns(internal="tenant_id user_id entity row_id level created_at created_by"),
         "row_history": Columns(personal="by changes", internal="tenant_id entity row_id version action at"),
+        "change_queue": Columns(
+            personal="by subject data was", internal="number tenant_id entity row_id version action at"
+        ),
+        "changes": Columns(
+            personal="by subject data was", internal="tenant_id position entity row_id version action at sequenced_at"
+        ),
+        "feed_heads": Columns(internal="tenant_id position"),
+        "service_epoch": Columns(internal="epoch"),
     },
 )

@@ -6,7 +6,7 @@ keys, and looks up domains again.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import NamedTuple
 
@@ -25,6 +25,7 @@ TRIED_AGAIN_AFTER = 0.5
 LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
+SEQUENCED_EVERY = 0.05
 LOAD_TOLD_EVERY = 1.0
 """Maximum age in seconds of another process's load in a ``/metrics`` answer."""
 
@@ -59,6 +60,11 @@ DOMAINS = LogTexts(
     error="Domains could not be looked up.",
 )
 
+CHANGES = LogTexts(
+    debug="Changes receive their positions when the database is back.",
+    error="Changes could not receive their positions.",
+)
+
 
 @asynccontextmanager
 async def background(services: Services) -> AsyncIterator[None]:
@@ -71,6 +77,7 @@ async def background(services: Services) -> AsyncIterator[None]:
         _keep_storing_uses(services.last_uses),
         _keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY),
         _keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS),
+        *_sequencing(services),
     )
     try:
         async with beside(*work):
@@ -78,6 +85,11 @@ async def background(services: Services) -> AsyncIterator[None]:
     finally:
         # Store the last uses of API keys, because the end of the process would lose them.
         await _do(services.last_uses.store, USES)
+
+
+def _sequencing(services: Services) -> Iterable[Coroutine[object, object, None]]:
+    if services.sequencer is not None:
+        yield _keep_doing(services.sequencer.sequence, SEQUENCED_EVERY, CHANGES)
 
 
 async def keep_reporting_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:

@@ -25,6 +25,7 @@ RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
     {
         DatedRecords.EVENTS: "TENANTRY_AUDIT_RETENTION_DAYS",
         DatedRecords.HISTORIES: "TENANTRY_HISTORY_RETENTION_DAYS",
+        DatedRecords.CHANGES: "TENANTRY_CHANGES_DAYS",
     }
 )
 """Variable with a record's retention time."""

@@ -105,6 +105,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     breached_passwords: Annotated[str | None, FUNCTION] = None
     audit_retention_days: Annotated[int, number(0, 36_500)] = 0
     history_retention_days: Annotated[int, number(0, 36_500)] = 0
+    changes_days: Annotated[int, number(1, 90)] = 7
     lockout_attempts: Annotated[int, number(1, 1_000)] = 5
     lockout_minutes: Annotated[int, number(1, 525_600)] = 15
     reauth_minutes: Annotated[int, number(1, 1_440)] = 10

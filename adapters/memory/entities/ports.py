@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from adapters.memory.entities.changes.log import MemoryChangeQueue, MemoryChanges
 from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
 from adapters.memory.entities.idempotency import MemoryIdempotencyStore
@@ -87,6 +88,14 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def history(self) -> MemoryHistory:
         return MemoryHistory(self.access, self.scope)
+
+    @property
+    def changes(self) -> MemoryChanges:
+        return MemoryChanges(self.access, self.scope)
+
+    @property
+    def change_queue(self) -> MemoryChangeQueue:
+        return MemoryChangeQueue()
 
     @property
     def shares(self) -> MemoryShares:

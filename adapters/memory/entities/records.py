@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from adapters.memory.entities.changes.log import log_change
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.removing import MemoryRemoval
@@ -11,6 +12,7 @@ from adapters.memory.entities.restoring import MemoryRestoring
 from adapters.memory.entities.rows import VisibleRows, is_living, missing, shown, stored
 from adapters.memory.entities.state import Row, Tables
 from adapters.memory.entities.uniques import TAKEN, taken_rows
+from application.ports.entities.history import Action
 from application.ports.entities.records import (
     Act,
     Change,
@@ -178,7 +180,9 @@ class MemoryRecords:
             if before_row is None or version_of(before_row) != version_of(row):
                 was = None if before_row is None else shown(self._rows, model, before_row)
                 now = shown(self._rows, model, row)
-                record(self.tables, model, act, "created" if was is None else "changed", (was, now))
+                action: Action = "created" if was is None else "changed"
+                record(self.tables, model, act, action, (was, now))
+                log_change(self.tables, self.registry, model, act, action, (before_row, row))
         ids = {row_id: row for row in rows if isinstance(row_id := row["id"], UUID)}
         table.update(ids)
         # The writer may not see the row any more, and does not see all targets of its links.

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from uuid import UUID
 
+from adapters.memory.entities.changes.log import log_change
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living, places_of
 from adapters.memory.entities.state import Row, Tables, end_shares
@@ -104,34 +105,40 @@ class MemoryRemoval:
 
     def _clear(self, key: Key, name: str) -> None:
         model, row_id = key
-        clear(self.tables, model, row_id, name, self.act)
+        clear(self.tables, self.registry, (model, row_id), name, self.act)
 
     def _store(self, key: Key, action: Action, changed: Row) -> None:
         model, row_id = key
         before, self.tables[model.table][row_id] = self.tables[model.table][row_id], changed
         record(self.tables, model, self.act, action, (before, changed))
+        log_change(self.tables, self.registry, model, self.act, action, (before, changed))
 
     def _purge(self, key: Key) -> None:
         model, row_id = key
-        row = self.tables[model.table].pop(row_id)
+        row = self.tables[model.table][row_id]
+        purged = {**row, "version": version_of(row) + 1}
+        record(self.tables, model, self.act, "purged", (row, purged))
+        log_change(self.tables, self.registry, model, self.act, "purged", (row, purged))
+        del self.tables[model.table][row_id]
         for linking, field in self.registry.linking(model.plural):
             for other_id, other in self.tables.get(linking.table, {}).items():
                 places = {key: place for key, place in places_of(other, field.name).items() if key != row_id}
                 self.tables[linking.table][other_id] = {**other, field.name: places}
         end_shares(self.tables, lambda share: share["entity"] == model.plural and share["row_id"] == row_id)
-        record(self.tables, model, self.act, "purged", (row, {**row, "version": version_of(row) + 1}))
 
 
 def _refers_to(row: Row, field: FieldModel, target: object) -> bool:
     return row[field.name] == target if field.link is None else target in places_of(row, field.name)
 
 
-def clear(tables: Tables, model: EntityModel, row_id: UUID, name: str, act: Act) -> None:
+def clear(tables: Tables, registry: Registry, key: Key, name: str, act: Act) -> None:
     """Set the row's reference to null."""
+    model, row_id = key
     row = tables[model.table][row_id]
     changed = {**row, name: None, **touched(row, act)}
     tables[model.table][row_id] = changed
     record(tables, model, act, "changed", (row, changed))
+    log_change(tables, registry, model, act, "changed", (row, changed))
 
 
 def _key(model: EntityModel, row: Row) -> Key:

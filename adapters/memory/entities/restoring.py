@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from uuid import UUID
 
+from adapters.memory.entities.changes.log import log_change
 from adapters.memory.entities.history import record
 from adapters.memory.entities.rows import are_in_same_tenant, is_living
 from adapters.memory.entities.state import Row, Tables
@@ -40,7 +41,9 @@ class MemoryRestoring:
         for (kind, row_id), restored in self._restored.items():
             self._ensure_references(kind, restored, is_root=(kind, row_id) == (model, row["id"]))
         for (kind, row_id), restored in self._restored.items():
-            record(self.tables, kind, self.act, "restored", (self.tables[kind.table][row_id], restored))
+            before = self.tables[kind.table][row_id]
+            record(self.tables, kind, self.act, "restored", (before, restored))
+            log_change(self.tables, self.registry, kind, self.act, "restored", (before, restored))
             self.tables[kind.table][row_id] = restored
         along: dict[str, list[UUID]] = {}
         for kind, row_id in self._restored:

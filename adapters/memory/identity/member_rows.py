@@ -46,7 +46,7 @@ class MemoryMemberReferences:
                 raise StillReferredTo([user_id], StillReferredTo.counted(rows))
             for model, field, row in found:
                 if _on_leave(field) == "clear":
-                    clear(store.tables, model, _id(row["id"]), field.name, Act(by, at))
+                    clear(store.tables, self.registry, (model, _id(row["id"])), field.name, Act(by, at))
 
     def _referring(
         self, store: Store, user_id: UUID, tenant_id: UUID | None

@@ -10,7 +10,6 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy import CTE, func
 from sqlalchemy.dialects.postgresql import JSON
-from sqlalchemy.sql.base import Executable
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.page_bounds import within_bound
@@ -33,14 +32,6 @@ _NULL = sa.cast(sa.null(), JSON())
 DataChange = sa.Insert | sa.Update | sa.Delete
 
 
-def with_history(model: EntityModel, action: Action, change: DataChange, before: CTE | None = None) -> Executable:
-    """Return the change, combined with its history entries in one statement if the entity has a history."""
-    if not model.declaration.history:
-        return change
-    written = change.returning(*change.table.c).cte("written rows")
-    return sa.select(constant(1)).add_cte(*history_lines(model, action, written, before))
-
-
 def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE | None = None) -> list[CTE]:
     """Return the CTE that writes history entries; empty for entities without a history.
 
@@ -60,12 +51,13 @@ def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE 
         "by": BY,
         "changes": _changes(model, action, written, before),
     }
-    rows = written if before is None else written.join(before, _is_new_version(model, written, before))
+    rows = written if before is None else written.join(before, is_new_version(model, written, before))
     lines = sa.select(*line.values()).select_from(rows)
     return [sa.insert(LINES).from_select(list(line), lines).cte("recorded lines")]
 
 
-def _is_new_version(model: EntityModel, written: CTE, before: CTE) -> Truth:
+def is_new_version(model: EntityModel, written: CTE, before: CTE) -> Truth:
+    """Match a written row with its former version, unless the write raised no version."""
     same = [before.c.tenant_id == written.c.tenant_id] if model.tenant_owned else []
     return sa.and_(before.c.id == written.c.id, before.c.version != written.c.version, *same)
 

@@ -1,6 +1,8 @@
 """Ports of entities' rows."""
 
 from adapters.postgres.context import PostgresContext
+from adapters.postgres.entities.changes.log import PostgresChanges
+from adapters.postgres.entities.changes.sequencer import PostgresChangeQueue
 from adapters.postgres.entities.files.copying import PostgresTransfers
 from adapters.postgres.entities.history import PostgresHistory
 from adapters.postgres.entities.idempotency import PostgresIdempotencyStore
@@ -31,6 +33,14 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def history(self) -> PostgresHistory:
         return PostgresHistory(self.connection, self.scope)
+
+    @property
+    def changes(self) -> PostgresChanges:
+        return PostgresChanges(self.connection, self.scope)
+
+    @property
+    def change_queue(self) -> PostgresChangeQueue:
+        return PostgresChangeQueue(self.connection)
 
     @property
     def shares(self) -> PostgresShares:

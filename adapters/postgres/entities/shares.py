@@ -25,12 +25,21 @@ WITH member AS (
     INSERT INTO row_shares AS s (tenant_id, user_id, entity, row_id, level, created_at, created_by)
     SELECT tenant_id, user_id, $2, $3, $5, $6, $7 FROM member
     ON CONFLICT (tenant_id, user_id, entity, row_id) DO UPDATE SET level = excluded.level
-    RETURNING s.user_id, s.level, s.created_at, s.created_by
+    RETURNING s.user_id, s.level, s.created_at, s.created_by, s.xmax = 0 AS is_new
+), logged AS (
+    INSERT INTO change_queue (tenant_id, entity, row_id, version, action, at, by, subject)
+    SELECT $1, $2, $3, 0, 'shared', $6, $7, user_id FROM stored WHERE is_new AND $8
 )
 SELECT s.user_id, m.full_name, s.level, s.created_at, s.created_by FROM stored s JOIN member m USING (user_id)"""
 
 _REMOVE = """
-DELETE FROM row_shares WHERE tenant_id = $1 AND entity = $2 AND row_id = $3 AND user_id = $4 RETURNING true"""
+WITH ended AS (
+    DELETE FROM row_shares WHERE tenant_id = $1 AND entity = $2 AND row_id = $3 AND user_id = $4 RETURNING user_id
+), logged AS (
+    INSERT INTO change_queue (tenant_id, entity, row_id, version, action, at, by, subject)
+    SELECT $1, $2, $3, 0, 'unshared', $5, $6, user_id FROM ended WHERE $7
+)
+SELECT true FROM ended"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +52,13 @@ class PostgresShares:
         return [Share(*row) for row in rows]
 
     async def put(self, model: EntityModel, row_id: UUID, user_id: UUID, level: ShareLevel, act: Act) -> Share | None:
-        values = (self._tenant, model.plural, row_id, user_id, level, act.at, act.by)
+        values = (self._tenant, model.plural, row_id, user_id, level, act.at, act.by, model.declaration.changes)
         row = await self.connection.fetchrow(_PUT, *values)
         return None if row is None else Share(*row)
 
-    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID) -> bool:
-        return bool(await self.connection.fetchval(_REMOVE, self._tenant, model.plural, row_id, user_id))
+    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID, act: Act) -> bool:
+        values = (self._tenant, model.plural, row_id, user_id, act.at, act.by, model.declaration.changes)
+        return bool(await self.connection.fetchval(_REMOVE, *values))
 
     @property
     def _tenant(self) -> UUID:

@@ -6,7 +6,7 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connected
 from adapters.postgres.schema.links import tables_of
-from adapters.postgres.schema.row_security import APPEND_ONLY, ROLE
+from adapters.postgres.schema.row_security import ROLE, rights_on
 from adapters.postgres.schema.row_security_check import WITHOUT
 from domain.entities.declaration import Registry
 from domain.parts.composition import TABLES
@@ -20,14 +20,10 @@ SELECT c.relname::text AS name, to_regrole('tenantry_service') IS NULL AS lacks_
             relrowsecurity AND relforcerowsecurity
             AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'tenant_rows')
         ) AS is_open,
-    NOT coalesce(
-        has_table_privilege(to_regrole('tenantry_service'), c.oid, 'SELECT')
-        AND has_table_privilege(to_regrole('tenantry_service'), c.oid, 'INSERT')
-        AND (
-            c.relname = ANY ($2) OR has_table_privilege(to_regrole('tenantry_service'), c.oid, 'UPDATE')
-            AND has_table_privilege(to_regrole('tenantry_service'), c.oid, 'DELETE')
-        ), false
-    ) AS is_closed
+    ARRAY(
+        SELECT word FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS word
+        WHERE coalesce(has_table_privilege(to_regrole('tenantry_service'), c.oid, word), false)
+    ) AS allowed
 FROM pg_class c
 WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname = ANY ($1)
 ORDER BY relname"""
@@ -40,7 +36,7 @@ async def guard_warnings(url: str, registry: Registry) -> list[str]:
     """
     tables = [*SERVICE_TABLES, *(name for model in registry.stored for name in tables_of(model))]
     async with connected(url) as connection:
-        rows = await connection.fetch(_ASKED, tables, list(APPEND_ONLY))
+        rows = await connection.fetch(_ASKED, tables)
     return list(_sentences(rows))
 
 
@@ -52,5 +48,5 @@ def _sentences(rows: "list[asyncpg.Record]") -> Iterator[str]:
         )
     if any(row["lacks_role"] for row in rows):
         yield f"The server does not have the role {ROLE}: run `tenantry migrate` to create it."
-    elif names := [row["name"] for row in rows if row["is_closed"]]:
+    elif names := [row["name"] for row in rows if set(rights_on(row["name"])) - set(row["allowed"])]:
         yield f"The role {ROLE} lacks rights on {', '.join(names)}: run `tenantry migrate`, which grants them."

@@ -1,6 +1,6 @@
-"""Monthly partitions, created ahead of time, and dropped whole after their retention.
+"""Partitions of months or days, created ahead of time, and dropped whole after their retention.
 
-Only the table's owner may create and drop them. Rows without a monthly partition are in ``…_rest``, so that PostgreSQL
+Only the table's owner may create and drop them. Rows without a partition are in ``…_rest``, so that PostgreSQL
 refuses no row. The service deletes these rows one by one.
 """
 
@@ -48,7 +48,7 @@ async def is_own(connection: Connection, parted: InParts) -> bool:
 
 
 async def make_parts(connection: Connection, parted: InParts) -> None:
-    """Create missing partitions of this month and the next three."""
+    """Create missing partitions of this month or day, and the next ones."""
     await connection.execute(str(making(parted).compile(dialect=ASYNCPG_DIALECT)))
 
 

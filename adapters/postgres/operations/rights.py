@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import sqlalchemy as sa
 
 from adapters.postgres.migrations.pending import MigrationRefused
-from adapters.postgres.schema.row_security import APPEND_ONLY, GRANT_SCHEMA, GRANT_VERSION, MAKE_ROLE, ROLE
+from adapters.postgres.schema.row_security import GRANT_SCHEMA, GRANT_VERSION, MAKE_ROLE, ROLE, rights_on
 from adapters.postgres.schema.row_security_check import OWNER, SUPERUSER, Gap
 from adapters.postgres.schema.search import MAKE_SEARCH, SEARCH, reopened, search_function_name
 from adapters.postgres.schema.sql import quoted
@@ -114,7 +114,7 @@ def _role_missing(connection: sa.Connection, role: str) -> Iterator[Gap]:
 def _on_tables(connection: sa.Connection, tables: frozenset[str]) -> Iterator[Gap]:
     lacking: dict[tuple[str, ...], list[str]] = {}
     for name, allowed in connection.execute(_TABLES):
-        wanted = ("SELECT", "INSERT") if name in APPEND_ONLY else ("SELECT", "INSERT", "UPDATE", "DELETE")
+        wanted = rights_on(name)
         if name in tables and set(wanted) - set(allowed):
             lacking.setdefault(wanted, []).append(name)
     for rights, names in lacking.items():

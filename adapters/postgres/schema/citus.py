@@ -104,6 +104,11 @@ def obstacles(registry: Registry) -> list[str]:
             if field.reference is not None and field.reference.may_dangle
         ),
         *(
+            f"{model.name} has changes=True: the log of changes stays on the coordinator."
+            for model in registry.stored
+            if model.declaration.changes
+        ),
+        *(
             f"{model.name} has shared=True: shares refer to memberships, which stay on the coordinator."
             for model in registry.stored
             if model.declaration.shared

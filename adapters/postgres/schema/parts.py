@@ -1,4 +1,4 @@
-"""Tables partitioned by month: their list, partition names, and the statements that create partitions.
+"""Tables partitioned by month or day: their list, partition names, and the statements that create partitions.
 
 An id as key is a UUIDv7. Its first 48 bits are the milliseconds since 1970. So the primary key stays unchanged, and an
 id leads to one partition. See docs/decisions/0014.
@@ -7,7 +7,7 @@ id leads to one partition. See docs/decisions/0014.
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -17,14 +17,15 @@ from domain.retention import DatedRecords
 
 
 class InParts(Struct, frozen=True, kw_only=True):
-    """A table partitioned by month."""
+    """A partitioned table."""
 
     table: str
+    every: Literal["month", "day"] = "month"
     key: str
     """Partition key: a UUIDv7, or a time."""
     is_id: bool
     age: str
-    """Column for the age of rows outside the monthly partitions, with an index that finds the oldest."""
+    """Column for the age of rows in the default partition, with an index that finds the oldest."""
     is_by_tenant: bool
     """Whether that index begins with the tenant."""
 
@@ -33,12 +34,22 @@ IN_PARTS: Mapping[DatedRecords, InParts] = MappingProxyType(
     {
         DatedRecords.EVENTS: InParts(table="audit_events", key="id", is_id=True, age="occurred_at", is_by_tenant=True),
         DatedRecords.HISTORIES: InParts(table="row_history", key="at", is_id=False, age="at", is_by_tenant=False),
+        DatedRecords.CHANGES: InParts(
+            table="changes",
+            every="day",
+            key="sequenced_at",
+            is_id=False,
+            age="sequenced_at",
+            is_by_tenant=False,
+        ),
     }
 )
 
 BY_TABLE: Mapping[str, InParts] = MappingProxyType({parted.table: parted for parted in IN_PARTS.values()})
 
-_PART = re.compile(r"^(\w+)_(?:\d{6}|rest)$")
+_PART = re.compile(r"^(\w+)_(?:\d{6}(?:\d{2})?|rest)$")
+_PICTURES = {"month": "YYYYMM", "day": "YYYYMMDD"}
+_AHEAD = {"month": "3", "day": "7"}
 _ID_OF = "(lpad(to_hex((1000 * extract(epoch FROM %(moment)s))::bigint), 12, '0') || repeat('0', 20))::uuid"
 
 
@@ -48,7 +59,7 @@ def partitioned(table: str) -> dict[str, Any]:
 
 
 def is_name_of_part(table: str) -> bool:
-    """Return whether a table is a partition of another: of a month (``audit_events_202611``), or the default."""
+    """Return whether a table is a partition of another: of a month (``audit_events_202611``) or day, or the default."""
     found = _PART.match(table)
     return found is not None and found[1] in BY_TABLE
 
@@ -66,10 +77,10 @@ DECLARE
     policy record;
 BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended('tenantry.parts', 0));
-    FOR ahead IN 0..3 LOOP
-        begins := date_trunc('month', now() AT TIME ZONE 'UTC') + ahead * interval '1 month';
-        ends := begins + interval '1 month';
-        part := '%(table)s_' || to_char(begins, 'YYYYMM');
+    FOR ahead IN 0..%(ahead)s LOOP
+        begins := date_trunc('%(every)s', now() AT TIME ZONE 'UTC') + ahead * interval '1 %(every)s';
+        ends := begins + interval '1 %(every)s';
+        part := '%(table)s_' || to_char(begins, '%(picture)s');
         CONTINUE WHEN to_regclass(part) IS NOT NULL;
         BEGIN
             PERFORM set_config('lock_timeout', '500ms', true);
@@ -97,7 +108,8 @@ BEGIN
             SELECT * FROM pg_policies p WHERE p.tablename = '%(table)s' AND p.schemaname = current_schema()
             AND NOT EXISTS (SELECT FROM pg_policy o WHERE o.polrelid = part::regclass AND o.polname = p.policyname)
         LOOP
-            EXECUTE format('CREATE POLICY %%I ON %%s FOR %%s', policy.policyname, part, policy.cmd)
+            EXECUTE format('CREATE POLICY %%I ON %%s AS ', policy.policyname, part)
+                || policy.permissive || ' FOR ' || policy.cmd
                 || coalesce(' USING (' || policy.qual || ')', '')
                 || coalesce(' WITH CHECK (' || policy.with_check || ')', '');
         END LOOP;
@@ -107,8 +119,9 @@ $$"""
 
 
 def making(parted: InParts) -> sa.ExecutableDDLElement:
-    """Return the statement to create partitions for four months, and to close all partitions to the service."""
-    return on_table(_MAKE, parted, {"low": bound(parted, "begins"), "high": bound(parted, "ends")})
+    """Return the statement to create partitions for four months or eight days, and to close all to the service."""
+    every = {"every": parted.every, "picture": _PICTURES[parted.every], "ahead": _AHEAD[parted.every]}
+    return on_table(_MAKE, parted, {"low": bound(parted, "begins"), "high": bound(parted, "ends"), **every})
 
 
 def bound(parted: InParts, moment: str) -> str:

@@ -6,7 +6,8 @@ SQLAlchemy lacks constructs for these DDL statements. They are literals; ``ddl``
 quoted name of the table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 import sqlalchemy as sa
 
@@ -18,19 +19,33 @@ EVERY = "every"
 APPEND_ONLY = frozenset(BY_TABLE)
 """Partitioned tables, with append-only records."""
 
-SHARED_BY_ALL = frozenset({"roles", "row_history"})
+SHARED_BY_ALL = frozenset({"roles", "row_history", "changes", "feed_heads"})
 """Tables with rows of no tenant: all scopes read them, and only ``every`` writes them, except for ADDED_BY_ALL."""
 
-ADDED_BY_ALL = frozenset({"row_history"})
-"""Tables to which a tenant's connection may add rows of no tenant: the history of a shared row that it may write."""
+ADDED_BY_ALL = frozenset({"row_history", "change_queue"})
+"""Tables to which a tenant's connection may add rows of no tenant: records of a shared row that it may write."""
 
-_GRANTS = (
-    "REVOKE ALL ON %(fullname)s FROM tenantry_service",
-    "GRANT SELECT, INSERT, UPDATE, DELETE ON %(fullname)s TO tenantry_service",
+ONLY_EVERY: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "change_queue": ("SELECT", "UPDATE", "DELETE"),
+        "changes": ("INSERT", "UPDATE", "DELETE"),
+        "feed_heads": ("INSERT", "UPDATE", "DELETE"),
+    }
 )
-_GRANTS_TO_APPEND = (
+"""Commands that need the scope ``every``: no tenant's connection numbers, changes or deletes entries of the log."""
+_RIGHTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(APPEND_ONLY, ("SELECT", "INSERT")),
+        "change_queue": ("SELECT", "INSERT", "DELETE"),
+        "feed_heads": ("SELECT", "INSERT", "UPDATE"),
+        "service_epoch": ("SELECT",),
+    }
+)
+_ALL_RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE")
+
+_REVOKE, _GRANT = (
     "REVOKE ALL ON %(fullname)s FROM tenantry_service",
-    "GRANT SELECT, INSERT ON %(fullname)s TO tenantry_service",
+    "GRANT %(rights)s ON %(fullname)s TO tenantry_service",
 )
 _SWITCHED_ON = (
     "ALTER TABLE %(fullname)s ENABLE ROW LEVEL SECURITY",
@@ -47,6 +62,7 @@ _TENANT_ROWS = """CREATE POLICY tenant_rows ON %(fullname)s
         OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
     )"""
 _SHARED = "CREATE POLICY shared_rows ON %(fullname)s FOR SELECT USING (tenant_id IS NULL)"
+_EVERY = "(SELECT current_setting('tenantry.scope', true) = 'every')"
 _ADDED = "CREATE POLICY added_rows ON %(fullname)s FOR INSERT WITH CHECK (tenant_id IS NULL)"
 
 MAKE_ROLE = """
@@ -85,7 +101,13 @@ GRANT_VERSION = "GRANT SELECT ON alembic_version TO tenantry_service"
 
 def grants(table: str) -> Iterator[sa.ExecutableDDLElement]:
     """Yield the grants of the role on a table. In the audit trail and in histories, the role can only add rows."""
-    yield from _on(table, _GRANTS_TO_APPEND if table in APPEND_ONLY else _GRANTS)
+    yield ddl(_REVOKE, table=table)
+    yield ddl(_GRANT, {"rights": ", ".join(rights_on(table))}, table=table)
+
+
+def rights_on(table: str) -> tuple[str, ...]:
+    """Return the privileges of the service's role on a table."""
+    return _RIGHTS.get(table, _ALL_RIGHTS)
 
 
 def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
@@ -95,6 +117,16 @@ def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
         yield from _on(table, (_SHARED,))
     if table in ADDED_BY_ALL:
         yield from _on(table, (_ADDED,))
+    for command in ONLY_EVERY.get(table, ()):
+        check = "WITH CHECK" if command == "INSERT" else "USING"
+        name = policy_of_every(command)
+        text = f"CREATE POLICY {name} ON %(fullname)s AS RESTRICTIVE FOR {command} {check} ({_EVERY})"
+        yield from _on(table, (text,))
+
+
+def policy_of_every(command: str) -> str:
+    """Return the name of the policy that limits a command to the scope ``every``."""
+    return f"every_{command.lower()}"
 
 
 def switched_on(table: str) -> Iterator[sa.ExecutableDDLElement]:

@@ -9,7 +9,15 @@ from collections.abc import Collection, Iterable, Iterator
 import sqlalchemy as sa
 from msgspec import Struct
 
-from adapters.postgres.schema.row_security import ADDED_BY_ALL, ROLE, SHARED_BY_ALL, switched_on, tenant_rows
+from adapters.postgres.schema.row_security import (
+    ADDED_BY_ALL,
+    ONLY_EVERY,
+    ROLE,
+    SHARED_BY_ALL,
+    policy_of_every,
+    switched_on,
+    tenant_rows,
+)
 from adapters.postgres.schema.sql import one_line, quoted
 
 WITHOUT = frozenset({"sessions"})
@@ -95,4 +103,5 @@ def _sql(statements: Iterable[sa.ExecutableDDLElement]) -> tuple[str, ...]:
 
 def _expected(table: str) -> set[str]:
     named = {"shared_rows": table in SHARED_BY_ALL, "added_rows": table in ADDED_BY_ALL}
-    return {"tenant_rows", _SEARCHES, *(name for name, is_there in named.items() if is_there)}
+    limited = map(policy_of_every, ONLY_EVERY.get(table, ()))
+    return {"tenant_rows", _SEARCHES, *limited, *(name for name, is_there in named.items() if is_there)}

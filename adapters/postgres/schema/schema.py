@@ -31,6 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities import tables as entities
+from adapters.postgres.entities.changes import tables as changes
 from adapters.postgres.identity import tables as identity
 from adapters.postgres.identity.factors import tables as factors
 from adapters.postgres.identity.joining import tables as joining
@@ -61,6 +62,7 @@ SERVICE_TABLES = (
     *factors.TABLES,
     *service_accounts.TABLES,
     *entities.TABLES,
+    *changes.TABLES,
     *operations.TABLES,
 )
 """The tables of all packages."""

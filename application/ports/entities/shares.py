@@ -34,8 +34,8 @@ class RowShares(Protocol):
         """Add the share, or change its level only; return None if the user is not a member of the tenant."""
         ...
 
-    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID) -> bool:
-        """Return whether there was a share."""
+    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID, act: Act) -> bool:
+        """Return whether there was a share. An entity with a feed logs a new share and its end."""
         ...
 
 

@@ -19,6 +19,7 @@ _VALUES: Mapping[str, tuple[str, object]] = {
     "soft_delete": (FLAG, True),
     "writable": (FLAG, True),
     "history": (FLAG, False),
+    "changes": (FLAG, False),
     "shows_tenant": (FLAG, False),
     "search_index": (FLAG, True),
     "shared": (FLAG, False),

@@ -8,6 +8,7 @@ from typing import get_args
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.kinds import LISTS, Kind
 from domain.entities.markers import MEMBERS, Mine, OnDeleteReferred, OnLeave, Reference, Unique
+from domain.entities.mistakes.feeds import feed_mistakes
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.links import linked_entity_mistakes, route_mistakes
 from domain.entities.mistakes.methods import method_mistakes
@@ -27,7 +28,7 @@ RESERVED_TABLES = frozenset({"alembic-version", *(name.replace("_", "-") for nam
 
 # `is_name_of_part` in adapters/postgres/schema/parts.py recognizes these names as partitions, so a migration would skip
 # such a table.
-_PARTS = re.compile(r"(audit-events|row-history)-(?:\d{6}|rest)")
+_PARTS = re.compile(r"(audit-events|row-history|changes)-(?:\d{6}(?:\d{2})?|rest)")
 # Query parameters of the service: a field with one of these names could not be a filter.
 RESERVED_PARAMETERS = frozenset(
     """page pagesize search sort sortby sortdirection sortorder include fields count cursor includedeleted
@@ -150,6 +151,7 @@ def _option_mistakes(model: EntityModel, broken: Container[str]) -> Iterable[Mis
         yield Mistake("search_index=False is declared, but no search fields are")
     if declaration.history and not declaration.writable:
         yield Mistake("history is declared beside writable=False, but rows that nobody writes have no changes to keep")
+    yield from feed_mistakes(model)
     sort = model.by_name.get(declaration.sort.removeprefix("-"))
     if sort is None:
         yield Mistake(f"sort names {declaration.sort!r}, which is not a field of it")
@@ -172,7 +174,7 @@ def _name_mistakes(model: EntityModel) -> Iterable[Mistake]:
         yield Mistake(f"{model.plural!r} is a table of the service itself")
     if part := _PARTS.fullmatch(model.plural):
         yield Mistake(
-            f"{model.plural!r} is a name of a part of the service's table {part[1]!r}, of a month or the rest: choose"
+            f"{model.plural!r} is a name of a part of the service's table {part[1]!r}, of a time or the rest: choose"
             " another path"
         )
     # PostgreSQL searches the schema pg_catalog first for unqualified names, even quoted ones, and names in it begin

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from adapters.http.operations.part import OperationUseCases
 from application.denied_operations import DeniedOperations
+from application.entities.changes.sequencing import Sequencer
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
@@ -14,6 +15,8 @@ from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import KeyRotation
 from application.operations.system_reports import SystemReports
 from application.throttle import Throttle
+from domain.entities.changes.feeds import has_feeds
+from domain.entities.declaration import Registry
 from domain.retention import DatedRecords
 from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.assembly.mail import relay_of
@@ -28,6 +31,8 @@ class OperationServices(OperationUseCases):
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
+    sequencer: Sequencer | None
+    """None without an entity that has a feed."""
 
 
 def assemble_operations(
@@ -48,13 +53,18 @@ def assemble_operations(
         first_start=FirstStart(database, adapters.passwords, shared.password_rules, clock, adapters.ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        housekeeping=Housekeeping(database, adapters.upkeep, clock, lifetimes(settings), _kept(settings)),
+        sequencer=Sequencer(database) if has_feeds(adapters.registry) else None,
+        housekeeping=Housekeeping(
+            database, adapters.upkeep, clock, lifetimes(settings), _kept(settings, adapters.registry)
+        ),
     )
 
 
-def _kept(settings: Settings) -> Mapping[DatedRecords, timedelta]:
+def _kept(settings: Settings, registry: Registry) -> Mapping[DatedRecords, timedelta]:
     days = {
         DatedRecords.EVENTS: settings.audit_retention_days,
         DatedRecords.HISTORIES: settings.history_retention_days,
+        # Without a feed, an unprivileged login has nothing to delete.
+        DatedRecords.CHANGES: settings.changes_days if has_feeds(registry) else 0,
     }
     return {records: timedelta(days=number) for records, number in days.items() if number}

@@ -54,6 +54,8 @@ def _kind_of_rows(model: EntityModel) -> Iterator[str]:
         yield "read only"
     if model.declaration.history:
         yield "with history"
+    if model.declaration.changes:
+        yield "with a feed"
     if model.has_rule:
         yield "with a rule of its own"
 

@@ -191,7 +191,9 @@ def test_no_setting_allows_tokens_that_outlive_stored_counts() -> None:
             read_settings({f"TENANTRY_{name}": str(longest + 1)})
 
 
-@pytest.mark.parametrize(("records", "setting"), RETENTION_SETTINGS.items())
+@pytest.mark.parametrize(
+    ("records", "setting"), [each for each in RETENTION_SETTINGS.items() if each[0] is not DatedRecords.CHANGES]
+)
 async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_names(
     registry: Registry, records: DatedRecords, setting: str
 ) -> None:
@@ -203,7 +205,7 @@ async def test_old_records_go_where_a_retention_is_set_and_only_those_that_it_na
     await write(service, registry)
     assert [
         await housekeeping.forget(other, service.clock.now()) for other in DatedRecords if other is not records
-    ] == [0]
+    ] == [0, 0]
     before = await housekeeping.forget(records, service.clock.now())
     assert before is not None
     assert before > 0
@@ -217,7 +219,7 @@ async def test_records_without_a_retention_are_never_deleted(service: InMemorySe
     await write(service, registry)
     service.clock.move(10_000 * DAY)
     now, housekeeping = service.clock.now(), service.services.housekeeping
-    assert [await housekeeping.forget(records, now) for records in DatedRecords] == [0, 0]
+    assert [await housekeeping.forget(records, now) for records in DatedRecords] == [0, 0, 0]
 
 
 async def test_cleaning_reports_the_number_of_deleted_history_entries(registry: Registry) -> None:

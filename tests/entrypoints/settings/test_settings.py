@@ -76,6 +76,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("BREACHED_PASSWORDS", None, "shop.py:is_breached", "shop.py:is_breached", "shop.py"),
     ("AUDIT_RETENTION_DAYS", 0, "365", 365, "a year"),
     ("HISTORY_RETENTION_DAYS", 0, "730", 730, "-1"),
+    ("CHANGES_DAYS", 7, "90", 90, "91"),
     ("LOCKOUT_ATTEMPTS", 5, "3", 3, "0"),
     ("LOCKOUT_MINUTES", 15, "60", 60, "٣"),
     ("RATE_LIMITS", "on", "COUNT", "count", "some"),

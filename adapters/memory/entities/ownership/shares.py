@@ -6,6 +6,7 @@ from uuid import UUID
 
 import msgspec
 
+from adapters.memory.entities.changes.log import log_share
 from adapters.memory.entities.state import SHARES, Row, share_key
 from adapters.memory.store import Access, Store
 from application.ports.entities.records import Act
@@ -34,13 +35,18 @@ class MemoryShares:
             shares, key = store.tables.setdefault(SHARES, {}), share_key(self._tenant, model, row_id, user_id)
             named = {"tenant_id": self._tenant, "entity": model.plural, "row_id": row_id, "user_id": user_id}
             created = {"created_at": act.at, "created_by": act.by}
+            if key not in shares:
+                log_share(store.tables, model, self._tenant, act, "shared", (row_id, user_id))
             shares[key] = {**shares.get(key, {**named, **created}), "level": level}
             return _share(store, shares[key])
 
-    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID) -> bool:
+    async def remove(self, model: EntityModel, row_id: UUID, user_id: UUID, act: Act) -> bool:
         async with self.access.write() as store:
             shares, key = store.tables.get(SHARES, {}), share_key(self._tenant, model, row_id, user_id)
-            return shares.pop(key, None) is not None
+            if shares.pop(key, None) is None:
+                return False
+            log_share(store.tables, model, self._tenant, act, "unshared", (row_id, user_id))
+            return True
 
     @property
     def _tenant(self) -> UUID:

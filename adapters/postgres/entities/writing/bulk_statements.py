@@ -15,8 +15,10 @@ from sqlalchemy import CTE, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeEngine
 
+from adapters.postgres.entities.changes.change_lines import change_lines
 from adapters.postgres.entities.history import history_lines
 from adapters.postgres.entities.reading.page_bounds import sizes_of, together_within_bound
+from adapters.postgres.entities.recording import is_recorded
 from adapters.postgres.entities.writing.link_statements import (
     PLACE,
     GivenLinks,
@@ -92,7 +94,8 @@ def insert_rows(registry: Registry, model: EntityModel, limits: Limits) -> Compi
     written = sa.insert(table).from_select(list(values), rows).returning(*table.c).cte("written rows")
     shown = with_links(written, {each.field.name: each.value(written) for each in links}, "rows shown")
     linked = (cte for each in links for cte in each.written(~exists_in(problems), replaces=False))
-    return compiled(_answer(model, shown, problems).add_cte(*linked, *history_lines(model, "created", shown)))
+    changes = change_lines(registry, model, "created", written, given=links)
+    return compiled(_answer(model, shown, problems).add_cte(*linked, *history_lines(model, "created", shown), *changes))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -115,8 +118,7 @@ def update_rows(
     former = [_Array(_was(field), former_name(field), transfer_type(field)) for field in were]
     given = _given_rows([_IDS, _VERSIONS, *former], fields, is_partial=is_partial)
     stored = {**table.c, **{field.name: transferred(field, given.c[_was(field)]) for field in were}}
-    is_hidden = spared is not None and is_soft(model)
-    own = [field for field in fields if field.link is None]
+    is_hidden, own = spared is not None and is_soft(model), [field for field in fields if field.link is None]
     needed = [field.name for field in model.declared if field.reference and field.reference.may_dangle]
     needed += [*deciding_fields(model), *(field.name for field in own)] if limits != NO_LIMITS else []
     before = (
@@ -164,7 +166,8 @@ def _changed_lines(
     after = written_links(written, stored_links(registry, model, written, limits), links)
     rows_after = with_links(written, after, "rows after")
     rows_before = with_links(before, stored_links(registry, model, before, limits), "rows and links before")
-    return history_lines(model, "changed", rows_after, rows_before)
+    changed = change_lines(registry, model, "changed", written, before, links)
+    return [*history_lines(model, "changed", rows_after, rows_before), *changed]
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -230,16 +233,15 @@ def _was(field: FieldModel) -> str:
 
 
 def _locked_rows(registry: Registry, model: EntityModel, limits: Limits, needed: Iterable[str]) -> CTE:
-    """Rows to update that the caller sees, with the columns ``needed``, locked to compare the newest version."""
+    """Rows to update that the caller sees, with the columns ``needed``, locked in id order to compare versions."""
     table = table_of(registry, model)
     further = [table.c[name] for name in dict.fromkeys(needed)]
-    # A history needs all columns for comparison.
-    columns = [*table.c] if model.declaration.history else [table.c.id, version_of(table).label("version"), *further]
+    # Records need all columns for comparison.
+    columns = [*table.c] if is_recorded(model) else [table.c.id, version_of(table).label("version"), *further]
     if limits.bind(model, "update"):
         columns.append(not_own(registry, model, column_of(table), "update").label(NOT_OWN))
     seen = visible(registry, model, table, limits)
     rows = sa.select(*columns).where(*owned_and_living(model, table), *seen, is_among(table.c.id))
-    # Lock in one order, so that two batches cannot deadlock.
     return materialized(rows.order_by(table.c.id).with_for_update(key_share=True), "rows before")
 
 

@@ -13,7 +13,9 @@ from sqlalchemy import FromClause, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
-from adapters.postgres.entities.history import history_lines, with_history
+from adapters.postgres.entities.changes.change_lines import change_lines
+from adapters.postgres.entities.changes.tables import QUEUE
+from adapters.postgres.entities.recording import record_lines, with_records
 from adapters.postgres.entities.tables import SHARES
 from adapters.postgres.entities.writing.link_statements import stored_links
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
@@ -121,7 +123,9 @@ def mark_deleted(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Soft-delete the rows, by ``by`` at ``at``; ``roots`` has, for each id, the row with the cascading deletion."""
     table, going = table_of(registry, model), _with_roots()
     change = sa.update(table).values(_marked(table, going.c.root))
-    return compiled(with_history(model, "deleted", change.where(*owner(model, table), table.c.id == going.c.id)))
+    return compiled(
+        with_records(registry, model, "deleted", change.where(*owner(model, table), table.c.id == going.c.id))
+    )
 
 
 @lru_cache(REMEMBERED)
@@ -143,10 +147,10 @@ def take_along(
     # Name the tenant, so that a distributed database runs the statement on one node.
     same = [of_tenant(table)] if model.tenant_owned else same
     if is_final:
-        purged = with_history(referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id))
+        purged = with_records(registry, referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id))
         return compiled(_unshared(referring, purged, _of_held(referring, held)))
     change = sa.update(table).values(_marked(table, held.c.root)).where(*same, table.c.id == held.c.id)
-    return compiled(with_history(referring, "deleted", change))
+    return compiled(with_records(registry, referring, "deleted", change))
 
 
 @lru_cache(REMEMBERED)
@@ -162,8 +166,15 @@ def lock_and_mark(registry: Registry, model: EntityModel, limits: Limits) -> Com
     held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
     change = sa.update(table).values(_marked(table, held.c.id))
     change = change.where(*owner(model, table), table.c.id == held.c.id)
-    former = (table.c.version - constant(1)).label("version")
-    return compiled(change.returning(table.c.id, former))
+    if not model.declaration.changes:
+        return compiled(change.returning(table.c.id, _former_version(table)))
+    written = change.returning(*table.c).cte("written rows")
+    lines = change_lines(registry, model, "deleted", written)
+    return compiled(sa.select(written.c.id, _former_version(written)).add_cte(*lines))
+
+
+def _former_version(rows: FromClause) -> sa.Label[int]:
+    return (rows.c.version - constant(1)).label("version")
 
 
 @lru_cache(REMEMBERED)
@@ -172,6 +183,19 @@ def take_mark_back(registry: Registry, model: EntityModel) -> CompiledStatement:
     table = table_of(registry, model)
     before = {**_NOT_DELETED, "version": table.c.version - constant(1)}
     return compiled(sa.update(table).values(before).where(*_these(model, table)))
+
+
+@lru_cache(REMEMBERED)
+def take_lines_back(model: EntityModel) -> CompiledStatement:
+    """Delete the entries of ``lock_and_mark`` in its transaction, under the scope of every tenant.
+
+    ``former_versions`` are those of the rows ``ids`` before.
+    """
+    versions = parameter("former_versions", ARRAY(sa.Integer()))
+    marked = func.unnest(IDS, versions).table_valued(sa.column("id", sa.Uuid()), sa.column("version", sa.Integer()))
+    marked = marked.render_derived(name="g")
+    same = QUEUE.c.row_id == marked.c.id, QUEUE.c.version == next_version(marked)
+    return compiled(sa.delete(QUEUE).where(*owner(model, QUEUE), QUEUE.c.entity == constant(model.plural), *same))
 
 
 @lru_cache(REMEMBERED)
@@ -186,14 +210,14 @@ def clear_references(
     change = sa.update(table).values({name: sa.null(), **update_columns(table)}).where(table.c.id == before.c.id)
     if referring.tenant_owned:
         change = change.where(table.c.tenant_id == before.c.tenant_id)
-    return compiled(with_history(referring, "changed", change, before))
+    return compiled(with_records(registry, referring, "changed", change, before))
 
 
 @lru_cache(REMEMBERED)
 def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
-    """Delete the rows; an entity with a history also needs ``by`` and ``at``."""
+    """Delete the rows; a recorded entity also needs ``by`` and ``at``."""
     table = table_of(registry, model)
-    purged = with_history(model, "purged", sa.delete(table).where(*_these(model, table)))
+    purged = with_records(registry, model, "purged", sa.delete(table).where(*_these(model, table)))
     return compiled(_unshared(model, purged, [of_tenant(SHARES), is_among(SHARES.c.row_id)]))
 
 
@@ -223,13 +247,13 @@ def restore_rows(registry: Registry, model: EntityModel, limits: Limits) -> Comp
     """Restore the rows, by ``by`` at ``at``, and return them as in a response, then their ids and versions."""
     written = _restored(registry, model).returning(*table_of(registry, model).c).cte("written rows")
     columns = stored_columns(model, written, stored_links(registry, model, written, limits))
-    return compiled(sa.select(*columns).add_cte(*history_lines(model, "restored", written)))
+    return compiled(sa.select(*columns).add_cte(*record_lines(registry, model, "restored", written)))
 
 
 @lru_cache(REMEMBERED)
 def restore_along(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Restore any number of rows, by ``by`` at ``at``, and return none."""
-    return compiled(with_history(model, "restored", _restored(registry, model)))
+    return compiled(with_records(registry, model, "restored", _restored(registry, model)))
 
 
 @lru_cache(REMEMBERED)

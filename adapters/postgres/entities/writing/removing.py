@@ -20,6 +20,7 @@ from adapters.postgres.entities.writing.removal_statements import (
     mark_deleted,
     purge_rows,
     take_along,
+    take_lines_back,
     take_mark_back,
 )
 from adapters.postgres.schema.sql import is_soft
@@ -134,9 +135,15 @@ class PostgresRemoval:
         except (NotOwn, PreconditionFailed, StillReferredTo):
             # Project code may catch the refusal and continue the transaction.
             if plan.marked:
-                values = {**rows.values, "ids": list(plan.marked)}
-                await fetch(self.connection, take_mark_back(self.registry, rows.model), values)
+                await self._take_marks_back(rows, {row["id"]: row["version"] for row in found})
             raise
+
+    async def _take_marks_back(self, rows: RowsByModel, versions: Mapping[UUID, int]) -> None:
+        values = {**rows.values, "ids": list(versions), "former_versions": list(versions.values())}
+        await fetch(self.connection, take_mark_back(self.registry, rows.model), values)
+        if rows.model.declaration.changes:
+            async with self.connection.widened(self.scope):
+                await fetch(self.connection, take_lines_back(rows.model), values)
 
     async def _remove_found(
         self, plan: RemovalPlan, rows: RowsByModel, found: list[asyncpg.Record], version: Versions, *, is_final: bool

@@ -10,7 +10,8 @@ from functools import lru_cache
 
 import sqlalchemy as sa
 
-from adapters.postgres.entities.writing.link_statements import fresh_links
+from adapters.postgres.entities.changes.change_lines import change_lines
+from adapters.postgres.entities.writing.link_statements import fresh_links, with_links
 from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
 from adapters.postgres.statements.links import NO_LINKS
@@ -54,7 +55,12 @@ def insert_row(
     owned = [is_own(registry, model, sent.__getitem__, "create")] if limits.ask_of_new(model) else []
     row = sa.select(*values.values()).where(*_references_hold(registry, model, limits, references, sent), *owned)
     none = {field.name: NO_LINKS for field in model.links}
-    return compiled(sa.insert(table).from_select(list(values), row).returning(*stored_columns(model, table, none)))
+    insert = sa.insert(table).from_select(list(values), row)
+    if not model.declaration.changes:
+        return compiled(insert.returning(*stored_columns(model, table, none)))
+    written = insert.returning(*table.c).cte("written rows")
+    lines = change_lines(registry, model, "created", with_links(written, none, "rows without links"))
+    return compiled(sa.select(*stored_columns(model, written, none)).add_cte(*lines))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -74,8 +80,26 @@ def update_row(
     if limits.ask_of_change(model, columns):
         after = {**table.c, **sent}
         update = update.where(is_own(registry, model, after.__getitem__, "read"))
+    if model.declaration.changes:
+        return _logged_update(registry, model, limits, columns, update)
     links = fresh_links(registry, model, table, version_of(table) - constant(1), limits)
     return compiled(update.returning(*stored_columns(model, table, links)))
+
+
+def _logged_update(
+    registry: Registry, model: EntityModel, limits: Limits, columns: tuple[str, ...], update: sa.Update
+) -> CompiledStatement:
+    """Return the update together with its entry in the log, which has the former values of ``columns``."""
+    table, version = table_of(registry, model), parameter("version", sa.Integer())
+    former = [*([table.c.tenant_id] if model.tenant_owned else []), table.c.id, table.c.version]
+    rows = sa.select(*former, *(table.c[name] for name in columns))
+    rows = rows.where(*owned_and_living(model, table), table.c.id == _ID)
+    rows = rows.where(version.is_(None) | (version_of(table) == version))
+    before = materialized(rows.with_for_update(key_share=True), "rows before")
+    written = update.where(table.c.id == before.c.id).returning(*table.c).cte("written rows")
+    links = fresh_links(registry, model, written, version_of(written) - constant(1), limits)
+    lines = change_lines(registry, model, "changed", written, before)
+    return compiled(sa.select(*stored_columns(model, written, links)).add_cte(*lines))
 
 
 def _sent(fields: Iterable[FieldModel]) -> dict[str, Value]:

@@ -17,7 +17,6 @@ from tests.adapters.postgres.schema.test_parts import (
     Connection,
     Kind,
     kind,
-    next_month,
     now,
     owner,
     records,
@@ -35,7 +34,7 @@ async def test_cleaners_that_meet_drop_each_part_once(
     owner: Connection,
     registry: Registry,
 ) -> None:
-    await kind.add(owner, now(), next_month(now()), next_month(next_month(now())))
+    await kind.add(owner, now(), kind.next(now()), kind.next(kind.next(now())))
     upkeep = PostgresUpkeep(url, registry)
     gone = await asyncio.gather(*(upkeep.forget(records, now() + 12 * MONTH, 10) for _ in range(8)))
     assert sum(number or 0 for number in gone) == 6
@@ -50,7 +49,7 @@ async def test_a_partition_that_cannot_be_dropped_does_not_prevent_new_partition
     registry: Registry,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    later = kind.part_of(next_month(now()))
+    later = kind.part_of(kind.next(now()))
     await owner.execute(f"DROP TABLE {later}")
     # somebody's report, without which the part cannot be dropped
     await owner.execute(f"CREATE VIEW report AS SELECT * FROM {kind.part_of(now())}")

@@ -15,7 +15,7 @@ from adapters.postgres.operations.parts import delete_statement, forget, make_pa
 from adapters.postgres.operations.retention import statement_of
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.schema.parts import BY_TABLE, IN_PARTS, InParts
-from adapters.postgres.schema.row_security import ROLE
+from adapters.postgres.schema.row_security import ONLY_EVERY, ROLE
 from domain.entities.declaration import Registry
 from domain.parts.composition import RETENTION
 from domain.retention import DatedRecords, RetentionRule
@@ -36,6 +36,9 @@ EVENT = "INSERT INTO audit_events (tenant_id, id, action, occurred_at) VALUES ($
 LINE = """
 INSERT INTO row_history (tenant_id, row_id, entity, version, action, at, changes)
 VALUES ($1, $2, 'books', 1, 'created', $3, '[]')"""
+CHANGE = """
+INSERT INTO changes (tenant_id, row_id, entity, version, action, at, position, sequenced_at)
+VALUES ($1, $2, 'books', 1, 'created', $3, 1, $3)"""
 MANY_LINES = """
 INSERT INTO row_history (tenant_id, row_id, entity, version, action, at, changes)
 SELECT $1, gen_random_uuid(), 'books', 1, 'created', $2::timestamptz + n * interval '1 minute', '[]'
@@ -46,6 +49,11 @@ WHERE tablename = ANY ($1::text[])"""
 OF_TABLE = {
     "audit_events": {("tenant_rows", "ALL")},
     "row_history": {("tenant_rows", "ALL"), ("shared_rows", "SELECT"), ("added_rows", "INSERT")},
+    "changes": {
+        ("tenant_rows", "ALL"),
+        ("shared_rows", "SELECT"),
+        *((f"every_{command.lower()}", command) for command in ("INSERT", "UPDATE", "DELETE")),
+    },
 }
 MONTH = timedelta(days=31)
 
@@ -71,7 +79,14 @@ class Kind:
         return self.parted.table
 
     def part_of(self, moment: datetime) -> str:
-        return f"{self.table}_{moment:%Y%m}"
+        return f"{self.table}_{moment:%Y%m}" + (f"{moment:%d}" if self.parted.every == "day" else "")
+
+    def next(self, moment: datetime) -> datetime:
+        """The begin of the next part."""
+        midnight = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+        if self.parted.every == "day":
+            return midnight + timedelta(days=1)
+        return (midnight.replace(day=1) + MONTH).replace(day=1)
 
     async def add(self, owner: Connection, *moments: datetime) -> None:
         """A row of each moment in each of two tenants."""
@@ -89,6 +104,7 @@ class Kind:
 KINDS = {
     DatedRecords.EVENTS: Kind(IN_PARTS[DatedRecords.EVENTS], EVENT),
     DatedRecords.HISTORIES: Kind(IN_PARTS[DatedRecords.HISTORIES], LINE),
+    DatedRecords.CHANGES: Kind(IN_PARTS[DatedRecords.CHANGES], CHANGE),
 }
 
 
@@ -104,10 +120,6 @@ def records(request: pytest.FixtureRequest) -> DatedRecords:
 @pytest.fixture
 def kind(records: DatedRecords) -> Kind:
     return KINDS[records]
-
-
-def next_month(moment: datetime) -> datetime:
-    return (moment.replace(day=1, hour=0, minute=0, second=0, microsecond=0) + MONTH).replace(day=1)
 
 
 @pytest.fixture
@@ -135,7 +147,7 @@ async def test_records_are_stored_in_the_partition_of_their_month_or_the_default
     kind: Kind,
     owner: Connection,
 ) -> None:
-    later = next_month(now())
+    later = kind.next(now())
     await kind.add(owner, now(), later, now() - timedelta(days=800))
     assert await kind.where(owner) == {kind.part_of(now()): 2, kind.part_of(later): 2, f"{kind.table}_rest": 2}
 
@@ -144,21 +156,25 @@ async def test_records_are_stored_in_the_partition_of_their_month_or_the_default
 async def test_each_tenant_sees_only_its_records_in_every_partition(
     kind: Kind, owner: Connection, service: Connection
 ) -> None:
-    await kind.add(owner, now(), next_month(now()), now() - timedelta(days=800))
+    await kind.add(owner, now(), kind.next(now()), now() - timedelta(days=800))
     found = await service.fetch(f"SELECT tenant_id, tableoid FROM {kind.table}")
     assert {row["tenant_id"] for row in found} == {HERE}
     assert len({row["tableoid"] for row in found}) == len(found) == 3
     with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
         await service.execute(kind.adding, THERE, id_at(now()), now())
+    if kind.table in ONLY_EVERY:
+        with pytest.raises(asyncpg.InsufficientPrivilegeError, match="row-level security"):
+            await service.execute(kind.adding, HERE, id_at(now()), now())
+        return
     await service.execute(kind.adding, HERE, id_at(now()), now())
 
 
 @pytest.mark.promise("scale, growth: Parts keep tenants apart, and the service reaches none itself")
 async def test_the_service_reaches_no_part_itself(kind: Kind, owner: Connection, service: Connection) -> None:
-    await owner.execute(f"DROP TABLE {kind.part_of(next_month(now()))}")
+    await owner.execute(f"DROP TABLE {kind.part_of(kind.next(now()))}")
     await make_parts(owner, kind.parted)
     names = await kind.parts(owner)
-    assert kind.part_of(next_month(now())) in names
+    assert kind.part_of(kind.next(now())) in names
     for name in names:
         for statement in (f"SELECT FROM {name}", f"DELETE FROM {name}", f"INSERT INTO {name} DEFAULT VALUES"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -206,7 +222,7 @@ async def test_a_month_with_records_in_the_default_partition_gets_no_partition_o
 async def test_an_expired_partition_is_dropped_and_newer_ones_remain(
     kind: Kind, records: DatedRecords, url: str, owner: Connection, registry: Registry
 ) -> None:
-    later = next_month(now())
+    later = kind.next(now())
     await kind.add(owner, now(), now(), later)
     upkeep = PostgresUpkeep(url, registry)
     assert await upkeep.forget(records, later - timedelta(milliseconds=1), 1) == 0
@@ -235,12 +251,12 @@ async def test_dropping_a_partition_gives_up_quickly_while_a_reader_blocks_it(
     async with service.transaction():
         assert len(await service.fetch(f"SELECT FROM {kind.table}")) == 1
         # somebody who is not patient waits behind the drop, and is served when it has given up
-        forgetting = asyncio.create_task(forget(cleaner, kind.parted, next_month(now()), 10))
+        forgetting = asyncio.create_task(forget(cleaner, kind.parted, kind.next(now()), 10))
         async with asyncio.timeout(HUNG_AFTER):
             await kind.add(owner, now())
             assert await forgetting == 0
     assert kind.part_of(now()) in await kind.parts(owner)
-    assert await forget(cleaner, kind.parted, next_month(now()), 10) == 4
+    assert await forget(cleaner, kind.parted, kind.next(now()), 10) == 4
     await cleaner.close()
 
 
@@ -284,7 +300,7 @@ async def test_the_plan_of_a_page_of_a_history_reads_one_index_for_each_part_and
 async def test_lines_of_rows_without_a_tenant_are_added_and_read_in_every_part(
     owner: Connection, service: Connection
 ) -> None:
-    for at in (now(), next_month(now()), now() - timedelta(days=800)):
+    for at in (now(), LINES.next(now()), now() - timedelta(days=800)):
         await service.execute(LINE, None, uuid4(), at)
     assert len(await service.fetch("SELECT FROM row_history")) == len(await LINES.where(owner)) == 3
 

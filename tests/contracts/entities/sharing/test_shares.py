@@ -52,8 +52,8 @@ async def test_shares_are_listed_from_the_oldest_and_keep_their_creation(
         # of other rows, and of rows of other entities, nothing is shared
         assert await tx.shares.of(volumes, new_id()) == []
         assert await tx.shares.of(library_registry["genres"], row_id) == []
-        assert await tx.shares.remove(volumes, row_id, ann)
-        assert not await tx.shares.remove(volumes, row_id, ann)
+        assert await tx.shares.remove(volumes, row_id, ann, ACT)
+        assert not await tx.shares.remove(volumes, row_id, ann, ACT)
         assert await tx.shares.of(volumes, row_id) == [second]
 
 
@@ -67,7 +67,7 @@ async def test_a_share_stays_within_its_tenant(library: WholeDatabase, library_r
         share = await tx.shares.put(volumes, row_id, ann, "read", ACT)
     async with library.transaction(there) as tx:
         assert await tx.shares.of(volumes, row_id) == []
-        assert not await tx.shares.remove(volumes, row_id, ann)
+        assert not await tx.shares.remove(volumes, row_id, ann, ACT)
     async with library.transaction(here) as tx:
         assert await tx.shares.of(volumes, row_id) == [share]
     with pytest.raises(BadRequest):

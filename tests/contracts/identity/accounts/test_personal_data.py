@@ -283,12 +283,12 @@ EXPORTED: dict[str, dict[str, str]] = {
     "audit_events": {"id": "number of the line"},
 }
 """Tables that an export contains, with the columns that it leaves out, and why."""
-
 NOT_PERSONAL = {
     "former_addresses": "digests without an account; what one was a member of is told as former memberships",
     "signing_keys": "keys of the service",
     "row_shares": "rows of entities belong to the tenants, with the members who share them",
     "row_history": "rows of entities belong to the tenants, with who wrote them",
+    **dict.fromkeys(("change_queue", "changes"), "rows of entities belong to the tenants, with who wrote them"),
 }
 """Tables that an export does not contain, and why; so are those of entities."""
 

@@ -1,0 +1,44 @@
+"""Positions of the entries in the queue.
+
+PostgreSQL numbers an entry after its write has locked the row. So the entries of a row, and of writes that read each
+other's results, ascend by number; and a statement that sees one of them sees those before it.
+"""
+
+from dataclasses import dataclass
+
+from adapters.postgres.connection.connections import ServiceConnection
+
+_IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM change_queue)"
+# A separate statement, so that the snapshot of the next one is younger than the lock.
+_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('tenantry.sequencer', 0))"
+_SEQUENCE = """
+WITH taken AS (
+    DELETE FROM change_queue WHERE number IN (SELECT number FROM change_queue ORDER BY number LIMIT $1) RETURNING *
+), heads AS (
+    INSERT INTO feed_heads AS h (tenant_id, position) SELECT tenant_id, count(*) FROM taken GROUP BY tenant_id
+    ON CONFLICT (tenant_id) DO UPDATE SET position = h.position + excluded.position RETURNING h.tenant_id, h.position
+), counted AS (
+    SELECT *, row_number() OVER ordered AS place, count(*) OVER (PARTITION BY tenant_id) AS of_all
+    FROM taken WINDOW ordered AS (PARTITION BY tenant_id ORDER BY number)
+), placed AS (
+    INSERT INTO changes (
+        tenant_id, position, entity, row_id, version, action, at, by, subject, data, was, sequenced_at
+    )
+    SELECT c.tenant_id, h.position - c.of_all + c.place, c.entity, c.row_id, c.version, c.action, c.at, c.by, c.subject,
+        c.data, c.was, now()
+    FROM counted c JOIN heads h ON h.tenant_id IS NOT DISTINCT FROM c.tenant_id
+)
+SELECT count(*) FROM taken"""
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresChangeQueue:
+    connection: ServiceConnection
+
+    async def is_empty(self) -> bool:
+        return bool(await self.connection.fetchval(_IS_EMPTY))
+
+    async def sequence(self, most: int) -> int:
+        if not await self.connection.fetchval(_LOCK):
+            return 0
+        return int(await self.connection.fetchval(_SEQUENCE, most))

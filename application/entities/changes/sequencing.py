@@ -1,0 +1,24 @@
+"""The sequencer: gives each entry of the log its position."""
+
+from dataclasses import dataclass
+
+from application.ports.database import Database
+from application.ports.entities.changes import SequencingTransaction
+from domain.scope import EveryTenant
+
+AT_ONCE = 1_000
+"""Maximum entries of a transaction."""
+
+
+@dataclass(frozen=True)
+class Sequencer:
+    database: Database[SequencingTransaction]
+
+    async def sequence(self) -> int:
+        """Give positions to some entries; return their number. Any number of processes may call it at once."""
+        # One statement without a transaction, because the queue is usually empty.
+        async with self.database.read_only(EveryTenant()) as read:
+            if await read.change_queue.is_empty():
+                return 0
+        async with self.database.transaction(EveryTenant()) as tx:
+            return await tx.change_queue.sequence(AT_ONCE)

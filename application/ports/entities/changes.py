@@ -1,0 +1,95 @@
+"""The log of changes: entries in one order per tenant, read after a position.
+
+A tenant has its stream, and the rows that all tenants share have another one. Positions are 1, 2, 3, … in each.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Literal, Protocol
+from uuid import UUID
+
+from msgspec import Raw, Struct
+
+from application.ports.entities.history import Action
+
+Stream = Literal["own", "shared"]
+
+LoggedAction = Action | Literal["shared", "unshared"]
+"""A share and its end concern the ``subject`` only, and have version 0."""
+
+
+class LogEntry(Struct, frozen=True, kw_only=True):
+    """A change of a row.
+
+    ``data`` is the row after the change as an unlimited reader receives it, ``was`` a JSON object of the former values
+    of the fields that changed. Both are None for a large row. ``subject`` is the user that a share names.
+    """
+
+    position: int
+    entity: str
+    row_id: UUID
+    version: int
+    action: LoggedAction
+    at: datetime
+    by: UUID | None
+    subject: UUID | None = None
+    data: Raw | None = None
+    was: Raw | None = None
+
+
+class Heads(Struct, frozen=True):
+    """Highest positions of the tenant's stream and of the shared stream; 0 before the first entry."""
+
+    own: int
+    shared: int
+
+
+class Read(Struct, frozen=True):
+    """Entries in order, and the last position that was examined for them."""
+
+    entries: Sequence[LogEntry]
+    reached: int
+
+
+class Changes(Protocol):
+    """The log within the scope of one tenant."""
+
+    async def epoch(self) -> UUID:
+        """Return the epoch of the positions; a restored backup has another one."""
+        ...
+
+    async def heads(self) -> Heads: ...
+
+    async def after(self, stream: Stream, position: int, until: int, most: int, entities: Collection[str]) -> Read:
+        """Return at most ``most`` entries of these entities, with positions above ``position`` and up to ``until``.
+
+        ``until`` MUST NOT be above the head. Raises CursorExpired if an entry between is no longer stored.
+        """
+        ...
+
+
+class ChangesTransaction(Protocol):
+    """Database parts for reading the log."""
+
+    @property
+    def changes(self) -> Changes: ...
+
+
+class ChangeQueue(Protocol):
+    """Entries that have no position yet. The caller MUST have the scope of every tenant."""
+
+    async def is_empty(self) -> bool: ...
+
+    async def sequence(self, most: int) -> int:
+        """Give positions to at most ``most`` entries in a transaction, and return their number.
+
+        Returns 0 at once while another transaction does so.
+        """
+        ...
+
+
+class SequencingTransaction(Protocol):
+    """Transaction for the sequencer."""
+
+    @property
+    def change_queue(self) -> ChangeQueue: ...

@@ -1,0 +1,11 @@
+"""Entities with a feed."""
+
+from domain.entities.declaration import Registry
+
+LARGEST_ENTRY_BYTES = 65_536
+"""Maximum bytes of JSON in ``data`` and in ``was``; a larger entry is logged without both."""
+
+
+def has_feeds(registry: Registry) -> bool:
+    """Return whether the changes of some entity are logged."""
+    return any(model.declaration.changes for model in registry)
