@@ -598,29 +598,42 @@ FROM (SELECT r.id AS id, r.title AS title, r."sort 1" AS "sort 1", r."sort 2" AS
 FROM (SELECT t.id AS id, t.title AS title, t.title AS "sort 1", t.id AS "sort 2"
 FROM tasks AS t
 WHERE t.tenant_id = $2::UUID
-AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR t.team_id = ANY ($4::UUID[]) OR $4::UUID[] IS NULL
+AND (EXISTS (SELECT "own far".team_id
+FROM team_members AS "own far"
+WHERE "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own far".user_id = $3::UUID
+AND (EXISTS (SELECT
 FROM teams AS "own near"
-JOIN team_members AS "own far" ON true
 WHERE "own near".tenant_id = $2::UUID
 AND NOT "own near".is_deleted
-AND "own far".tenant_id = $2::UUID
+AND "own near".id = "own far".team_id
+LIMIT ALL OFFSET 0))
+AND "own far".team_id = t.team_id)) OR t.id = ANY ($5::UUID[]) OR $5::UUID[] IS NULL
+AND (EXISTS (SELECT "own share".row_id
+FROM row_shares AS "own share"
+WHERE "own share".tenant_id = $2::UUID
+AND "own share".user_id = $3::UUID
+AND "own share".entity = 'tasks'
+AND "own share".level IN ('read', 'update')
+AND "own share".row_id = t.id)))
+AND (NOT t.is_deleted OR t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR t.team_id = ANY ($4::UUID[]) OR $4::UUID[] IS NULL
+AND (EXISTS (SELECT "own far".team_id
+FROM team_members AS "own far"
+WHERE "own far".tenant_id = $2::UUID
 AND NOT "own far".is_deleted
-AND "own near".id = t.team_id
-AND "own far".team_id = "own near".id
-AND "own far".user_id = $3::UUID)))
-AND (NOT t.is_deleted OR t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+AND "own far".user_id = $3::UUID
+AND (EXISTS (SELECT
 FROM teams AS "own near"
-JOIN team_members AS "own far" ON true
 WHERE "own near".tenant_id = $2::UUID
 AND NOT "own near".is_deleted
-AND "own far".tenant_id = $2::UUID
-AND NOT "own far".is_deleted
-AND "own near".id = t.team_id
-AND "own far".team_id = "own near".id
-AND "own far".user_id = $3::UUID)))
+AND "own near".id = "own far".team_id
+LIMIT ALL OFFSET 0))
+AND "own far".team_id = t.team_id)))
 ORDER BY t.title, t.id
-LIMIT $1::INTEGER + 1 OFFSET $4::BIGINT) AS r) AS r
-WHERE $5::BOOLEAN OR (SELECT count(*) AS count_1
+LIMIT $1::INTEGER + 1 OFFSET $6::BIGINT) AS r) AS r
+WHERE $7::BOOLEAN OR (SELECT count(*) AS count_1
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
 
 -- own tasks?subtasks.title=a&fields=title&count=none
@@ -629,34 +642,117 @@ FROM (SELECT r.id AS id, r.title AS title, r."sort 1" AS "sort 1", r."sort 2" AS
 FROM (SELECT t.id AS id, t.title AS title, t.title AS "sort 1", t.id AS "sort 2"
 FROM tasks AS t
 WHERE t.tenant_id = $2::UUID
-AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR (EXISTS (SELECT
+AND (t.created_by = $3::UUID OR t.assignee_id = $3::UUID OR t.team_id = ANY ($4::UUID[]) OR $4::UUID[] IS NULL
+AND (EXISTS (SELECT "own far".team_id
+FROM team_members AS "own far"
+WHERE "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own far".user_id = $3::UUID
+AND (EXISTS (SELECT
 FROM teams AS "own near"
-JOIN team_members AS "own far" ON true
 WHERE "own near".tenant_id = $2::UUID
 AND NOT "own near".is_deleted
-AND "own far".tenant_id = $2::UUID
-AND NOT "own far".is_deleted
-AND "own near".id = t.team_id
-AND "own far".team_id = "own near".id
-AND "own far".user_id = $3::UUID)))
+AND "own near".id = "own far".team_id
+LIMIT ALL OFFSET 0))
+AND "own far".team_id = t.team_id)) OR t.id = ANY ($5::UUID[]) OR $5::UUID[] IS NULL
+AND (EXISTS (SELECT "own share".row_id
+FROM row_shares AS "own share"
+WHERE "own share".tenant_id = $2::UUID
+AND "own share".user_id = $3::UUID
+AND "own share".entity = 'tasks'
+AND "own share".level IN ('read', 'update')
+AND "own share".row_id = t.id)))
 AND NOT t.is_deleted
 AND (EXISTS (SELECT
 FROM tasks AS t1
 WHERE t1.tenant_id = $2::UUID
-AND (t1.created_by = $3::UUID OR t1.assignee_id = $3::UUID OR (EXISTS (SELECT
+AND (t1.created_by = $3::UUID OR t1.assignee_id = $3::UUID OR t1.team_id = ANY ($4::UUID[]) OR $4::UUID[] IS NULL
+AND (EXISTS (SELECT "own far".team_id
+FROM team_members AS "own far"
+WHERE "own far".tenant_id = $2::UUID
+AND NOT "own far".is_deleted
+AND "own far".user_id = $3::UUID
+AND (EXISTS (SELECT
 FROM teams AS "own near"
-JOIN team_members AS "own far" ON true
 WHERE "own near".tenant_id = $2::UUID
 AND NOT "own near".is_deleted
-AND "own far".tenant_id = $2::UUID
-AND NOT "own far".is_deleted
-AND "own near".id = t1.team_id
-AND "own far".team_id = "own near".id
-AND "own far".user_id = $3::UUID)))
+AND "own near".id = "own far".team_id
+LIMIT ALL OFFSET 0))
+AND "own far".team_id = t1.team_id)) OR t1.id = ANY ($5::UUID[]) OR $5::UUID[] IS NULL
+AND (EXISTS (SELECT "own share".row_id
+FROM row_shares AS "own share"
+WHERE "own share".tenant_id = $2::UUID
+AND "own share".user_id = $3::UUID
+AND "own share".entity = 'tasks'
+AND "own share".level IN ('read', 'update')
+AND "own share".row_id = t1.id)))
 AND NOT t1.is_deleted
 AND t1.parent_id = t.id
-AND t1.title = $4::VARCHAR))
+AND t1.title = $6::VARCHAR))
 ORDER BY t.title, t.id
-LIMIT $1::INTEGER + 1 OFFSET $5::BIGINT) AS r) AS r
-WHERE $6::BOOLEAN OR (SELECT count(*) AS count_1
+LIMIT $1::INTEGER + 1 OFFSET $7::BIGINT) AS r) AS r
+WHERE $8::BOOLEAN OR (SELECT count(*) AS count_1
 FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- own tasks/{id}?fields=title
+SELECT t.id AS id, t.title AS title, t.version AS seen
+FROM tasks AS t
+WHERE t.tenant_id = $1::UUID
+AND (t.created_by = $2::UUID OR t.assignee_id = $2::UUID OR (EXISTS (SELECT "own far".team_id
+FROM team_members AS "own far"
+WHERE "own far".tenant_id = $1::UUID
+AND NOT "own far".is_deleted
+AND "own far".user_id = $2::UUID
+AND (EXISTS (SELECT
+FROM teams AS "own near"
+WHERE "own near".tenant_id = $1::UUID
+AND NOT "own near".is_deleted
+AND "own near".id = "own far".team_id
+LIMIT ALL OFFSET 0))
+AND "own far".team_id = t.team_id)) OR (EXISTS (SELECT "own share".row_id
+FROM row_shares AS "own share"
+WHERE "own share".tenant_id = $1::UUID
+AND "own share".user_id = $2::UUID
+AND "own share".entity = 'tasks'
+AND "own share".level IN ('read', 'update')
+AND "own share".row_id = t.id)))
+AND NOT t.is_deleted
+AND t.id = $3::UUID
+
+-- bundles?fields=tagIds&count=none
+SELECT r.id AS id, array((SELECT l.target_id
+FROM bundles__tag_ids AS l
+WHERE l.tenant_id = $1::UUID
+AND l.source_id = r.id
+AND coalesce(EXISTS (SELECT
+FROM tags AS lt
+WHERE lt.tenant_id = $1::UUID
+AND NOT lt.is_deleted
+AND lt.id = l.target_id), false)
+ORDER BY l.place, l.target_id)) AS "tagIds", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+FROM (SELECT r.id AS id, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM (SELECT t.id AS id, t.created_at AS "sort 1", t.id AS "sort 2"
+FROM bundles AS t
+WHERE t.tenant_id = $1::UUID
+AND NOT t.is_deleted
+ORDER BY t.created_at DESC, t.id DESC
+LIMIT $2::INTEGER + 1 OFFSET $3::BIGINT) AS r) AS r
+WHERE $4::BOOLEAN OR (SELECT count(*) AS count_1
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0
+
+-- bundles/{id}?fields=tagIds
+SELECT t.id AS id, array((SELECT l.target_id
+FROM bundles__tag_ids AS l
+WHERE l.tenant_id = $1::UUID
+AND l.source_id = t.id
+AND (EXISTS (SELECT
+FROM tags AS lt
+WHERE lt.tenant_id = $1::UUID
+AND NOT lt.is_deleted
+AND lt.id = l.target_id
+LIMIT ALL OFFSET 0))
+ORDER BY l.place, l.target_id)) AS "tagIds", t.version AS seen
+FROM bundles AS t
+WHERE t.tenant_id = $1::UUID
+AND NOT t.is_deleted
+AND t.id = $2::UUID

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
 from adapters.postgres.entities.reading.rows import Shape
-from adapters.postgres.entities.reading.select import page_shape
+from adapters.postgres.entities.reading.select import get_shape, page_shape
 from adapters.postgres.entities.reading.select_rows import count_statement, get_statement, page_statement
 from domain.entities.declaration import Registry
 from domain.entities.query.cursors import write_cursor
@@ -19,6 +19,7 @@ from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
 from domain.scope import EveryTenant, OneTenant, OwnRows, Scope
+from tests.linked_entities import REGISTRY as LINKED
 from tests.twins.everything import OWNED
 
 GOLDEN = Path(__file__).with_name("select.sql")
@@ -44,7 +45,7 @@ QUERIES: list[tuple[str, str, Scope]] = [
 
 def test_the_text_of_a_query_is_known(registry: Registry) -> None:
     made = [*_rows(registry), *_pages(registry), *_cursors(registry), *_totals(registry), *_searches(registry)]
-    made += _own_rows()
+    made += [*_own_rows(), *_links()]
     text = "\n\n".join(made) + "\n"
     if os.environ.get("TENANTRY_TEST_GOLDEN") == "write":
         GOLDEN.write_text(text)
@@ -130,13 +131,26 @@ def _searches(registry: Registry) -> list[str]:
 
 
 def _own_rows() -> list[str]:
-    """A page, and a filter through a relation, of a caller limited to own rows."""
+    """A page, a filter through a relation, and a row, of a caller limited to own rows."""
     registry = build_registry(OWNED)
     scope = OwnRows(UUID(int=1), user_id=UUID(int=2), sees=frozenset({"tasks"}), touches=frozenset({"delete:tasks"}))
     asked = ("fields=title&count=none&includeDeleted=true", "subtasks.title=a&fields=title&count=none")
     shapes = [(each, _shape(registry, "tasks", each, scope)) for each in asked]
-    return [
+    pages = [
         _titled(f"own tasks?{each}", page_statement(registry, registry["tasks"], shape).text) for each, shape in shapes
+    ]
+    row = get_statement(registry, registry["tasks"], get_shape(scope, View(fields=("id", "title"))))
+    return [*pages, _titled("own tasks/{id}?fields=title", row.text)]
+
+
+def _links() -> list[str]:
+    """A page and a row with links: few targets may be read once for the page."""
+    fields = View(fields=("id", "tag_ids"))
+    page = page_statement(LINKED, LINKED["bundles"], _shape(LINKED, "bundles", "fields=tagIds&count=none", TENANT))
+    row = get_statement(LINKED, LINKED["bundles"], get_shape(TENANT, fields))
+    return [
+        _titled("bundles?fields=tagIds&count=none", page.text),
+        _titled("bundles/{id}?fields=tagIds", row.text),
     ]
 
 

@@ -1,6 +1,6 @@
 """Description of all tables: the models of all packages, and one table per declared entity."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -53,7 +53,7 @@ from adapters.postgres.schema.sql import (
 )
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
-from domain.entities.markers import DeclaredIndex, Mine, Unique
+from domain.entities.markers import DeclaredIndex, Mine, Through, Unique
 from domain.entities.registry import DeclarationError
 
 SERVICE_TABLES = (
@@ -148,7 +148,22 @@ def table(model: EntityModel, metadata: MetaData, registry: Registry) -> Table:
     for rule in model.declaration.own:
         if isinstance(rule, Mine):
             _add_index_of_owner(made, model, rule)
+    for by, name in _memberships(registry, model):
+        keys = [*_tenant(made), made.c[name], made.c[by]]
+        Index(short_name("ix", model.table, "own", name, by), *keys, **_living(model))
     return made
+
+
+def _memberships(registry: Registry, model: EntityModel) -> Iterator[tuple[str, str]]:
+    """Yield the fields with a row and its member, for rules of other entities that find own rows through ``model``."""
+    found: set[tuple[str, str]] = set()
+    for owned in registry:
+        for rule in owned.declaration.own:
+            if isinstance(rule, Through):
+                relation = registry.target(owned.relations[rule.to_one]).relations[rule.to_many]
+                if registry.target(relation) is model:
+                    found.add((relation.by, rule.field))
+    return iter(sorted(found))
 
 
 def reference_name(model: EntityModel, field: FieldModel) -> str:

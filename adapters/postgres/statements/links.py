@@ -8,11 +8,15 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.schema.links import junction_name
 from adapters.postgres.schema.schema import metadata_for
+from adapters.postgres.statements.compiled import constant
+from adapters.postgres.statements.owning import Reach
 from adapters.postgres.statements.rows import TENANT, Truth, Value, rows_of
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 
 IDS_OF_LINKS = ARRAY(sa.Uuid())
 NO_LINKS: Value = sa.cast(sa.literal_column("'{}'"), IDS_OF_LINKS)
+
+_ONE_ROW = Reach(is_every=False, is_single=True)
 
 Seen = Callable[[EntityModel, FromClause], Sequence[Truth]]
 """Conditions for the targets that a statement may see."""
@@ -46,10 +50,19 @@ def links_to(
 
 
 def linked_ids(
-    registry: Registry, model: EntityModel, field: FieldModel, near: FromClause, seen: Seen, *, is_every: bool = False
+    registry: Registry, model: EntityModel, field: FieldModel, near: FromClause, seen: Seen, reach: Reach = _ONE_ROW
 ) -> Value:
     """Return the ids of the targets of the row ``near`` in their order, as an array."""
-    links, joined, conditions = links_to(registry, model, field, near, seen, is_every=is_every)
-    ids = sa.select(links.c.target_id).select_from(joined).where(*conditions)
+    target, links = linked_to(registry, field), junction_of(registry, model, field.name).alias("l")
+    far = rows_of(registry, target, "lt")
+    same = [far.c.tenant_id == links.c.tenant_id] if target.tenant_owned and reach.is_every else []
+    found = sa.select().select_from(far).where(*seen(target, far), *same, far.c.id == links.c.target_id)
+    ids = sa.select(links.c.target_id).where(*of_source(links, near, is_every=reach.is_every))
+    # A join would read the targets for each row. OFFSET looks each target up. coalesce() also allows PostgreSQL to read
+    # the targets of the tenant once for all rows, if they are few.
+    if reach.is_single:
+        ids = ids.where(found.offset(constant(0)).correlate(links).exists())
+    else:
+        ids = ids.where(func.coalesce(found.correlate(links).exists(), sa.false()))
     ids = ids.order_by(links.c.place, links.c.target_id).correlate(near)
     return func.array(ids.scalar_subquery(), type_=IDS_OF_LINKS)

@@ -3,12 +3,14 @@
 ``values[OWN_USER]`` is the caller's id in the values of a statement with limits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy import FromClause
+from sqlalchemy import FromClause, Select
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from adapters.postgres.entities.tables import SHARES
 from adapters.postgres.schema.sql import is_soft
@@ -20,6 +22,8 @@ from domain.entities.owning import NO_LIMITS, Limits, limits_in, sharing_levels
 from domain.scope import OneTenant, OwnRows, Scope
 
 OWN_USER = "own_user"
+OWN_KEYS = "own keys"
+"""Prefix of the parameters with keys of own rows."""
 _USER = parameter(OWN_USER, sa.Uuid())
 
 Source = Callable[[str], Value]
@@ -27,19 +31,18 @@ Source = Callable[[str], Value]
 
 
 class Reach(Struct, frozen=True, cache_hash=True):
-    """The part of a scope that determines a statement's text: the ids of tenant and caller are arguments."""
+    """The part of a scope that determines a statement's text: the ids of tenant and caller are arguments.
+
+    ``is_single``: the statement reads one row, and looks for memberships, shares and targets of links of this row only.
+    """
 
     is_every: bool
     limits: Limits = NO_LIMITS
+    is_single: bool = False
 
     @classmethod
-    def of(cls, scope: Scope) -> "Reach":
-        if isinstance(scope, OwnRows):
-            return cls(is_every=False, limits=limits_in(scope))
-        return WHOLE_TENANT if isinstance(scope, OneTenant) else EVERY_TENANT
-
-
-WHOLE_TENANT, EVERY_TENANT = Reach(is_every=False), Reach(is_every=True)
+    def of(cls, scope: Scope, *, is_single: bool = False) -> "Reach":
+        return cls(not isinstance(scope, OneTenant), limits_in(scope), is_single)
 
 
 def user_of(scope: Scope) -> dict[str, Any]:
@@ -47,39 +50,76 @@ def user_of(scope: Scope) -> dict[str, Any]:
     return {OWN_USER: scope.user_id} if isinstance(scope, OwnRows) else {}
 
 
-def is_own(registry: Registry, model: EntityModel, source: Source, action: str) -> Truth:
-    """Return the condition that an ownership rule, or a share that allows the action, holds for the caller."""
-    holds = (_holds(registry, model, rule, source) for rule in model.declaration.own)
-    levels = sharing_levels(model, action)
-    return sa.or_(sa.false(), *holds, *([_is_shared(model, source("id"), levels)] if levels else []))
+def is_own(registry: Registry, model: EntityModel, source: Source, action: str, *, by_keys: bool = False) -> Truth:
+    """Return the condition that an ownership rule, or a share that allows the action, holds for the caller.
+
+    The statement looks for a membership and a share of each row. ``by_keys``: `with_own_keys` reads the keys of all
+    memberships and shares before, so that PostgreSQL knows how many rows are own when it plans.
+    """
+    holds: list[Truth] = []
+    for number, rule in enumerate(model.declaration.own):
+        if isinstance(rule, Mine):
+            holds.append(source(rule.field) == _USER)
+        else:
+            reference, keys = model.relations[rule.to_one].by, _memberships(registry, model, rule)
+            holds.append(_is_among(source(reference), keys, key_name(model, str(number)) if by_keys else None))
+    if sharing_levels(model, action):
+        holds.append(_is_among(source("id"), _shares(model, action), key_name(model, action) if by_keys else None))
+    return sa.or_(sa.false(), *holds)
 
 
-def _is_shared(model: EntityModel, row_id: Value, levels: Sequence[str]) -> Truth:
-    shares = SHARES.alias("own share")
+def key_name(model: EntityModel, which: str) -> str:
+    """Return the parameter for the keys of a rule, by its number, or of the shares that allow an action."""
+    return f"{OWN_KEYS} {model.plural} {which}"
+
+
+def keys_of(registry: Registry, name: str) -> Select[tuple[UUID]]:
+    """Select the keys of the parameter ``name``."""
+    plural, which = name.removeprefix(OWN_KEYS).split()
+    model = registry[plural]
+    if not which.isdecimal():
+        return _shares(model, which)
+    rule = model.declaration.own[int(which)]
+    assert isinstance(rule, Through), name
+    return _memberships(registry, model, rule)
+
+
+def _shares(model: EntityModel, action: str) -> Select[tuple[UUID]]:
+    """Select the ids of the rows with a share for the caller."""
+    shares, levels = SHARES.alias("own share"), sharing_levels(model, action)
     named = [of_tenant(shares), shares.c.user_id == _USER, shares.c.entity == constant(model.plural)]
-    of_level = shares.c.level.in_([constant(level) for level in levels])
-    found = sa.select().select_from(shares).where(*named, shares.c.row_id == row_id, of_level)
-    return found.correlate_except(shares).exists()
+    return sa.select(shares.c.row_id).where(*named, shares.c.level.in_([constant(level) for level in levels]))
 
 
-def _holds(registry: Registry, model: EntityModel, rule: Mine | Through, source: Source) -> Truth:
-    if isinstance(rule, Mine):
-        return source(rule.field) == _USER
-    first = model.relations[rule.to_one]
-    target = registry.target(first)
-    second = target.relations[rule.to_many]
-    holding = registry.target(second)
-    near, far = rows_of(registry, target, "own near"), rows_of(registry, holding, "own far")
-    linked = [near.c.id == source(first.by), far.c[second.by] == near.c.id, far.c[rule.field] == _USER]
-    found = sa.select().select_from(near.join(far, sa.true()))
-    found = found.where(*owner(target, near), *living(target, near), *owner(holding, far), *living(holding, far))
+def _memberships(registry: Registry, model: EntityModel, rule: Through) -> Select[tuple[UUID]]:
+    """Select the ids of the live rows in the middle of both relations, of which the caller is a live member."""
+    middle = registry.target(model.relations[rule.to_one])
+    relation = middle.relations[rule.to_many]
+    holding = registry.target(relation)
+    near, far = rows_of(registry, middle, "own near"), rows_of(registry, holding, "own far")
+    key = far.c[relation.by]
+    lives = sa.select().select_from(near).where(*owner(middle, near), *living(middle, near), near.c.id == key)
+    # OFFSET makes PostgreSQL look each row up: planning a join takes longer.
+    is_living = lives.offset(constant(0)).correlate(far).exists()
+    return sa.select(key).where(*owner(holding, far), *living(holding, far), far.c[rule.field] == _USER, is_living)
+
+
+def _is_among(value: Value, keys: Select[tuple[UUID]], name: str | None) -> Truth:
+    (key,) = keys.selected_columns
     # Correlate explicitly: within a subquery, Core might choose another row.
-    return found.where(*linked).correlate_except(near, far).exists()
+    is_found = keys.where(key == value).correlate_except(key.table).exists()
+    if name is None:
+        return is_found
+    # PostgreSQL removes one half when it plans.
+    given = parameter(name, ARRAY(sa.Uuid()))
+    return sa.or_(value == sa.any_(given), sa.and_(given.is_(None), is_found))
 
 
-def visible(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits) -> list[Truth]:
+def visible(
+    registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, *, by_keys: bool = False
+) -> list[Truth]:
     """Return the condition that the caller sees a row; none for a caller without limits."""
-    return [is_own(registry, model, column_of(rows), "read")] if limits.hide(model) else []
+    return [is_own(registry, model, column_of(rows), "read", by_keys=by_keys)] if limits.hide(model) else []
 
 
 def touchable(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, action: str) -> list[Truth]:
@@ -102,11 +142,13 @@ def reachable(registry: Registry, model: EntityModel, rows: FromClause, limits: 
     ]
 
 
-def visible_deleted(registry: Registry, model: EntityModel, rows: FromClause, limits: Limits) -> list[Truth]:
+def visible_deleted(
+    registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, *, by_keys: bool = False
+) -> list[Truth]:
     """Return the condition for live and deleted rows; a caller with limits on deletions sees only own deleted rows."""
     if not (is_soft(model) and limits.bind(model, "delete")):
         return []
-    return [sa.or_(sa.not_(rows.c.is_deleted), is_own(registry, model, column_of(rows), "delete"))]
+    return [sa.or_(sa.not_(rows.c.is_deleted), is_own(registry, model, column_of(rows), "delete", by_keys=by_keys))]
 
 
 def column_of(rows: FromClause) -> Source:

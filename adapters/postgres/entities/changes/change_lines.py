@@ -16,7 +16,7 @@ from adapters.postgres.schema.sql import short_name
 from adapters.postgres.statements.compiled import constant
 from adapters.postgres.statements.json_values import SHOWN_KINDS, json_columns, json_object
 from adapters.postgres.statements.links import Seen, linked_ids
-from adapters.postgres.statements.owning import visible
+from adapters.postgres.statements.owning import Reach, visible
 from adapters.postgres.statements.rows import Truth, Value, living, rows_of
 from adapters.postgres.statements.writing import AT, BY, exists_in, materialized, next_version, version_of
 from application.ports.entities.history import Action
@@ -115,12 +115,17 @@ def _links(
         target = registry[each.field.target or ""]
         if each.limits.hide(target):
             seen = _unseen(registry, each.limits)
-            unseen = linked_ids(registry, model, each.field, written, seen, is_every=model.tenant_owned)
+            unseen = linked_ids(registry, model, each.field, written, seen, _reach(model))
             whole = func.array_cat(whole, unseen, type_=unseen.type)
         is_given = exists_in(sent, sent.c.id == written.c.id, sent.c[name].is_not(None)).correlate(written)
         values[_former_name(each.field)] = values[name]
         values[name] = sa.case((is_given, whole), else_=values[name])
     return values
+
+
+def _reach(model: EntityModel) -> Reach:
+    """Links of the tenant of each written row."""
+    return Reach(is_every=model.tenant_owned, is_single=True)
 
 
 def _unseen(registry: Registry, limits: Limits) -> Seen:
@@ -141,8 +146,5 @@ def _stored(registry: Registry, model: EntityModel, action: Action, written: CTE
     version = version.correlate(written)
     former = version_of(written) if action == "purged" else version_of(written) - constant(1)
     is_fresh = version.scalar_subquery() == former
-    links = {
-        field.name: linked_ids(registry, model, field, written, living, is_every=model.tenant_owned)
-        for field in model.links
-    }
+    links = {field.name: linked_ids(registry, model, field, written, living, _reach(model)) for field in model.links}
     return {name: sa.case((is_fresh, value)) for name, value in links.items()}

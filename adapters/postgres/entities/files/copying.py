@@ -17,6 +17,7 @@ from adapters.postgres.entities.files.export_statements import (
     json_statement,
 )
 from adapters.postgres.entities.files.loading import Load
+from adapters.postgres.entities.reading.own_keys import with_own_keys
 from adapters.postgres.entities.reading.select import page_shape, values_of
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.owning import user_of
@@ -88,7 +89,8 @@ class PostgresTransfers:
 
     async def count(self, model: EntityModel, query: Query, most: int) -> int:
         statement = counting_statement(self.registry, model, page_shape(self.scope, query))
-        arguments = statement.arguments(values_of(self.scope, query) | {"size": most})
+        values = await with_own_keys(self.connection, self.registry, statement, values_of(self.scope, query))
+        arguments = statement.arguments(values | {"size": most})
         return int(await self.connection.fetchval(statement.text, *arguments, timeout=self.patience))
 
     async def load(self, model: EntityModel, rows: AsyncIterator[bytes], loading: Loading) -> Loaded:
@@ -105,8 +107,9 @@ class PostgresTransfers:
         is_wide = len(columns) > MOST_CELLS
         head = exported_line([column.name for column in columns]) + "\r\n" if form == "csv" else ""
         pieces = (_WIDE_FRAMES if is_wide else _FRAMES)[form](waiting.put, head.encode())
-        arguments = statement.arguments(values_of(self.scope, query))
         try:
+            values = await with_own_keys(self.connection, self.registry, statement, values_of(self.scope, query))
+            arguments = statement.arguments(values)
             settings = _planning(query) + (_WIDE if is_wide else "")
             await self.connection.execute(settings)
             await self.connection.copy_from_query(

@@ -22,7 +22,7 @@ def link_values(
     """Return the values of the fields with links among ``names``: arrays of the ids that the scope sees."""
     seen = _seen(registry, reach)
     return {
-        field.name: linked_ids(registry, model, field, rows, seen, is_every=reach.is_every)
+        field.name: linked_ids(registry, model, field, rows, seen, reach)
         for field in model.links
         if field.name in names
     }

@@ -13,6 +13,7 @@ from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.connections import Connection
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.entities.reading.narrowing import Searches, narrowing
+from adapters.postgres.entities.reading.own_keys import with_own_keys
 from adapters.postgres.entities.reading.select import page_shape, statements_of, values_of
 from adapters.postgres.schema.copies import equal_name, ordered_name
 from adapters.postgres.schema.row_security import EVERY, ROLE
@@ -20,7 +21,6 @@ from adapters.postgres.statements.compiled import compiled, constant, explained
 from adapters.postgres.statements.rows import table_of
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
-from domain.entities.markers import Mine
 from domain.entities.query.kinds import BOUNDS, QUERY_KINDS
 from domain.entities.query.query import Operator
 from domain.entities.query.read_query import read_query
@@ -92,10 +92,9 @@ async def _plan_of_own_rows(
     scope = OwnRows(tenant.id, user_id=UUID(int=0), sees=frozenset({model.plural}), touches=frozenset())
     query = read_query(model, registry, frozenset(), (("count", "none"),))
     statement = explained(statements_of(registry, model).page(page_shape(scope, query)))
-    plan = await connection.fetchval(statement.text, *statement.arguments(values_of(scope, query)))
-    # An index serves only the rule of a single field.
-    is_indexed = len(model.declaration.own) == 1 and isinstance(model.declaration.own[0], Mine)
-    return Planned(OWN, tuple(_steps(msgspec.json.decode(plan)[0]["Plan"])), None if is_indexed else SCANS)
+    values = await with_own_keys(connection, registry, statement, values_of(scope, query))
+    plan = await connection.fetchval(statement.text, *statement.arguments(values))
+    return Planned(OWN, tuple(_steps(msgspec.json.decode(plan)[0]["Plan"])), None)
 
 
 async def _tenant_with_rows(connection: Connection, registry: Registry, model: EntityModel) -> OneTenant:

@@ -55,8 +55,11 @@ def in_reach(
 ) -> list[Truth]:
     """Conditions for the rows that the scope sees, without the deleted rows unless they are meant too."""
     tenant = [] if reach.is_every else [*owner(model, rows), *shared(model, rows)]
-    deleted = visible_deleted(registry, model, rows, reach.limits) if include_deleted else living(model, rows)
-    return [*tenant, *visible(registry, model, rows, reach.limits), *deleted]
+    limits, by_keys = reach.limits, not reach.is_single
+    seen = visible(registry, model, rows, limits, by_keys=by_keys)
+    if include_deleted:
+        return [*tenant, *seen, *visible_deleted(registry, model, rows, limits, by_keys=by_keys)]
+    return [*tenant, *seen, *living(model, rows)]
 
 
 def related_rows(registry: Registry, relation: Relation, near: FromClause, alias: str, reach: Reach) -> Related:

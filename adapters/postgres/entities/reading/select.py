@@ -11,6 +11,7 @@ from uuid import UUID
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
+from adapters.postgres.entities.reading.own_keys import with_own_keys
 from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select_rows import (
     bounded_count_statement,
@@ -18,6 +19,7 @@ from adapters.postgres.entities.reading.select_rows import (
     get_statement,
     page_statement,
 )
+from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.owning import OWN_USER, Reach
 from adapters.postgres.statements.planning import IS_PLANNED
 from adapters.postgres.statements.running import fetch_value
@@ -77,7 +79,7 @@ class PostgresSelect:
     async def page(self, model: EntityModel, query: Query) -> RowPage:
         shape = page_shape(self.scope, query, self._narrowing(model, query))
         statement = statements_of(self.registry, model).page(shape)
-        values, encoder = values_of(self.scope, query, self.searches.limits), statement.encoder
+        values, encoder = await self._values(statement, query), statement.encoder
         rows = await statement.fetch(self.connection, values)
         size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False
         if rows:
@@ -104,11 +106,15 @@ class PostgresSelect:
         shape, statements = count_shape(self.scope, query, self._narrowing(model, query)), self._statements(model)
         statement = statements.count(shape) if query.count is Count.EXACT else statements.bounded_count(shape)
         # Count one row more, to see whether a total equal to the limit is exact.
-        values = values_of(self.scope, query, self.searches.limits) | {"counted": MOST_COUNTED + 1}
+        values = await self._values(statement, query) | {"counted": MOST_COUNTED + 1}
         counted = await fetch_value(self.connection, statement, values)
         if query.count is Count.EXACT or counted <= MOST_COUNTED:
             return counted, False
         return max(MOST_COUNTED, seen + has_next), True
+
+    async def _values(self, statement: CompiledStatement, query: Query) -> dict[str, Any]:
+        values = values_of(self.scope, query, self.searches.limits)
+        return await with_own_keys(self.connection, self.registry, statement, values)
 
     def _narrowing(self, model: EntityModel, query: Query) -> Narrowing | None:
         # The index functions serve a single tenant.
@@ -145,7 +151,7 @@ def tenant_of(scope: Scope) -> dict[str, Any]:
 
 
 def get_shape(scope: Scope, view: View) -> Shape:
-    return Shape(reach=Reach.of(scope), view=view, where=(), words=0)
+    return Shape(reach=Reach.of(scope, is_single=True), view=view, where=(), words=0)
 
 
 def page_shape(scope: Scope, query: Query, narrowed: Narrowing | None = None) -> Shape:

@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from sqlalchemy import Select, func
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.reading.own_keys import with_own_keys
 from adapters.postgres.entities.reading.page_bounds import together_within_bound
 from adapters.postgres.entities.reading.rows import Shape
 from adapters.postgres.entities.reading.select import count_shape, values_of
@@ -59,6 +60,7 @@ class PostgresSummaries:
         shape = shape_of(model, self.scope, summary)
         values = values_of(self.scope, summary.query) | {"zone": zone, "size": summary.limit + 1}
         statement = summary_statement(self.registry, shape)
+        values = await with_own_keys(self.connection, self.registry, statement, values)
         await self.connection.execute(_LIMIT_TIME, f"{self.patience * 1000:.0f}ms")
         try:
             found = await fetch(self.connection, statement, values)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from adapters.postgres.entities.reading.own_keys import MOST_KEYS
 from tests.http.entities.ownership.tasks import READ, Tasks
 
 OWN = ["assigned to ann", "created by ann", "of the red team"]
@@ -41,6 +42,17 @@ async def test_a_summary_counts_only_own_rows(tasks: Tasks) -> None:
     await tasks.make("task-notes", "note", text="a", authorId=tasks.users["ann"], taskId=tasks.rows["of bob"])
     # the title of a task that is not own is null
     assert await groups("task-notes/summary?group=task.title") == [(None, 1)]
+
+
+async def test_members_of_very_many_rows_see_the_same(tasks: Tasks) -> None:
+    async def seen() -> list[list[str]]:
+        return [await tasks.titles(query) for query in ("", "?search=team", "?team.name=Red", "?includeDeleted=true")]
+
+    before, ids = await seen(), {"teamId": tasks.rows["red"], "userId": tasks.users["ann"]}
+    for _ in range(2):
+        answer = await tasks.call("POST", "team-members/batch", json={"items": [ids] * (MOST_KEYS // 2 + 1)})
+        assert answer.status_code == 200, answer.text
+    assert await seen() == before
 
 
 async def test_related_rows_of_other_users_are_not_included(tasks: Tasks) -> None:
