@@ -7,6 +7,7 @@ without notice.
 
 from typing import TYPE_CHECKING
 
+from domain.entities.attachments.marks import attachment, attachments
 from domain.entities.markers import (
     big,
     entity,
@@ -92,6 +93,8 @@ __all__ = [
     "TenantryPlugin",
     "UnprocessableEntity",
     "ValidationError",
+    "attachment",
+    "attachments",
     "big",
     "choice",
     "choices",

@@ -17,7 +17,7 @@ from adapters.http.docs.operations import operation_class, operation_id, shared_
 from adapters.http.docs.schemas import ExactSchemas
 from adapters.http.duplicate_routes import ensure_served_once, without_own_front
 from adapters.http.entities.own_routes import own_router
-from adapters.http.entities.router import entity_routers
+from adapters.http.entities.router import entity_routers, linked_files
 from adapters.http.handler_rules import OURS, ensure_theirs, rules_of
 from adapters.http.identity.router import identity_router
 from adapters.http.operations.server_timing import ServerTiming, WorkTiming
@@ -59,9 +59,10 @@ class HttpPlugin(InitPlugin, ReceiveRoutePlugin, ExactSchemas):
     def on_app_init(self, app_config: AppConfig) -> AppConfig:
         own = own_router(self.services, self.routes)
         beside = without_own_front(self.beside, own)
-        routers = [
+        routers: list[ControllerRouterHandler] = [
             identity_router(self.services),
             *entity_routers(self.services),
+            *linked_files(self.services),
             system_router(self.services.system_reports),
         ]
         handlers = [*routers, *beside, own]

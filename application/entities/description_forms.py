@@ -41,7 +41,7 @@ class EntityLimits(Struct, rename="camel", kw_only=True):
 
 
 class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """Rules for a value of a body, in JSON Schema terms."""
+    """Rules for a value of a body, in JSON Schema terms; the last three are those of files."""
 
     precision: int | UnsetType = UNSET
     scale: int | UnsetType = UNSET
@@ -54,6 +54,9 @@ class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
     max_length: int | UnsetType = UNSET
     pattern: str | UnsetType = UNSET
     choices: list[str] | UnsetType = UNSET
+    types: list[str] | UnsetType = UNSET
+    max_bytes: int | UnsetType = UNSET
+    limit: int | UnsetType = UNSET
 
 
 DefaultValue = Annotated[object, Meta(description="The default as JSON; null too where there is none.")]

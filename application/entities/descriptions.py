@@ -18,6 +18,8 @@ from application.entities.description_forms import (
     FieldRules,
     RelationDescription,
 )
+from domain.entities.attachments.files import relation_of
+from domain.entities.attachments.marks import Attachment
 from domain.entities.declaration import ACTIONS_ON_OWN, EntityModel, FieldModel, Hidden, Registry
 from domain.entities.markers import Mine
 from domain.entities.owning import is_limited
@@ -115,6 +117,8 @@ class _Describer:
             widget=widget_of(field),
             choices=_choices(field) if field.choices else UNSET,
         )
+        if field.attachment is not None:
+            return _attachment(model, field, field.attachment, described)
         return described if field.target is None else self._reference(model, field, described)
 
     def _reference(self, model: EntityModel, field: FieldModel, described: FieldDescription) -> FieldDescription:
@@ -155,6 +159,16 @@ class _Describer:
         ]
 
 
+def _attachment(
+    model: EntityModel, field: FieldModel, rules: Attachment, described: FieldDescription
+) -> FieldDescription:
+    described.relation = relation_of(model, field)
+    described.rules.types, described.rules.max_bytes = list(rules.types), rules.max_bytes
+    if rules.limit is not None:
+        described.rules.limit, described.rules.max_length = rules.limit, UNSET
+    return described
+
+
 def _rights(model: EntityModel, rights: Rights) -> EntityRights:
     # Only super-admins may write shared rows, regardless of permissions.
     can_write = model.declaration.writable and (model.tenant_owned or rights.is_super_admin)
@@ -186,7 +200,9 @@ def _may_send(field: FieldModel, rights: Rights) -> bool:
 
 
 def _kind(field: FieldModel) -> str:
-    """JSON kind of the field: ``reference``, ``member``, else its own, such as ``bigInteger``."""
+    """JSON kind of the field: that of its marker, such as ``attachment``, else its own, such as ``bigInteger``."""
+    if field.attachment is not None:
+        return "attachment" if field.link is None else "attachments"
     if field.reference is not None:
         return "reference" if field.reference.on_leave is None else "member"
     return re.sub(" (.)", lambda found: found[1].upper(), field.kind.value)

@@ -31,9 +31,11 @@ class AccessLine(Struct, frozen=True):
     @property
     def fields(self) -> dict[str, object]:
         """Fields of the log entry, by their names there; unprintable characters of a path are escaped."""
+        # Security: the path of a linked file is its secret.
+        path = f"{self.path.rpartition('/')[0]}/…" if self.operation == "files.linked" else self.path
         return {
             "method": self.method,
-            "path": self.path if self.path.isprintable() else ascii(self.path),
+            "path": path if path.isprintable() else ascii(path),
             "status": self.status,
             "ms": round(self.took * 1000, 2),
             "request_id": self.request_id,

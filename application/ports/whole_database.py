@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from application.ports.database import Database
+from application.ports.entities.attached_files import FileTransaction, UnusedFileTransaction
 from application.ports.entities.changes import ChangesTransaction, SequencingTransaction
 from application.ports.entities.files import TransferTransaction
 from application.ports.entities.history import HistoryTransaction
@@ -41,6 +42,8 @@ class Transaction(
     ShareTransaction,
     SummaryTransaction,
     TransferTransaction,
+    FileTransaction,
+    UnusedFileTransaction,
     RetentionTransaction,
     WatchedTransaction,
     Protocol,

@@ -11,8 +11,10 @@ from uuid import UUID
 from msgspec import UNSET, Meta, Struct, UnsetType
 from msgspec.inspect import Metadata, StrType, UnionType, type_info
 
+from domain.entities.attachments.marks import Attachment
 from domain.entities.kinds import Kind
 from domain.entities.markers import UNGUARDED, Declaration, Guard, Links, Money, OnDelete, Reference, Unique, WidgetName
+from domain.entities.mistakes.closed_fields import closed_field
 from domain.entities.screens.choices import Choice
 from domain.errors import FieldError
 from domain.scope import Rights
@@ -43,6 +45,7 @@ class FieldModel:
     money: Money | None = None
     reference: Reference | None = None
     link: Links | None = None
+    attachment: Attachment | None = None
     guard: Guard = UNGUARDED
     label: str | None = None
     help_text: str | None = None
@@ -157,6 +160,10 @@ class EntityModel:
         return tuple(field for field in self.declared if field.link is None)
 
     @cached_property
+    def attachments(self) -> tuple[FieldModel, ...]:
+        return tuple(field for field in self.declared if field.attachment is not None)
+
+    @cached_property
     def links(self) -> tuple[FieldModel, ...]:
         """The declared fields with links, which junction tables store."""
         return tuple(field for field in self.declared if field.link is not None)
@@ -243,28 +250,22 @@ class EntityModel:
         if reads is None:
             return self.struct
         # A change of a field outside ``check_reads`` skips ``check``, so make ``check`` fail if it reads such a field.
-        closed = {name: _closed(self.plural, name) for name in self.names if name not in reads}
+        closed = {name: closed_field(self.plural, name) for name in self.names if name not in reads}
         made: type[Struct] = new_class(self.struct.__name__, (self.struct,), {}, lambda body: body.update(closed))
         return made
-
-
-def _closed(plural: str, name: str) -> property:
-    def look(_: Struct) -> object:
-        raise LookupError(f"check of {plural} looks at {name!r}, which its check_reads does not name")
-
-    return property(look)
 
 
 # Compare by identity, so that caches can use a registry as their key.
 @dataclasses.dataclass(frozen=True, eq=False)
 class Registry:
-    """The served entities by plural; ``oddities`` are warnings reported at startup."""
+    """The served entities by plural; ``oddities`` are warnings at startup. Only other rows show ``internal`` ones."""
 
     models: Mapping[str, EntityModel]
     oddities: tuple[str, ...] = ()
+    internal: Mapping[str, EntityModel] = dataclasses.field(default_factory=dict)
 
     def __getitem__(self, plural: str) -> EntityModel:
-        return self.models[plural]
+        return self.models.get(plural) or self.internal[plural]
 
     def __iter__(self) -> Iterator[EntityModel]:
         return iter(self.models.values())
@@ -275,7 +276,7 @@ class Registry:
         return tuple(model for model in self if not model.declaration.is_view)
 
     def target(self, relation: Relation) -> EntityModel:
-        return self.models[relation.target]
+        return self[relation.target]
 
     def referring(self, plural: str) -> list[tuple[EntityModel, FieldModel]]:
         return [

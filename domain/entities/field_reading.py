@@ -9,10 +9,12 @@ import msgspec
 from msgspec import UNSET, Meta
 from msgspec.structs import FieldInfo
 
+from domain.entities.attachments.marks import FILES, Attachment
 from domain.entities.declaration import FieldModel
 from domain.entities.kinds import BITS, KINDS, Kind
 from domain.entities.markers import UNGUARDED, Big, Guard, HelpText, Label, Links, Money, Reference, Widget
 from domain.entities.mistakes.arguments import reference_mistakes
+from domain.entities.mistakes.attachments import attachment_mark_mistakes, attachment_mistakes
 from domain.entities.mistakes.fields import (
     STORABLE,
     bound_mistakes,
@@ -58,6 +60,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     mistakes = [*mark_mistakes(kind, marks), *screen_mark_mistakes(kind, marks), *_rule_mistakes(kind, rules)]
     mistakes += link_mark_mistakes(kind, marks, rules, default, nullable=nullable)
     mistakes += choice_mistakes(choices, marks)
+    mistakes += attachment_mark_mistakes(kind, marks, rules, default, nullable=nullable)
     mistakes += [] if mistakes else _type_mistakes(kind, bare, marks)
     link = _link(marks)
     if link is not None:
@@ -77,6 +80,7 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
         money=_mark(marks, Money),
         reference=_reference(marks),
         link=link,
+        attachment=_attachment(marks),
         guard=_mark(marks, Guard) or UNGUARDED,
         label=label.text if label else None,
         help_text=_rules(marks).get("description"),
@@ -85,8 +89,8 @@ def read_field(info: FieldInfo, hint: Any) -> tuple[FieldModel, list[str], bool]
     if not mistakes and (wrong := default_mistake(field)) is not None:
         mistakes.append(wrong)
     # A to-many relation through an unreadable reference gets no separate error.
-    is_unread = field.reference is None and _mark(marks, Reference) is not None
-    return field, mistakes, is_unread or (field.link is None and _mark(marks, Links) is not None)
+    is_unread = field.target is None and any(isinstance(mark, Reference | Links | Attachment) for mark in marks)
+    return field, mistakes, is_unread
 
 
 def _default(info: FieldInfo) -> object:
@@ -140,12 +144,21 @@ def _mark(marks: Sequence[object], kind: type[M]) -> M | None:
     return next((mark for mark in marks if isinstance(mark, kind)), None)
 
 
+def _attachment(marks: Sequence[object]) -> Attachment | None:
+    found = _mark(marks, Attachment)
+    return None if found is None or any(attachment_mistakes(found)) else found
+
+
 def _reference(marks: Sequence[object]) -> Reference | None:
+    if (attachment := _attachment(marks)) is not None:
+        return Reference(FILES, "restrict") if attachment.limit is None else None
     reference = _mark(marks, Reference)
     return None if reference is None or any(reference_mistakes(reference)) else reference
 
 
 def _link(marks: Sequence[object]) -> Links | None:
+    if (attachment := _attachment(marks)) is not None:
+        return Links(FILES, attachment.limit, "drop") if attachment.limit is not None else None
     link = _mark(marks, Links)
     return None if link is None or any(link_mistakes(link)) else link
 
@@ -164,7 +177,7 @@ def _kind(bare: Any, marks: Sequence[object]) -> tuple[Kind, Any, tuple[str, ...
         raise _Unreadable("is a Decimal without money(precision, scale): use Annotated[Decimal, money(12, 2)]")
     if kind is Kind.INTEGER and _mark(marks, Big) is not None:
         kind = Kind.BIG_INTEGER
-    if kind is Kind.UUIDS and _mark(marks, Links) is not None:
+    if kind is Kind.UUIDS and any(isinstance(mark, Links | Attachment) for mark in marks):
         kind = Kind.LINKS
     return kind, bare, ()
 

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import Any, Union, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, defstruct
 from msgspec.structs import FieldInfo, fields
 
+from domain.entities.attachments.files import AttachedFile
+from domain.entities.attachments.marks import FILES
 from domain.entities.declaration import (
     AUDIT,
     ID,
@@ -45,7 +48,7 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
     # Check also the entities with unreadable fields, so that one start reports all errors.
     broken = {reading.plural: reading.broken for reading in readings if reading.model is None or reading.broken}
     mistakes += duplicates(models)
-    registry = Registry({model.plural: model for model in models}, tuple(oddities(models)))
+    registry = Registry({model.plural: model for model in models}, tuple(oddities(models)), {FILES: _files()})
     mistakes += [
         report_line(model.struct, mistake)
         for model in models
@@ -54,6 +57,12 @@ def build_registry(kinds: Iterable[type[Struct]]) -> Registry:
     if mistakes:
         raise DeclarationError(mistakes)
     return registry
+
+
+@cache
+def _files() -> EntityModel:
+    """Return the internal entity that fields with files refer to."""
+    return read_entity(AttachedFile)
 
 
 def read_entity(kind: type[Struct]) -> EntityModel:

@@ -13,6 +13,7 @@ ENTITIES = Part(
         # The target of both events is the user.
         "row.shared:{entity}:{row}:{level}": "Somebody shared a row with a user, or changed the level.",
         "row.unshared:{entity}:{row}": "Somebody removed a user's share of a row.",
+        "file.refused:{purpose}": "The function in FILES_SCANNER refused an uploaded file.",
     },
     areas=(
         AdministrationArea("audit", "read:audit-events"),
@@ -22,6 +23,11 @@ ENTITIES = Part(
     tables={
         "kept_answers": Columns(personal="answer", internal="tenant_id user_id key fingerprint at"),
         "row_shares": Columns(internal="tenant_id user_id entity row_id level created_at created_by"),
+        "files": Columns(
+            personal="name created_by",
+            internal="tenant_id id purpose type size sha256 width height sizes state since entity row_id created_at",
+        ),
+        "file_usage": Columns(internal="tenant_id bytes files"),
         "row_history": Columns(personal="by changes", internal="tenant_id entity row_id version action at"),
         "change_queue": Columns(
             personal="by subject data was", internal="number tenant_id entity row_id version action at"

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.breaches import AskedBreaches
+from adapters.contents.detection import DetectedContents
 from adapters.dns.records import DnspythonRecords
 from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
@@ -21,6 +22,7 @@ from adapters.joserfc import (
     SealedTickets,
 )
 from adapters.memory.admissions import MemoryAdmissions
+from adapters.objects.disk import DiskStore
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
@@ -37,10 +39,14 @@ from adapters.redis.commands import Commands
 from adapters.redis.last_writes import RedisLastWrites
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import SharedPipeline
+from adapters.scanner import AskedScanner
 from adapters.sheets.processes import ProcessSheets
+from adapters.sheets.xlsx.archive import office_archive
 from adapters.system import SystemClock, Uuid7Ids
+from application.entities.attachments.uploads import Scanner
 from application.freshness import Freshness
 from application.ports.database import RowReads
+from application.ports.entities.attachments import Contents, FileStore
 from application.ports.entities.files import Sheets
 from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.domains import DnsRecords
@@ -78,6 +84,16 @@ class SecondFactorAdapters:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FileAdapters:
+    """Adapters for the files of rows. Uploads are written to ``spool`` first, None for the folder of the system."""
+
+    store: FileStore
+    contents: Contents
+    spool: Path | None = None
+    scan: Scanner | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Adapters:
     """An adapter for every port; ``life`` opens and closes their resources.
 
@@ -100,6 +116,7 @@ class Adapters:
     second_factors: SecondFactorAdapters
     cache: Cache
     sheets: Sheets
+    files: FileAdapters
     dns: DnsRecords = field(default_factory=DnspythonRecords)  # asks the servers of the machine, whatever the settings
     mailer: Mailer
     upkeep: Upkeep
@@ -151,6 +168,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         second_factors=_second_factors(settings),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
+        files=_files(settings, DiskStore(settings.files_folder), settings.data_dir / "tmp"),
         mailer=mailer_of(settings),
         upkeep=PostgresUpkeep(settings.owner_url, registry),
         clock=clock,
@@ -186,6 +204,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.clock import CountingIds, MovableClock
     from adapters.memory.database import MemoryDatabase
     from adapters.memory.dns import MemoryDnsRecords
+    from adapters.memory.entities.attachments.objects import MemoryFileStore
     from adapters.memory.identity.social import MemorySocialProviders
     from adapters.memory.mail import MemoryMailer
     from adapters.memory.upkeep import MemoryUpkeep
@@ -194,6 +213,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     database = MemoryDatabase(registry, ids)
     admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
     passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)
+    redirecting = [name for name, given in settings.social.items() if given.client_secret]
 
     @asynccontextmanager
     async def life() -> AsyncIterator[None]:
@@ -211,14 +231,13 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         encrypted_passwords=keyring.passwords,
         tokens=keyring.tokens,
         keyring=keyring,
-        social=MemorySocialProviders(
-            settings.social, redirecting=[name for name, given in settings.social.items() if given.client_secret]
-        ),
+        social=MemorySocialProviders(settings.social, redirecting=redirecting),
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
+        files=_files(settings, MemoryFileStore()),
         dns=MemoryDnsRecords(),
         mailer=MemoryMailer(),
         upkeep=MemoryUpkeep(database),
@@ -290,6 +309,11 @@ def _breaches(settings: Settings) -> BreachedPasswords | None:
 def _passwords(settings: Settings) -> Argon2Passwords:
     # More threads than processors would only make all hashes slower. The workers share the processors.
     return Argon2Passwords(Cost(), cores=max(1, usable_processors() // settings.workers))
+
+
+def _files(settings: Settings, store: FileStore, spool: Path | None = None) -> FileAdapters:
+    scan = AskedScanner(load_function(settings.files_scanner)).scan if settings.files_scanner else None
+    return FileAdapters(store=store, contents=DetectedContents(office_archive), spool=spool, scan=scan)
 
 
 def _keyring(settings: Settings) -> JoserfcKeyring:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from application.entities.declaration_files import import_file
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
+from domain.entities.mistakes.attachments import over_limit
 from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
@@ -39,8 +40,11 @@ class EntitiesError(Exception):
         super().__init__(f"The entities or routes cannot be served:\n{lines}")
 
 
-def load_registry(names: Sequence[str]) -> Registry:
-    """Return the registry of the service's entities and those of the modules. Raises EntitiesError."""
+def load_registry(names: Sequence[str], largest_file: int | None = None) -> Registry:
+    """Return the registry of the service's entities and those of the modules.
+
+    Raises EntitiesError, also for fields that accept files of more than ``largest_file`` bytes.
+    """
     declared: list[type[Struct]] = list(BUILTIN_ENTITIES)
     mistakes: list[str] = []
     for name in dict.fromkeys(names):
@@ -51,7 +55,10 @@ def load_registry(names: Sequence[str]) -> Registry:
             mistakes += error.mistakes
     if mistakes:
         raise EntitiesError(mistakes)
-    return registry_of(declared)
+    registry = registry_of(declared)
+    if largest_file is not None and (mistakes := list(over_limit(registry, largest_file))):
+        raise EntitiesError(mistakes)
+    return registry
 
 
 def registry_of(declared: Sequence[type[Struct]]) -> Registry:

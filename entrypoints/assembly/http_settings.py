@@ -12,6 +12,7 @@ from adapters import console
 from adapters.http.app import HttpSettings
 from adapters.http.console.pages import Console
 from adapters.http.docs.pages import About
+from adapters.http.entities.attachments.sending import UNCOMPRESSED
 from adapters.http.operations.access_log import log_access
 from application.ports.access_log import AccessLog
 from entrypoints.assembly.mail import inbox_of
@@ -82,7 +83,11 @@ def _compression(settings: Settings) -> CompressionConfig | None:
     """Exclude exports, because compression would delay their pieces, and the console's and documentation's files,
     compressed when built.
     """
-    return CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE, ASSETS]) if settings.compression == "gzip" else None
+    return (
+        CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE, ASSETS], exclude_opt_key=UNCOMPRESSED)
+        if settings.compression == "gzip"
+        else None
+    )
 
 
 def _is_https(base_url: str) -> bool:

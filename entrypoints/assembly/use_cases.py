@@ -10,7 +10,7 @@ from application.throttle import Throttle
 from entrypoints.assembly.adapters import Adapters
 from entrypoints.assembly.parts.account import assemble_account
 from entrypoints.assembly.parts.administration import AdministrationServices, assemble_administration
-from entrypoints.assembly.parts.entities import assemble_entities
+from entrypoints.assembly.parts.entities import EntityServices, assemble_entities
 from entrypoints.assembly.parts.factors import FactorServices, assemble_factors
 from entrypoints.assembly.parts.hosted_login import HostedLoginServices, assemble_hosted_login
 from entrypoints.assembly.parts.joining import JoiningServices, assemble_joining
@@ -32,6 +32,7 @@ class Services(
     JoiningServices,
     ServiceAccountServices,
     OperationServices,
+    EntityServices,
 ):
     """Use cases for handlers and for background work."""
 
@@ -51,7 +52,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         **vars(assemble_administration(adapters, settings, shared)),
         **vars(assemble_joining(adapters, settings, shared)),
         **vars(assemble_service_accounts(adapters, settings)),
-        **vars(assemble_entities(adapters, reads, throttle)),
+        **vars(assemble_entities(adapters, settings, reads, throttle)),
         **vars(assemble_operations(adapters, settings, shared, throttle)),
         throttle=throttle,
         registry=adapters.registry,

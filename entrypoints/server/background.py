@@ -1,7 +1,7 @@
 """Background work of a serving process.
 
-The process reloads signing keys, delivers mail, removes old rows, stores uses of API keys, warns tenants of expiring
-keys, and looks up domains again.
+The process reloads signing keys, delivers mail, removes old rows and unused files, stores uses of API keys, warns
+tenants of expiring keys, and looks up domains again.
 """
 
 import asyncio
@@ -26,6 +26,7 @@ LOOKED_FOR_MAIL_EVERY = 1.0
 LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
 SEQUENCED_EVERY = 0.05
+LOOKED_FOR_FILES_EVERY = 600.0
 LOAD_TOLD_EVERY = 1.0
 """Maximum age in seconds of another process's load in a ``/metrics`` answer."""
 
@@ -55,6 +56,10 @@ EXPIRY = LogTexts(
     debug="Keys that expire cannot be looked for while the database is away.",
     error="Keys that expire could not be announced.",
 )
+FILES = LogTexts(
+    debug="Unused files cannot be deleted while the database or the store of files is unavailable.",
+    error="Unused files could not be deleted.",
+)
 DOMAINS = LogTexts(
     debug="Domains cannot be looked up while the database is away.",
     error="Domains could not be looked up.",
@@ -76,6 +81,7 @@ async def background(services: Services) -> AsyncIterator[None]:
         keep_clean(services.housekeeping),
         _keep_storing_uses(services.last_uses),
         _keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY),
+        _keep_doing(services.unused_files.remove, LOOKED_FOR_FILES_EVERY, FILES),
         _keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS),
         *_sequencing(services),
     )

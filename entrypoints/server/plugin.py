@@ -128,7 +128,7 @@ def production_with(log: AccessLog) -> Runtime:
 def _with_entities(settings: Settings, entities: Sequence[type[Struct]] | None) -> tuple[Settings, Registry]:
     """Settings with the structs' modules, next to which migrations are stored, and the registry."""
     if entities is None:
-        return settings, load_registry(settings.entities)
+        return settings, load_registry(settings.entities, settings.files_max_bytes)
     modules = tuple(dict.fromkeys(entity.__module__ for entity in entities))
     return with_values(settings, entities=modules), registry_of([*BUILTIN_ENTITIES, *entities])
 

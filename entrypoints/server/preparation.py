@@ -42,7 +42,7 @@ async def ensure_named_pooler(settings: Settings) -> None:
 
 async def prepare(settings: Settings) -> str | None:
     """Prepare the start; return the first super-admin's password if it was generated now."""
-    registry = load_registry(settings.entities)
+    registry = load_registry(settings.entities, settings.files_max_bytes)
     assert settings.redis_url is not None
     await ensure_accepted(settings.redis_url.reveal())  # before anything is changed
     await ensure_migrated(settings, registry)

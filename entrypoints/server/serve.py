@@ -31,7 +31,7 @@ from entrypoints.server.logging.setup import configure_logs, log_configuration
 from entrypoints.server.restarting import serve_until_stopped
 from entrypoints.server.run_in_child import run_in_child
 from entrypoints.server.servers import own_servers
-from entrypoints.server.start_warnings import setting_warnings
+from entrypoints.server.start_warnings import file_warnings, setting_warnings
 from entrypoints.server.termination import exit_on_signals, is_kept_running
 from entrypoints.settings.settings import Settings, host_and_port
 from entrypoints.terminal.answers import not_printed
@@ -76,7 +76,8 @@ def serve(settings: Settings, *, allows_superuser: bool = False) -> None:
     configure_logs(settings)
     warn(setting_warnings(settings))
     ensure_port_free(settings)
-    registry = load_registry(settings.entities)
+    registry = load_registry(settings.entities, settings.files_max_bytes)
+    warn(file_warnings(settings, registry))
     with own_servers(settings) as ready, _greeting(ready, is_embedded=settings.database_url is None) as greeting:
         greeting.password = _prepare(ready, registry, allows_superuser=allows_superuser)
         _run(ready, greeting)

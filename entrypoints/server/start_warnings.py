@@ -14,6 +14,7 @@ from entrypoints.terminal.errors import SETTINGS, CommandError
 
 if TYPE_CHECKING:
     from adapters.postgres.connection.login_roles import LoginRole  # commands would otherwise import the driver
+    from domain.entities.declaration import Registry
 
 PLAIN_ROLE = (
     "Name its owner in TENANTRY_DATABASE_OWNER_URL and a role that is not there yet in TENANTRY_DATABASE_URL: the start"
@@ -34,6 +35,15 @@ def setting_warnings(settings: Settings) -> Iterator[str]:
             yield f"TENANTRY_SMTP_URL is not set: mails are files in {settings.data_dir / 'mail'}, and reach nobody."
     yield from _in_clear(settings)
     yield from trace_warnings(os.environ)
+
+
+def file_warnings(settings: Settings, registry: "Registry") -> Iterator[str]:
+    """Warn about files of rows that other machines do not find."""
+    if settings.database_url is not None and not settings.files_url and any(model.attachments for model in registry):
+        yield (
+            f"TENANTRY_FILES_URL is not set: files of rows are in {settings.files_folder} on this machine. All replicas"
+            " need the same folder."
+        )
 
 
 def _in_clear(settings: Settings) -> Iterator[str]:

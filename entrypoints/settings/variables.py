@@ -30,7 +30,14 @@ LEAST_BITS = 80
 """Minimum entropy in bits of a secret key, by the frequency of its characters: 32 random hex digits have about 117
 bits.
 """
-DOCS_ROOTS_TAKEN = ("api", "health", "metrics", "account", "console")  # first path segments of the service's own routes
+DOCS_ROOTS_TAKEN = (
+    "api",
+    "health",
+    "metrics",
+    "account",
+    "console",
+    "files",
+)  # first path segments of the service's own routes
 # values of target_session_attrs in PostgreSQL
 _SESSIONS = frozenset({"any", "read-write", "read-only", "primary", "standby", "prefer-standby"})
 _TRUE = ("true", "on", "yes", "1")
@@ -287,6 +294,7 @@ FUNCTION = matching("module:function, or file.py:function", r"[^\s:]+:[A-Za-z_]\
 FOLDER = Variable("a folder, with ~ or ~name for the home of an account that is there", _folder)
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
+FILES_URL = matching("file:// and the absolute path of a folder", r"file:///[^?#]*")
 EMAIL = Variable("an e-mail address", _email)
 SMTP_URL = Variable(
     "smtp://user:password@host:port, with ?starttls=true if wanted, or smtps://…; @ and / in user or password as"

@@ -198,7 +198,9 @@ class Schemas:
 
     def __init__(self, answers: Iterable[Any], forms: Iterable[Any], registry: Registry) -> None:
         own_forms = [form for model in registry for form in (model.create_form, model.update_form)]
-        rows = [_row(model) for model in registry]
+        internal = registry.internal.values() if any(model.attachments for model in registry) else ()
+        shown = [*registry, *internal]
+        rows = [_row(model) for model in shown]
         sent = list(dict.fromkeys([*forms, *own_forms]))
         asked = [*answers, *sent, *rows]
         made = msgspec.json.schema_components(
@@ -211,13 +213,16 @@ class Schemas:
         found |= {"ResponseMeta": _META, **_UNTYPED}
         self.components: Json = portable(found)
         self._properties = {
-            model: self.components.pop(row.__name__)["properties"] for model, row in zip(registry, rows, strict=True)
+            model: self.components.pop(row.__name__)["properties"] for model, row in zip(shown, rows, strict=True)
         }
         # Rename an entity with the name of a schema of the service.
-        names = (name for model in registry for name in (model.name, f"{model.name}Page"))
+        names = (name for model in shown for name in (model.name, f"{model.name}Page"))
         self._names = {name: f"{name}Entity" if name in found else name for name in names}
         for model in registry:
             self._add_entity(model, registry)
+        for model in internal:
+            name = self._names[model.name]
+            self.components[name] = {"title": name, **_object(self._properties[model])}
 
     def of(self, kind: Any) -> Json:
         """Return the schema of a published type, an entity's row or shape, a body, or an envelope around one."""

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from application.entities.attachments.contents import FileContents
+from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -24,6 +26,8 @@ class EntityUseCases:
     upserts: Upserts
     histories: Histories
     sharing: Sharing
+    file_uploads: FileUploads
+    file_contents: FileContents
     summarizing: Summarizing
     exporting: CallersExport
     importing: FileImport

@@ -1,8 +1,11 @@
 """/api/{entity}: one router per entity with its declared handlers, and one router for all entities."""
 
 from litestar import Router
+from litestar.handlers import HTTPRouteHandler
 
 from adapters.http.docs.descriptions import descriptions_router
+from adapters.http.entities.attachments.contents import content_handlers, linked_handler
+from adapters.http.entities.attachments.files import files_router
 from adapters.http.entities.batches import batch_handlers
 from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handler
@@ -22,7 +25,7 @@ from application.entities.guarded_fields import GuardedFields
 from application.entities.queries import EntityQueries
 from application.entities.transactions.upserts import keys_for
 from domain.entities.bodies import EVERY_FIELD
-from domain.entities.declaration import EntityModel
+from domain.entities.declaration import EntityModel, Registry
 
 
 def entity_routers(services: UseCases) -> list[Router]:
@@ -30,8 +33,18 @@ def entity_routers(services: UseCases) -> list[Router]:
     return [
         descriptions_router(services.descriptions),
         operations,
+        *([files_router(services.file_uploads, services.registry)] if _has_files(services.registry) else []),
         *(_router(services, model) for model in services.registry),
     ]
+
+
+def linked_files(services: UseCases) -> list[HTTPRouteHandler]:
+    """Return the handler of links to files, which is outside of /api."""
+    return [linked_handler(services.file_contents)] if _has_files(services.registry) else []
+
+
+def _has_files(registry: Registry) -> bool:
+    return any(model.attachments for model in registry)
 
 
 def _router(services: UseCases, model: EntityModel) -> Router:
@@ -47,6 +60,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *row_handlers(entity, services.crud),
             *(batch_handlers(entity, services.batches) if model.declaration.writable else []),
             *(link_handlers(entity, services.crud) if model.links else []),
+            *content_handlers(entity, services.file_contents),
             *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
             *(share_handlers(entity, services.sharing) if model.declaration.shared else []),

@@ -11,6 +11,7 @@ from uuid import UUID
 
 import msgspec
 
+from adapters.memory.entities.attachments.holding import MemoryHolding
 from adapters.memory.entities.history import version_of
 from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
@@ -122,8 +123,10 @@ class _Load:
     loading: Loading
     _taken: TakenValues = dataclasses.field(init=False)
     _by_key: dict[object, object] = dataclasses.field(init=False)
+    _files: MemoryHolding = dataclasses.field(init=False)
 
     async def run(self, rows: Iterator[Cells]) -> Loaded:
+        self._files = self.records.holding(self.model, self.loading.act)
         self._taken = TakenValues(self.model, self._rows.whole().of(self.model))
         self._by_key = {key: row["id"] for row in self._rows.of(self.model) if (key := self._key(row)) is not None}
         incoming = [self._incoming(cells) for cells in rows]
@@ -181,7 +184,13 @@ class _Load:
         return True if asks and not self._rows.is_own(self.model, after, action) else None
 
     def _missing(self, row: ImportedRow, before: Row | None) -> Iterator[FieldError]:
+        row_id = row.id if before is None else _id(before)
+        wrong = {field.name for field, _ in self._files.wrong(row_id, row.values)}
         for field in self.model.declared:
+            if field.attachment is not None:
+                if field.name in wrong:
+                    yield FieldError(field.wire, NO_SUCH_ROW)
+                continue
             is_missing = missing(self._rows, field, dict(row.values), before) if field.link is not None else []
             if is_missing or not self.records.is_stored(field, dict(row.values), before):
                 yield FieldError(field.wire, NO_SUCH_ROW)
@@ -228,10 +237,13 @@ class _Load:
         # Skip a row with another unique value in use, like ON CONFLICT DO NOTHING.
         if not self._taken.replace(before, after):
             return False
+        sent = row.values if before is None else self._changes(row)
         if (rule := self.loading.rule) is None:
+            self._files.settle(_id(after), sent)
             self.records.put(self.model, [after], [before], act)
             return True
         tables = {name: dict(rows) for name, rows in self.records.tables.items()}
+        self._files.settle(_id(after), sent)
         self.records.put(self.model, [after], [before], act)
         row_id = row.id if before is None else _id(before)
         seen = before and shown(self._rows, self.model, before)

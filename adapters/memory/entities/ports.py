@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from adapters.memory.entities.attachments.files import MemoryAttachedFiles, MemoryUnusedFiles
 from adapters.memory.entities.changes.log import MemoryChangeQueue, MemoryChanges
 from adapters.memory.entities.files import MemoryTransfers
 from adapters.memory.entities.history import MemoryHistory
@@ -100,6 +101,14 @@ class MemoryEntityPorts(MemoryContext):
     @property
     def shares(self) -> MemoryShares:
         return MemoryShares(self.access, self.scope)
+
+    @property
+    def attached_files(self) -> MemoryAttachedFiles:
+        return MemoryAttachedFiles(self.access, self.scope)
+
+    @property
+    def unused_files(self) -> MemoryUnusedFiles:
+        return MemoryUnusedFiles(self.access)
 
     @property
     def summaries(self) -> MemorySummaries:

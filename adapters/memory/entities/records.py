@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from adapters.memory.entities.attachments.holding import MemoryHolding
 from adapters.memory.entities.changes.log import log_change
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.reading import RowReader
@@ -80,17 +81,20 @@ class MemoryRecords:
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
+        files = self._ensure_files(model, rows, act)
         self._ensure_references(model, [dict(row.values) for row in rows], [None] * len(rows))
         new_rows = [self.new_row(model, row, act) for row in rows]
         if limits_in(self.scope).ask_of_new(model):
             self.ensure_own_after(model, new_rows, [row.values for row in rows])
         self._ensure_unique(model, new_rows)
+        _settle(files, rows)
         return self.put(model, new_rows, [None] * len(new_rows), act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
         self._ensure_one_tenant(model)
         found = [self._rows.get(model, change.id) for change in changes]
         sent = [dict(change.values) for change in changes]
+        files = self._ensure_files(model, changes, act)
         self._ensure_references(model, sent, found)
         # Check in PostgreSQL's order: references, missing rows, own rows, versions, unique values.
         _ensure_found(found)
@@ -102,6 +106,7 @@ class MemoryRecords:
             self.ensure_own_after(model, changed, sent)
         self._ensure_unique(model, changed)
         _ensure_room(changed)
+        _settle(files, changes)
         return self.put(model, changed, before, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
@@ -206,6 +211,20 @@ class MemoryRecords:
         if lost:
             raise Forbidden(fields=[not_yours(model, sent[number], places[number]) for number in lost])
 
+    def holding(self, model: EntityModel, act: Act) -> MemoryHolding:
+        return MemoryHolding(self.tables, model, self._tenant(model), act)
+
+    def _ensure_files(self, model: EntityModel, rows: Sequence[NewRow | Change], act: Act) -> MemoryHolding:
+        files, count = self.holding(model, act), len(rows)
+        wrong = [
+            FieldError(named(f"{field.wire}[{place}]" if place is not None else field.wire, number, count), NO_SUCH_ROW)
+            for number, row in enumerate(rows)
+            for field, place in files.wrong(row.id, row.values)
+        ]
+        if wrong:
+            raise ValidationError(fields=wrong)
+        return files
+
     def _ensure_references(self, model: EntityModel, rows: Sequence[Row], before: Sequence[Row | None]) -> None:
         # Omitted fields and nulls refer to nothing.
         wrong = [
@@ -250,6 +269,11 @@ class MemoryRecords:
                 FieldError(named(wire, n, len(rows)), TAKEN) for n, wire in sorted(places, key=lambda place: place[0])
             ]
             raise Conflict("; ".join(f"{' and '.join(names)}: {TAKEN}" for names in wires) + ".", errors)
+
+
+def _settle(files: MemoryHolding, rows: Sequence[NewRow | Change]) -> None:
+    for row in rows:
+        files.settle(row.id, row.values)
 
 
 def named(wire: str, number: int, count: int) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from uuid import UUID
 
+from adapters.memory.entities.attachments.holding import release
 from adapters.memory.entities.changes.log import log_change
 from adapters.memory.entities.history import record, touched, version_of
 from adapters.memory.entities.rows import are_in_same_tenant, is_living, places_of
@@ -125,6 +126,7 @@ class MemoryRemoval:
                 places = {key: place for key, place in places_of(other, field.name).items() if key != row_id}
                 self.tables[linking.table][other_id] = {**other, field.name: places}
         end_shares(self.tables, lambda share: share["entity"] == model.plural and share["row_id"] == row_id)
+        release(self.tables, model, row_id, self.act)
 
 
 def _refers_to(row: Row, field: FieldModel, target: object) -> bool:

@@ -1,6 +1,7 @@
 """Ports of entities' rows."""
 
 from adapters.postgres.context import PostgresContext
+from adapters.postgres.entities.attachments.files import PostgresAttachedFiles, PostgresUnusedFiles
 from adapters.postgres.entities.changes.log import PostgresChanges
 from adapters.postgres.entities.changes.sequencer import PostgresChangeQueue
 from adapters.postgres.entities.files.copying import PostgresTransfers
@@ -45,6 +46,14 @@ class PostgresEntityPorts(PostgresContext):
     @property
     def shares(self) -> PostgresShares:
         return PostgresShares(self.connection, self.scope)
+
+    @property
+    def attached_files(self) -> PostgresAttachedFiles:
+        return PostgresAttachedFiles(self.connection, self.scope)
+
+    @property
+    def unused_files(self) -> PostgresUnusedFiles:
+        return PostgresUnusedFiles(self.connection)
 
     @property
     def summaries(self) -> PostgresSummaries:

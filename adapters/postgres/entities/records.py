@@ -7,6 +7,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.attachments.holding import FileHolding
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Searches
 from adapters.postgres.entities.reading.select import PostgresSelect
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
@@ -60,15 +61,17 @@ class PostgresRecords:
         return await self._writing(model).current(ids, locked=locked, shares=shares, is_bounded=is_bounded)
 
     async def add(self, model: EntityModel, rows: Sequence[NewRow], act: Act) -> list[Stored]:
-        await self._take_advisory_locks(model, [row.values for row in rows])
-        return await self._writing(model).add(rows, act)
+        async with self._holding(model).during(rows, act):
+            await self._take_advisory_locks(model, [row.values for row in rows])
+            return await self._writing(model).add(rows, act)
 
     async def change(self, model: EntityModel, changes: Sequence[Change], act: Act) -> list[Stored]:
-        if model.asks_other_rows and _locks_some(model, changes):
-            await self._lock_referred_rows(model, changes)
-        else:
-            await self._take_advisory_locks(model, [change.values for change in changes])
-        return await self._writing(model).change(changes, act)
+        async with self._holding(model).during(changes, act):
+            if model.asks_other_rows and _locks_some(model, changes):
+                await self._lock_referred_rows(model, changes)
+            else:
+                await self._take_advisory_locks(model, [change.values for change in changes])
+            return await self._writing(model).change(changes, act)
 
     async def remove(self, model: EntityModel, ids: Sequence[UUID], act: Act, version: Versions) -> list[UUID]:
         limits = limits_in(self.scope)
@@ -97,6 +100,9 @@ class PostgresRecords:
     def _writing(self, model: EntityModel) -> PostgresWriting:
         limits, user = limits_in(self.scope), user_of(self.scope)
         return PostgresWriting(self.connection, self.registry, model, self._tenant(model), limits, user)
+
+    def _holding(self, model: EntityModel) -> FileHolding:
+        return FileHolding(self.connection, model, self._tenant(model))
 
     async def _remove(
         self, rows: RowsByModel, act: Act, version: Versions, limits: Limits, *, is_final: bool

@@ -1,6 +1,20 @@
-"""Additional tables of entities: histories, shares of rows, and stored responses to repeated requests."""
+"""Additional tables of entities: histories, shares, files of rows, and stored responses to repeated requests."""
 
-from sqlalchemy import Column, DateTime, ForeignKeyConstraint, Index, Integer, LargeBinary, MetaData, Table, Text, Uuid
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    Column,
+    DateTime,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    Uuid,
+    text,
+)
 from sqlalchemy.dialects.postgresql import JSON
 
 from adapters.postgres.schema.declarative import NAMES
@@ -59,4 +73,36 @@ SHARES = Table(
     Index("ix_row_shares_row", "tenant_id", "entity", "row_id"),
 )
 
-TABLES = (HISTORY, _ANSWERS, SHARES)
+FILES = Table(
+    "files",
+    _METADATA,
+    Column("tenant_id", Uuid(), primary_key=True),
+    Column("id", Uuid(), primary_key=True),
+    Column("purpose", Text(collation=CODE_POINTS), nullable=False),
+    Column("name", Text(collation=CODE_POINTS), nullable=False),
+    Column("type", Text(collation=CODE_POINTS), nullable=False),
+    Column("size", BigInteger(), nullable=False),
+    Column("sha256", Text(collation=CODE_POINTS), nullable=False),
+    Column("width", Integer()),
+    Column("height", Integer()),
+    Column("sizes", ARRAY(Text(collation=CODE_POINTS)), nullable=False),
+    Column("state", Text(collation=CODE_POINTS), nullable=False),
+    Column("since", DateTime(timezone=True), nullable=False),  # the begin of the state
+    Column("entity", Text(collation=CODE_POINTS)),
+    Column("row_id", Uuid()),
+    Column("created_at", DateTime(timezone=True), nullable=False),
+    Column("created_by", Uuid()),
+    Index("ix_files_since", "since", postgresql_where=text("state <> 'held'")),
+    Index("ix_files_row", "tenant_id", "entity", "row_id"),
+)
+"""Files of rows. The row exists before the store has the content, and until the store has deleted it."""
+
+_FILE_USAGE = Table(
+    "file_usage",
+    _METADATA,
+    Column("tenant_id", Uuid(), primary_key=True),
+    Column("bytes", BigInteger(), nullable=False),
+    Column("files", Integer(), nullable=False),
+)
+
+TABLES = (HISTORY, _ANSWERS, SHARES, FILES, _FILE_USAGE)

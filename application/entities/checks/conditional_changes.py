@@ -33,7 +33,8 @@ def change_of(row_id: UUID, values: Values, versions: Versions, kept: Values) ->
 
 
 def needs_locked_rows(model: EntityModel, changes: Sequence[Change]) -> bool:
-    """Return whether the rows must be locked before the statement that writes: for conditions, and to replace links.
+    """Return whether the rows must be locked before the statement that writes: for conditions, and to replace links
+    or files.
 
     A statement that waits for a row would replace the links of its older snapshot.
     """
@@ -41,7 +42,7 @@ def needs_locked_rows(model: EntityModel, changes: Sequence[Change]) -> bool:
 
 
 def _sets_links(model: EntityModel, change: Change) -> bool:
-    return any(field.name in change.values for field in model.links)
+    return any(field.name in change.values for field in (*model.links, *model.attachments))
 
 
 def settled(model: EntityModel, changes: Sequence[Change], stored: Mapping[UUID, Current]) -> list[Change]:

@@ -96,7 +96,7 @@ class RefreshTokens(Protocol):
 
 T = TypeVar("T", bound=Struct)
 
-TicketKind = Literal["mfa", "totp", "passkey", "sso", "code", "social"]
+TicketKind = Literal["mfa", "totp", "passkey", "sso", "code", "social", "file"]
 
 
 class Ticket(Struct, Generic[T], frozen=True):

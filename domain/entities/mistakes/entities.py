@@ -8,6 +8,7 @@ from typing import get_args
 from domain.entities.declaration import EntityModel, FieldModel, Registry, Relation
 from domain.entities.kinds import LISTS, Kind
 from domain.entities.markers import MEMBERS, Mine, OnDeleteReferred, OnLeave, Reference, Unique
+from domain.entities.mistakes.attachments import attached_entity_mistakes
 from domain.entities.mistakes.feeds import feed_mistakes
 from domain.entities.mistakes.fields import is_spellable, length_mistake, name_mistakes
 from domain.entities.mistakes.links import linked_entity_mistakes, route_mistakes
@@ -100,11 +101,14 @@ def mistakes_of(model: EntityModel, registry: Registry, owned: Container[str], b
     """Return the errors of one entity; ``owned`` are fields that the service writes."""
     yield from _name_mistakes(model)
     yield from _field_mistakes(model, owned)
+    held = {field.name for field in model.attachments}
     for relation in model.relations.values():
-        yield from _relation_mistakes(model, relation, registry, broken)
+        if relation.is_inverse or relation.by not in held:
+            yield from _relation_mistakes(model, relation, registry, broken)
     for unique in model.unique:
         yield from _unique_mistakes(model, unique)
     yield from linked_entity_mistakes(model)
+    yield from attached_entity_mistakes(model)
     yield from _index_mistakes(model)
     yield from _option_mistakes(model, broken.get(model.plural, frozenset()))
     yield from own_mistakes(model, registry, broken.get(model.plural, frozenset()))

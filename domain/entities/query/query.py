@@ -210,6 +210,8 @@ def entities_read(model: EntityModel, registry: Registry, query_or_view: Query |
     else:
         paths = [*(condition.path for condition in query_or_view.where), *(key.path for key in query_or_view.sort)]
         paths_of_steps = {*query_or_view.view.include, *(path.steps for path in paths)}
-    return {
+    read = {
         at_end(registry, model, steps[: depth + 1]).plural for steps in paths_of_steps for depth in range(len(steps))
     }
+    # An internal entity has no permission: its rows are as visible as those that refer to them.
+    return read - registry.internal.keys()

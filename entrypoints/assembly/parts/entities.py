@@ -1,6 +1,12 @@
 """Use cases of declared entities on adapters."""
 
+from dataclasses import dataclass
+from datetime import timedelta
+
 from adapters.http.entities.part import EntityUseCases
+from application.entities.attachments.contents import FileContents
+from application.entities.attachments.unused_files import UnusedFileRemoval
+from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
@@ -19,12 +25,20 @@ from application.ports.whole_database import Transaction
 from application.throttle import Throttle
 from domain.parts.composition import AREAS
 from entrypoints.assembly.adapters import Adapters
+from entrypoints.settings.settings import Settings
 
 
-def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle: Throttle) -> EntityUseCases:
+@dataclass(frozen=True, kw_only=True)
+class EntityServices(EntityUseCases):
+    unused_files: UnusedFileRemoval
+
+
+def assemble_entities(
+    adapters: Adapters, settings: Settings, reads: RowReads[Transaction], throttle: Throttle
+) -> EntityServices:
     database, registry, clock, sheets = adapters.database, adapters.registry, adapters.clock, adapters.sheets
     writing, slots = RowWriter(database, registry, clock), TransferSlots()
-    return EntityUseCases(
+    return EntityServices(
         descriptions=Descriptions(registry, AREAS),
         crud=Crud(reads, writing, adapters.ids),
         batches=Batches(writing, adapters.ids),
@@ -32,8 +46,36 @@ def assemble_entities(adapters: Adapters, reads: RowReads[Transaction], throttle
         upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
         sharing=Sharing(database, clock),
+        file_uploads=_uploads(adapters, settings, slots),
+        unused_files=UnusedFileRemoval(
+            database, adapters.files.store, adapters.upkeep, clock, timedelta(days=settings.files_kept_days)
+        ),
+        file_contents=FileContents(
+            reads,
+            registry,
+            adapters.files.store,
+            adapters.tickets,
+            clock,
+            settings.files_base_url or settings.base_url,
+        ),
         summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
         importing=FileImport(database, registry, clock, sheets, adapters.upkeep, slots),
         cross_tenant_access=CrossTenantAccess(database, clock),
+    )
+
+
+def _uploads(adapters: Adapters, settings: Settings, slots: TransferSlots) -> FileUploads:
+    files = adapters.files
+    return FileUploads(
+        adapters.database,
+        adapters.registry,
+        files.store,
+        files.contents,
+        adapters.clock,
+        adapters.ids,
+        slots,
+        spool=files.spool,
+        quota=settings.files_tenant_bytes or None,
+        scan=files.scan,
     )

@@ -8,7 +8,7 @@ from domain.entities.declaration import Registry
 from entrypoints.assembly.entities import EntitiesError, load_registry, load_routes
 from entrypoints.cli.reports.findings import Findings
 from entrypoints.server.servers import any_servers
-from entrypoints.server.start_warnings import setting_warnings
+from entrypoints.server.start_warnings import file_warnings, setting_warnings
 from entrypoints.settings.settings import Settings, SettingsError, read_settings
 from entrypoints.terminal.errors import SETTINGS, CommandError
 
@@ -29,9 +29,9 @@ def report(environment: Mapping[str, str], findings: Findings) -> bool:
         findings.say("settings", "all of them are right")
         for warning in setting_warnings(settings):
             findings.say("note", warning)
-        registry = load_registry(settings.entities)
+        registry = load_registry(settings.entities, settings.files_max_bytes)
         findings.say("entities", ", ".join(model.plural for model in registry))
-        for oddity in registry.oddities:
+        for oddity in (*registry.oddities, *file_warnings(settings, registry)):
             findings.say("note", oddity)
         return _check_servers(settings, registry, findings)
     except (SettingsError, EntitiesError, CommandError) as error:

@@ -9,6 +9,7 @@ import pytest
 
 from entrypoints.settings.settings import VARIABLES, SettingsError, read_settings, relying_party
 from entrypoints.settings.variables import Secret
+from tests.entrypoints.settings.file_settings import FILES
 
 KEY = "4uQ9-xT7_bZ2mK8sW5pJ1cV6nR3yL0hD"
 SOCIAL = {"SOCIAL_GOOGLE_CLIENT_ID": "id"}
@@ -76,7 +77,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ("BREACHED_PASSWORDS", None, "shop.py:is_breached", "shop.py:is_breached", "shop.py"),
     ("AUDIT_RETENTION_DAYS", 0, "365", 365, "a year"),
     ("HISTORY_RETENTION_DAYS", 0, "730", 730, "-1"),
-    ("CHANGES_DAYS", 7, "90", 90, "91"),
+    *FILES,
     ("LOCKOUT_ATTEMPTS", 5, "3", 3, "0"),
     ("LOCKOUT_MINUTES", 15, "60", 60, "٣"),
     ("RATE_LIMITS", "on", "COUNT", "count", "some"),
@@ -107,8 +108,6 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
         ("https://app.example", "http://localhost:5173"),
         "https://app.example/page",
     ),
-    ("ALLOWED_HOSTS", (), "api.example,*.api.example", ("api.example", "*.api.example"), "https://api.example"),
-    ("COMPRESSION", "off", "GZIP", "gzip", "zip"),
     ("SMTP_URL", None, "smtp://u:p@mail:587?starttls=true", Secret("smtp://u:p@mail:587?starttls=true"), "mail:25"),
     ("MAIL_FROM", "no-reply@localhost", "Shop <shop@example.com>", "Shop <shop@example.com>", "shop"),
     ("CONFIRM_URL", "http://127.0.0.1:8000/account/confirm", "https://app.example/c", "https://app.example/c", "/c"),

@@ -24,7 +24,11 @@ ADDED = "Existing links count as success. `{field}` has them in order: new links
 
 
 def link_handlers(entity: ServedEntity, crud: Crud) -> list[HTTPRouteHandler]:
-    relations = [relation for relation in entity.model.relations.values() if relation.is_link]
+    # Files are set by the field: a route could not say which file a new one replaces.
+    files = {field.name for field in entity.model.attachments}
+    relations = [
+        relation for relation in entity.model.relations.values() if relation.is_link and relation.by not in files
+    ]
     return [make(entity, crud, relation) for relation in relations for make in (_add, _remove)]
 
 

@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.attachments import loading as attachments
 from adapters.postgres.entities.files import loading_statements as statements
 from adapters.postgres.entities.reading.page_bounds import has_long_rows
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
@@ -58,6 +59,8 @@ class Load:
     user: Mapping[str, Any]
     errors: list[RowError] = field(default_factory=list)
     failed: int = 0
+    adopted: list[UUID] = field(default_factory=list)
+    """Ids of rows that an upsert may update; only for entities with files."""
 
     async def run(self, rows: AsyncIterator[bytes]) -> Loaded:
         count = await self._copy(rows)
@@ -67,7 +70,9 @@ class Load:
         if count:
             await self._lock_referred_rows()
             await self._ensure_references()
+        files = await self._files() if count else {}
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
+        await self._hold_files(files)
         return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
@@ -96,6 +101,8 @@ class Load:
         if kept := self.loading.kept:
             changed = await self._fetch(statements.find_changed(self.registry, self.model, self._of_links, kept))
             await self._leave_out_found(changed, lambda row: not_writable(row["n"], self.model, row["names"]))
+        if self.model.attachments:
+            self.adopted += [row["id"] for row in await self._fetch(statements.find_rows(self.model))]
         return adopted
 
     async def _ensure_own(self) -> None:
@@ -127,13 +134,32 @@ class Load:
         for declared in self.model.declared:
             if declared.target is None:
                 continue
-            statement = statements.find_missing(self.registry, self.model, self.limits, declared.name)
+            statement = self._find_wrong(declared)
             found = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
             numbers.update(found)
             # The first invalid rows of the file are among the first invalid rows of each field.
             for n in found[:MOST_ERRORS]:
                 wrong.setdefault(n, []).append(FieldError(declared.wire, NO_SUCH_ROW))
         await self._leave_out(numbers, [RowError.on(n, wrong[n]) for n in sorted(wrong)[:MOST_ERRORS]])
+
+    def _find_wrong(self, declared: FieldModel) -> CompiledStatement:
+        if declared.attachment is not None:
+            return attachments.find_wrong(self.model, declared.name)
+        return statements.find_missing(self.registry, self.model, self.limits, declared.name)
+
+    async def _hold_files(self, files: Mapping[str, Sequence[UUID]]) -> None:
+        """Let the stored rows hold ``files``, by field, and release the files that updated rows held before."""
+        for name, ids in files.items():
+            values = {**self._values(), "files": ids, "rows": self.adopted}
+            for change in (attachments.hold, attachments.release) if self.adopted else (attachments.hold,):
+                await fetch(self.connection, change(self.registry, self.model, name), values, PATIENCE)
+
+    async def _files(self) -> Mapping[str, Sequence[UUID]]:
+        found: dict[str, Sequence[UUID]] = {}
+        for declared in self.model.attachments:
+            statement = attachments.find_files(self.model, declared.name)
+            found[declared.name] = await fetch_value(self.connection, statement, self._values(), PATIENCE) or []
+        return found
 
     async def _insert(self) -> int:
         if self.loading.rule is not None:

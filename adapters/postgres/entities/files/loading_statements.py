@@ -72,6 +72,11 @@ def _incoming(model: EntityModel) -> sa.Table:
     return sa.Table(INCOMING, sa.MetaData(), *own, *fields, prefixes=["TEMPORARY"], postgresql_on_commit="DROP")
 
 
+def numbered(model: EntityModel) -> tuple[sa.Table, Value, Value]:
+    """Return the temporary table, with its columns for the number and the id of a row."""
+    return (incoming := _incoming(model)), incoming.c[_N], incoming.c[_ID]
+
+
 def copied_columns(model: EntityModel, *, is_upsert: bool) -> list[str]:
     """Return the temporary table's columns in the order of a sheet's rows."""
     upserted = [_GIVEN, _REFUSED, _VERSION] if is_upsert else []

@@ -5,6 +5,7 @@ Arguments: ``tenant``, ``ids``, and others named in the docstrings.
 ``model`` is the entity of the deleted rows, ``reference`` a field that refers to them.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,10 +14,11 @@ from sqlalchemy import FromClause, Select, func
 from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
+from adapters.postgres.entities.attachments.holding import released_with
 from adapters.postgres.entities.changes.change_lines import change_lines
 from adapters.postgres.entities.changes.tables import QUEUE
 from adapters.postgres.entities.recording import record_lines, with_records
-from adapters.postgres.entities.tables import SHARES
+from adapters.postgres.entities.tables import FILES, SHARES
 from adapters.postgres.entities.writing.link_statements import stored_links
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
 from adapters.postgres.statements.compiled import CompiledStatement, compiled, constant, parameter
@@ -148,7 +150,7 @@ def take_along(
     same = [of_tenant(table)] if model.tenant_owned else same
     if is_final:
         purged = with_records(registry, referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id))
-        return compiled(_unshared(referring, purged, _of_held(referring, held)))
+        return compiled(_with_rows(referring, purged, lambda rows: [_is_of(rows, held)]))
     change = sa.update(table).values(_marked(table, held.c.root)).where(*same, table.c.id == held.c.id)
     return compiled(with_records(registry, referring, "deleted", change))
 
@@ -218,7 +220,7 @@ def purge_rows(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Delete the rows; a recorded entity also needs ``by`` and ``at``."""
     table = table_of(registry, model)
     purged = with_records(registry, model, "purged", sa.delete(table).where(*_these(model, table)))
-    return compiled(_unshared(model, purged, [of_tenant(SHARES), is_among(SHARES.c.row_id)]))
+    return compiled(_with_rows(model, purged, lambda rows: [of_tenant(rows), is_among(rows.c.row_id)]))
 
 
 @lru_cache(REMEMBERED)
@@ -266,19 +268,16 @@ def has_dangling(registry: Registry, model: EntityModel, name: str) -> CompiledS
     return compiled(sa.select(exists_in(table, *_these(model, table), *absent)))
 
 
-def _unshared(model: EntityModel, purged: Any, which: list[Truth]) -> Any:
-    """Add the deletion of the purged rows' shares to a statement."""
-    if not model.declaration.shared:
-        return purged
-    return purged.add_cte(
-        sa.delete(SHARES).where(SHARES.c.entity == constant(model.plural), *which).cte("ended shares")
-    )
+def _with_rows(model: EntityModel, purged: Any, which: Callable[[sa.Table], list[Truth]]) -> Any:
+    """Add the ends of the purged rows' shares and files to a statement; ``which`` are conditions of both tables."""
+    if model.declaration.shared:
+        ended = sa.delete(SHARES).where(SHARES.c.entity == constant(model.plural), *which(SHARES))
+        purged = purged.add_cte(ended.cte("ended shares"))
+    return purged.add_cte(released_with(model, which(FILES))) if model.attachments else purged
 
 
-def _of_held(model: EntityModel, held: sa.CTE) -> list[Truth]:
-    if not model.declaration.shared:
-        return []
-    return [sa.tuple_(SHARES.c.tenant_id, SHARES.c.row_id).in_(sa.select(held.c.tenant_id, held.c.id))]
+def _is_of(rows: sa.Table, held: sa.CTE) -> Truth:
+    return sa.tuple_(rows.c.tenant_id, rows.c.row_id).in_(sa.select(held.c.tenant_id, held.c.id))
 
 
 def _with_roots() -> FromClause:

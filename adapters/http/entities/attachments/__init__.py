@@ -1,0 +1,1 @@
+"""HTTP interface of the files of rows."""

@@ -1,0 +1,1 @@
+"""Files of rows: uploads, contents, links, and the deletion of unused files."""

@@ -1,0 +1,118 @@
+"""Contents of the files of rows: a file is as visible as its row and its field."""
+
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import msgspec
+from msgspec import Struct
+
+from application.ports.database import RowReads
+from application.ports.entities.attached_files import FileTransaction
+from application.ports.entities.attachments import FileStore
+from application.ports.identity.sessions import Tickets
+from application.ports.runtime import Clock
+from domain.entities.attachments.files import StoredFile, find_purpose, purpose_of
+from domain.entities.attachments.keys import file_key
+from domain.entities.attachments.types import INLINE
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.query.query import View
+from domain.errors import BadRequest, NotFound
+from domain.scope import OneTenant, Scope
+
+LINKED_FOR = timedelta(minutes=5)
+"""Lifetime of a link."""
+
+
+class Shown(Struct, frozen=True):
+    """A file to send."""
+
+    file: StoredFile
+    is_download: bool
+
+    @property
+    def is_inline(self) -> bool:
+        return not self.is_download and self.file.type in INLINE
+
+
+class FileLink(Struct, frozen=True):
+    """Content of a link's ticket."""
+
+    tenant_id: UUID
+    purpose: str
+    row_id: UUID
+    file_id: UUID
+    is_download: bool
+
+
+class SealedLink(Struct, frozen=True):
+    token: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True)
+class FileContents:
+    """Contents for callers. The permission to read the rows and the field was checked before.
+
+    ``links_at`` is the address that links begin with.
+    """
+
+    reads: RowReads[FileTransaction]
+    registry: Registry
+    store: FileStore
+    tickets: Tickets
+    clock: Clock
+    links_at: str
+
+    async def of_row(
+        self, scope: Scope, model: EntityModel, field: FieldModel, row_id: UUID, file_id: UUID | None
+    ) -> StoredFile:
+        """Return the file that the row holds in the field; ``file_id`` selects one of a list. Raises NotFound."""
+        if not isinstance(scope, OneTenant):
+            raise BadRequest("A file is read in one tenant: name it in X-Tenant-Scope.")
+        file = await self.reads.read(scope, lambda read: _held(read, model, field, row_id, file_id))
+        if file is None:
+            raise NotFound
+        return file
+
+    def link(self, model: EntityModel, field: FieldModel, row_id: UUID, shown: Shown) -> SealedLink:
+        """Return a link to the content, for clients that send no token."""
+        file, until = shown.file, self.clock.now() + LINKED_FOR
+        content = FileLink(file.tenant_id, purpose_of(model, field), row_id, file.id, shown.is_download)
+        return SealedLink(self.tickets.seal("file", content, until), until)
+
+    async def of_link(self, token: str) -> Shown:
+        """Return the linked file. Raises NotFound for every other text, and for a file that its row does not hold."""
+        ticket = self.tickets.open("file", token, FileLink, self.clock.now())
+        found = None if ticket is None else find_purpose(self.registry, ticket.content.purpose)
+        if ticket is None or found is None:
+            raise NotFound
+        link, (model, field, _) = ticket.content, found
+        scope = OneTenant(link.tenant_id)
+        tenant = await self.reads.read(scope, lambda read: read.tenants.by_id(link.tenant_id))
+        if tenant is None or not tenant.is_active:
+            raise NotFound
+        file = await self.of_row(scope, model, field, link.row_id, link.file_id)
+        return Shown(file, link.is_download)
+
+    def open(
+        self, file: StoredFile, start: int = 0, length: int | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self.store.open(file_key(file.tenant_id, file.id, file.created_at), start, length)
+
+
+async def _held(
+    read: FileTransaction, model: EntityModel, field: FieldModel, row_id: UUID, file_id: UUID | None
+) -> StoredFile | None:
+    stored = await read.records.get(model, row_id, View())
+    if stored is None:
+        return None
+    value = msgspec.json.decode(stored.body, type=dict[str, msgspec.Raw])[field.wire]
+    named = msgspec.json.decode(value, type=UUID | list[UUID] | None)
+    ids = named if isinstance(named, list) else [] if named is None else [named]
+    wanted = ids[0] if file_id is None and ids else file_id
+    if wanted not in ids or wanted is None:
+        return None
+    return await read.attached_files.held(purpose_of(model, field), row_id, wanted)

@@ -1,0 +1,11 @@
+"""Settings of the files and the changes of rows: name, default, a text, its value, and a wrong text."""
+
+FILES = [
+    ("CHANGES_DAYS", 7, "90", 90, "91"),
+    ("FILES_URL", "", "file:///srv/files", "file:///srv/files", "/srv/files"),
+    ("FILES_MAX_BYTES", 104_857_600, "1000", 1000, "0"),
+    ("FILES_TENANT_BYTES", 0, "1000", 1000, "-1"),
+    ("FILES_KEPT_DAYS", 7, "30", 30, "0"),
+    ("FILES_BASE_URL", "", "https://files.example", "https://files.example", "files.example"),
+    ("FILES_SCANNER", None, "shop.py:scan", "shop.py:scan", "shop.py"),
+]

@@ -1,0 +1,102 @@
+"""Uploads over HTTP: the order of checks, what is stored, and temporary files."""
+
+import hashlib
+from datetime import timedelta
+
+import pytest
+
+from adapters.http.request.responses import wire_time
+from tests.http.app import TestApp
+from tests.http.entities.attachments.desk import made, open_desk, png, send, uploaded
+
+
+@pytest.fixture
+async def desk() -> TestApp:
+    return await open_desk()
+
+
+async def test_an_upload_is_a_temporary_file(desk: TestApp) -> None:
+    answer = await send(desk, png(5, 4), name="../über.png")
+    assert answer.status_code == 201, answer.text
+    data = answer.json()["data"]
+    assert answer.headers["location"] == f"/api/files/{data['id']}"
+    expires = wire_time(desk.clock.now() + timedelta(hours=24))
+    assert {name: value for name, value in data.items() if name != "id"} == {
+        "name": "über.png",
+        "type": "image/png",
+        "size": len(png(5, 4)),
+        "sha256": hashlib.sha256(png(5, 4)).hexdigest(),
+        "state": "temporary",
+        "expiresAt": expires,
+        "width": 5,
+        "height": 4,
+    }
+    again = await desk.call("GET", answer.headers["location"], as_whom="acme")
+    assert (again.status_code, again.json()["data"]) == (200, data)
+
+
+async def test_only_the_uploader_sees_a_temporary_file(desk: TestApp) -> None:
+    file_id = await uploaded(desk)
+    for whom in ("other", "root in acme"):
+        assert (await desk.call("GET", f"/api/files/{file_id}", as_whom=whom)).status_code == 404
+        assert (await desk.call("DELETE", f"/api/files/{file_id}", as_whom=whom)).status_code == 404
+    assert (await desk.call("DELETE", f"/api/files/{file_id}", as_whom="acme")).status_code == 204
+    assert (await desk.call("GET", f"/api/files/{file_id}", as_whom="acme")).status_code == 404
+
+
+async def test_a_held_file_is_not_temporary(desk: TestApp) -> None:
+    file_id = await uploaded(desk)
+    await made(desk, code="a", photoId=file_id)
+    assert (await desk.call("GET", f"/api/files/{file_id}", as_whom="acme")).status_code == 404
+    assert (await desk.call("DELETE", f"/api/files/{file_id}", as_whom="acme")).status_code == 404
+
+
+@pytest.mark.parametrize("purpose", ["", "items", "items.code", "items.shelf", "nothing.photo", "users.photo"])
+async def test_an_unknown_purpose_is_refused(desk: TestApp, purpose: str) -> None:
+    answer = await send(desk, purpose=purpose)
+    assert answer.status_code == 400
+    assert [each["field"] for each in answer.json()["error"]["details"]] == ["purpose"]
+
+
+async def test_an_upload_needs_a_token_and_permission_to_write(desk: TestApp) -> None:
+    assert (await desk.call("POST", "/api/files?purpose=items.photo", files={"file": png()})).status_code == 401
+    assert (await send(desk, whom="reader")).status_code == 403
+    await desk.make_role("acme", "Clerk", ["read:items", "update:items", "read:contracts"])
+    await desk.make_user("acme", "clerk@acme.example", ["Clerk"])
+    await desk.login("clerk", "clerk@acme.example")
+    assert (await send(desk, whom="clerk")).status_code == 201
+    assert (await send(desk, b"x", "items.contract", whom="clerk")).status_code == 403
+
+
+async def test_a_file_may_have_exactly_the_declared_size(desk: TestApp) -> None:
+    assert (await send(desk, b"x" * 1_000, "items.contract")).status_code == 201
+    over = await send(desk, b"x" * 1_001, "items.contract")
+    assert (over.status_code, over.json()["error"]["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    far_over = await send(desk, b"x" * 200_000, "items.contract")
+    assert far_over.status_code == 413
+
+
+async def test_other_content_is_refused_by_the_type_that_was_found(desk: TestApp) -> None:
+    answer = await send(desk, b"<svg xmlns='http://www.w3.org/2000/svg'/>", name="photo.png")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    form = await desk.call("POST", "/api/files?purpose=items.photo", as_whom="acme", json={})
+    assert form.status_code == 415
+
+
+async def test_a_form_has_one_part_called_file(desk: TestApp) -> None:
+    path = "/api/files?purpose=items.photo"
+    other = await desk.call("POST", path, as_whom="acme", files={"file": png(), "more": b"x"})
+    assert (other.status_code, other.json()["error"]["details"][0]["field"]) == (400, "more")
+    none = await desk.call("POST", path, as_whom="acme", files={"photo": png()})
+    assert none.status_code == 400
+
+
+async def test_the_quota_of_a_tenant_counts_all_its_files() -> None:
+    desk = await open_desk({"TENANTRY_FILES_TENANT_BYTES": "2500"})
+    first = await uploaded(desk, b"x" * 1_000, "items.contract")
+    await uploaded(desk, b"x" * 1_000, "items.contract")
+    over = await send(desk, b"x" * 1_000, "items.contract")
+    assert (over.status_code, over.json()["error"]["code"]) == (403, "QUOTA_EXCEEDED")
+    assert (await send(desk, b"x" * 1_000, "items.contract", whom="other")).status_code == 201
+    assert (await desk.call("DELETE", f"/api/files/{first}", as_whom="acme")).status_code == 204
+    assert (await send(desk, b"x" * 1_000, "items.contract")).status_code == 201
