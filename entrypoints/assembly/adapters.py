@@ -22,7 +22,6 @@ from adapters.joserfc import (
     SealedTickets,
 )
 from adapters.memory.admissions import MemoryAdmissions
-from adapters.objects.disk import DiskStore
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
@@ -64,6 +63,7 @@ from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
 from entrypoints.assembly.entities import load_function, migration_folders
+from entrypoints.assembly.files import file_store
 from entrypoints.assembly.mail import mailer_of
 from entrypoints.assembly.social import social_providers
 from entrypoints.assembly.traces import traces_are_on
@@ -168,7 +168,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         second_factors=_second_factors(settings),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
-        files=_files(settings, DiskStore(settings.files_folder), settings.data_dir / "tmp"),
+        files=_files(settings, file_store(settings), settings.data_dir / "tmp"),
         mailer=mailer_of(settings),
         upkeep=PostgresUpkeep(settings.owner_url, registry),
         clock=clock,

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from adapters.mail.smtp_url import read_smtp_url
 from adapters.redis.address import read_address
+from entrypoints.assembly.files import files_folder
 from entrypoints.assembly.traces import trace_warnings
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.this_machine import is_this_machine
@@ -41,8 +42,8 @@ def file_warnings(settings: Settings, registry: "Registry") -> Iterator[str]:
     """Warn about files of rows that other machines do not find."""
     if settings.database_url is not None and not settings.files_url and any(model.attachments for model in registry):
         yield (
-            f"TENANTRY_FILES_URL is not set: files of rows are in {settings.files_folder} on this machine. All replicas"
-            " need the same folder."
+            f"TENANTRY_FILES_URL is not set: files of rows are in {files_folder(settings)} on this machine. All"
+            " replicas need the same folder."
         )
 
 

@@ -17,6 +17,7 @@ from entrypoints.settings.variables import (
     BASE_URL,
     DOCS_ROOT,
     EMAIL,
+    FILES_SECRET,
     FILES_URL,
     FLAG,
     FOLDER,
@@ -108,6 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     history_retention_days: Annotated[int, number(0, 36_500)] = 0
     changes_days: Annotated[int, number(1, 90)] = 7
     files_url: Annotated[str, FILES_URL] = ""
+    files_key_id: Annotated[str | None, TEXT] = None
+    files_secret: Annotated[Secret | None, FILES_SECRET] = None
     files_max_bytes: Annotated[int, number(1, 2**40)] = 104_857_600
     files_tenant_bytes: Annotated[int, number(0, 2**62)] = 0
     files_kept_days: Annotated[int, number(1, 3_650)] = 7
@@ -144,11 +147,6 @@ class Settings(Struct, frozen=True, kw_only=True):
     require_registered_app: Annotated[bool, FLAG] = False
     log_level: Annotated[str, one_of("debug", "info", "warning", "error", "critical")] = "info"
     log_format: Annotated[Literal["auto", "console", "json"], one_of("auto", "console", "json")] = "auto"
-
-    @property
-    def files_folder(self) -> Path:
-        """Folder of the files of rows."""
-        return Path(urlsplit(self.files_url).path) if self.files_url else self.data_dir / "files"
 
     @property
     def owner_url(self) -> str:

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Meta
 
 from adapters.mail.smtp_url import read_smtp_url
+from adapters.objects.address import read_store_url
 from adapters.redis.address import OPTIONS, SERVER_SCHEMES, TLS_OPTIONS, read_address
 from domain.identity.identifiers import is_identifier
 from domain.identity.service_accounts import PREFIX
@@ -214,6 +215,13 @@ def _smtp_url(text: str) -> Secret:
     return Secret(text)
 
 
+def _files_url(text: str) -> str:
+    if re.fullmatch(r"file:///[^?#\s]*", text) is None:
+        ensure(not _has_blank(text))
+        read_store_url(text)
+    return text
+
+
 def _secret_key(text: str) -> Secret:
     ensure(len(text) >= SECRET_LENGTH)
     if reason := _regularity(text):
@@ -294,7 +302,11 @@ FUNCTION = matching("module:function, or file.py:function", r"[^\s:]+:[A-Za-z_]\
 FOLDER = Variable("a folder, with ~ or ~name for the home of an account that is there", _folder)
 BASE_URL = Variable("an http:// or https:// URL without query and fragment", _base_url)
 PAGE_URL = Variable("an http:// or https:// URL without fragment", _page_url)
-FILES_URL = matching("file:// and the absolute path of a folder", r"file:///[^?#]*")
+FILES_URL = Variable(
+    "file:// and the absolute path of a folder, s3://bucket/prefix?region=…&endpoint=…, gs://bucket/prefix, or"
+    " az://container/prefix?account=…",
+    _files_url,
+)
 EMAIL = Variable("an e-mail address", _email)
 SMTP_URL = Variable(
     "smtp://user:password@host:port, with ?starttls=true if wanted, or smtps://…; @ and / in user or password as"
@@ -316,6 +328,7 @@ REDIS_URL = Variable(
 )
 SECRET_KEY = Variable(f"{SECRET_LENGTH} characters or more of chance (openssl rand -hex 32)", _secret_key, secret=True)
 SECRET = secret("text without blanks", Meta(pattern=r"^\S+\Z"))
+FILES_SECRET = secret("a secret, or a service account as JSON for gs://", Meta(min_length=1))
 IDENTIFIER = Variable("2 to 63 of a-z, 0-9 and -", _identifier)
 DOCS_ROOT = matching(
     f"one path segment of a-z, 0-9 and -, other than {', '.join(DOCS_ROOTS_TAKEN)}",

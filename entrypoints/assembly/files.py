@@ -1,0 +1,33 @@
+"""Store of files, according to the settings."""
+
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from adapters.objects.address import read_store_url
+from adapters.objects.disk import DiskStore
+from application.ports.entities.attachments import FileStore
+from entrypoints.settings.settings import Settings, SettingsError
+
+
+def files_folder(settings: Settings) -> Path | None:
+    """Return the folder of the files of rows, None if an object storage service stores them."""
+    if not settings.files_url:
+        return settings.data_dir / "files"
+    url = urlsplit(settings.files_url)
+    return Path(url.path) if url.scheme == "file" else None
+
+
+def file_store(settings: Settings) -> FileStore:
+    """Return a folder, or a bucket. Raises SettingsError if the packages for buckets are missing."""
+    folder = files_folder(settings)
+    if folder is not None:
+        return DiskStore(folder)
+    if find_spec("obstore") is None:
+        raise SettingsError(["TENANTRY_FILES_URL needs packages that are missing: pip install 'tenantry[objects]'"])
+    from adapters.objects.remote import RemoteStore, StoreKey  # needs optional packages
+
+    address, secret = read_store_url(settings.files_url), settings.files_secret
+    if address.service != "gs" and (settings.files_key_id is None) != (secret is None):
+        raise SettingsError(["TENANTRY_FILES_KEY_ID and TENANTRY_FILES_SECRET belong together: set both or none."])
+    return RemoteStore(address, None if secret is None else StoreKey(settings.files_key_id or "", secret.reveal()))
