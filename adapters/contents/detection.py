@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 import puremagic
 
 from adapters.contents.images import HEADERS, Pixels, pixels_of
+from adapters.contents.metadata import strip_metadata
 from adapters.contents.signatures import SIGNATURES, Sample, types_of
 from adapters.contents.texts import is_json, is_text
 from application.ports.entities.attachments import Content
@@ -49,6 +50,10 @@ class DetectedContents:
     async def detect(self, path: Path, types: Sequence[str]) -> Content:
         async with self.lane:
             return await asyncio.to_thread(self._detect, path, types)
+
+    async def strip(self, path: Path, media_type: str) -> None:
+        async with self.lane:
+            await asyncio.to_thread(strip_metadata, path, media_type)
 
     def _detect(self, path: Path, types: Sequence[str]) -> Content:
         with path.open("rb") as file:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from domain.errors import ServiceUnavailable
+from domain.errors import ServiceUnavailable, UnprocessableEntity
 
 PIECE = 256 * 1024
 """Maximum bytes of a piece that ``FileStore.open`` yields."""
@@ -84,5 +84,29 @@ class Contents(Protocol):
         """Return the first of the declared ``types`` that the content has; ``application/octet-stream`` only last.
 
         Names and headers of the upload play no part. Raises UnsupportedMediaType with the type that was found.
+        """
+        ...
+
+    async def strip(self, path: Path, media_type: str) -> None:
+        """Remove location, comments and other metadata from an image's file; other files stay as they are.
+
+        Pixels, colours and orientation stay. Raises UnsupportedMediaType if the image is damaged.
+        """
+        ...
+
+
+class ImageUnreadable(UnprocessableEntity):
+    """The image cannot be decoded within the limits of memory and time."""
+
+    sentence = "The image cannot be read: it is damaged, or needs too much memory."
+
+
+class Images(Protocol):
+    """Decoding of images, outside this process."""
+
+    async def thumbnail(self, source: Path, target: Path, box: tuple[int, int]) -> None:
+        """Write the image's first frame as WebP: upright, without metadata, within the box, and never enlarged.
+
+        Raises ImageUnreadable, after which the target may have a part.
         """
         ...

@@ -240,3 +240,16 @@ async def test_an_image_without_pixels_is_not_an_image(
     contents: Contents, tmp_path: Path, size: tuple[int, int]
 ) -> None:
     await refusal(contents, tmp_path, png(*size), "image/png")
+
+
+async def test_stripping_removes_what_is_behind_an_image_and_leaves_other_files(
+    contents: Contents, tmp_path: Path
+) -> None:
+    path = tmp_path / "upload"
+    for content, media_type, after in (
+        (TRUE["image/png"] + HTML, "image/png", TRUE["image/png"]),
+        (PDF + HTML, "application/pdf", PDF + HTML),
+    ):
+        path.write_bytes(content)
+        await contents.strip(path, media_type)
+        assert path.read_bytes() == after
