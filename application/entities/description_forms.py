@@ -55,6 +55,7 @@ class FieldRules(Struct, rename="camel", kw_only=True, omit_defaults=True):
     pattern: str | UnsetType = UNSET
     choices: list[str] | UnsetType = UNSET
     types: list[str] | UnsetType = UNSET
+    thumbnails: dict[str, tuple[int, int]] | UnsetType = UNSET
     max_bytes: int | UnsetType = UNSET
     limit: int | UnsetType = UNSET
 

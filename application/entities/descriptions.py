@@ -164,6 +164,8 @@ def _attachment(
 ) -> FieldDescription:
     described.relation = relation_of(model, field)
     described.rules.types, described.rules.max_bytes = list(rules.types), rules.max_bytes
+    if rules.thumbnails:
+        described.rules.thumbnails = rules.sizes
     if rules.limit is not None:
         described.rules.limit, described.rules.max_length = rules.limit, UNSET
     return described

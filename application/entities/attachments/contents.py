@@ -9,6 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Struct
 
+from application.entities.attachments.thumbnails import Thumbnails
 from application.ports.database import RowReads
 from application.ports.entities.attached_files import FileTransaction
 from application.ports.entities.attachments import FileStore
@@ -19,7 +20,7 @@ from domain.entities.attachments.keys import file_key
 from domain.entities.attachments.types import INLINE
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import View
-from domain.errors import BadRequest, NotFound
+from domain.errors import BadRequest, NotFound, ValidationError
 from domain.scope import OneTenant, Scope
 
 LINKED_FOR = timedelta(minutes=5)
@@ -27,10 +28,28 @@ LINKED_FOR = timedelta(minutes=5)
 
 
 class Shown(Struct, frozen=True):
-    """A file to send."""
+    """A file to send, or its thumbnail: ``size`` is the thumbnail's name, and ``box`` its width and height."""
 
     file: StoredFile
     is_download: bool
+    size: str | None = None
+    box: tuple[int, int] = (0, 0)
+
+    @classmethod
+    def of(cls, field: FieldModel, file: StoredFile, size: str | None, *, is_download: bool) -> "Shown":
+        """Raises ValidationError if the field does not declare the thumbnail."""
+        sizes = {} if field.attachment is None else field.attachment.sizes
+        if size is None:
+            return cls(file, is_download)
+        if size not in sizes:
+            known = f"must be one of: {', '.join(sizes)}" if sizes else "is not known: the field has no thumbnails"
+            raise ValidationError.on("size", known)
+        return cls(file, is_download, size, sizes[size])
+
+    @property
+    def tag(self) -> str:
+        """A text that changes with the content."""
+        return self.file.sha256 if self.size is None else f"{self.file.sha256}-{self.size}-{self.box[0]}x{self.box[1]}"
 
     @property
     def is_inline(self) -> bool:
@@ -45,6 +64,7 @@ class FileLink(Struct, frozen=True):
     row_id: UUID
     file_id: UUID
     is_download: bool
+    size: str | None = None
 
 
 class SealedLink(Struct, frozen=True):
@@ -62,6 +82,7 @@ class FileContents:
     reads: RowReads[FileTransaction]
     registry: Registry
     store: FileStore
+    thumbnails: Thumbnails
     tickets: Tickets
     clock: Clock
     links_at: str
@@ -80,7 +101,7 @@ class FileContents:
     def link(self, model: EntityModel, field: FieldModel, row_id: UUID, shown: Shown) -> SealedLink:
         """Return a link to the content, for clients that send no token."""
         file, until = shown.file, self.clock.now() + LINKED_FOR
-        content = FileLink(file.tenant_id, purpose_of(model, field), row_id, file.id, shown.is_download)
+        content = FileLink(file.tenant_id, purpose_of(model, field), row_id, file.id, shown.is_download, shown.size)
         return SealedLink(self.tickets.seal("file", content, until), until)
 
     async def of_link(self, token: str) -> Shown:
@@ -95,7 +116,15 @@ class FileContents:
         if tenant is None or not tenant.is_active:
             raise NotFound
         file = await self.of_row(scope, model, field, link.row_id, link.file_id)
-        return Shown(file, link.is_download)
+        try:
+            return Shown.of(field, file, link.size, is_download=link.is_download)
+        except ValidationError:  # the declaration has changed
+            raise NotFound from None
+
+    async def thumbnail(self, shown: Shown) -> bytes:
+        """Return the thumbnail. Raises UnprocessableEntity, ServiceUnavailable and NotFound."""
+        assert shown.size is not None
+        return await self.thumbnails.content(shown.file, shown.size, shown.box)
 
     def open(
         self, file: StoredFile, start: int = 0, length: int | None = None

@@ -1,5 +1,7 @@
 """Uploads: a file is temporary until a row holds it."""
 
+import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +88,9 @@ class FileUploads:
         scanner refuses the file, and ServiceUnavailable.
         """
         content = await self.contents.detect(received.path, purpose.rules.types)
+        if purpose.rules.strip_metadata:
+            await self.contents.strip(received.path, content.type)
+            received = await asyncio.to_thread(_measured, received)
         now = self.clock.now()
         file = StoredFile(
             tenant_id=caller.tenant.id,
@@ -97,6 +102,7 @@ class FileUploads:
             sha256=received.sha256,
             width=content.width,
             height=content.height,
+            sizes=tuple(purpose.rules.sizes),
             state="writing",
             since=now,
             created_at=now,
@@ -161,3 +167,10 @@ class FileUploads:
 
     def _hidden_from(self, caller: Caller) -> frozenset[tuple[str, str]]:
         return self.registry.hidden_from(caller.rights)
+
+
+def _measured(received: Received) -> Received:
+    """Return size and digest of the file as it is now."""
+    with received.path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return replace(received, size=received.path.stat().st_size, sha256=digest)

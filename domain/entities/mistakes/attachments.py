@@ -1,16 +1,18 @@
 """Errors of fields that hold files."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from domain.entities.attachments.marks import MOST_FILES, Attachment
-from domain.entities.attachments.types import DETECTABLE
+from domain.entities.attachments.marks import LARGEST_THUMBNAIL, MOST_FILES, MOST_THUMBNAILS, Attachment
+from domain.entities.attachments.types import DETECTABLE, IMAGES
 from domain.entities.declaration import EntityModel
 from domain.entities.kinds import Kind
 from domain.entities.markers import Links, Reference
 from domain.entities.mistakes.links import ROUTES
 from domain.entities.mistakes.places import Mistake
 
+_SIZE = re.compile(r"[a-z][a-z0-9_-]{0,29}")
 _TYPES = ", ".join(sorted(DETECTABLE))
 
 
@@ -25,6 +27,27 @@ def attachment_mistakes(mark: Attachment) -> Iterator[str]:
         yield f"has max_bytes={mark.max_bytes!r}, which must be a whole number from 1"
     if mark.limit is not None and not _is_number(mark.limit, MOST_FILES):
         yield f"has attachments(…, limit={mark.limit!r}), which must be a whole number from 1 to {MOST_FILES}"
+    yield from _image_mistakes(mark)
+
+
+def _image_mistakes(mark: Attachment) -> Iterator[str]:
+    if (mark.thumbnails or mark.strip_metadata) and not set(mark.types) <= IMAGES:
+        yield f"has thumbnails or strip_metadata, which are for images only: {', '.join(sorted(IMAGES))}"
+    if len(mark.thumbnails) > MOST_THUMBNAILS:
+        yield f"has {len(mark.thumbnails)} thumbnails; a file may have {MOST_THUMBNAILS}"
+    for name, box in mark.thumbnails:
+        if not _is_name(name):
+            yield f"has a thumbnail named {name!r}: use 1 to 30 of a-z, 0-9, - and _, a letter first"
+        if not _is_box(box):
+            yield f"has a thumbnail of {box!r}: use width and height in pixels, each from 1 to {LARGEST_THUMBNAIL}"
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _SIZE.fullmatch(name) is not None
+
+
+def _is_box(box: object) -> bool:
+    return isinstance(box, tuple) and len(box) == 2 and all(_is_number(side, LARGEST_THUMBNAIL) for side in box)
 
 
 def _is_number(value: object, most: int) -> bool:

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from adapters.http.entities.part import EntityUseCases
+from adapters.images.processes import ProcessImages
 from application.entities.attachments.contents import FileContents
+from application.entities.attachments.thumbnails import Thumbnails
 from application.entities.attachments.unused_files import UnusedFileRemoval
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
@@ -54,6 +56,7 @@ def assemble_entities(
             reads,
             registry,
             adapters.files.store,
+            Thumbnails(adapters.files.store, ProcessImages(), adapters.files.spool),
             adapters.tickets,
             clock,
             settings.files_base_url or settings.base_url,

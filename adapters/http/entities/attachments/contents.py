@@ -24,17 +24,20 @@ from adapters.http.request.responses import EntityData, entity_data, wire_time
 from adapters.http.request.rules import PUBLIC, Parameter, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
 from application.entities.attachments.contents import FileContents, Shown
+from application.entities.attachments.thumbnails import THUMBNAIL_TYPE
 from domain.entities.attachments.files import relation_of
 from domain.entities.attachments.types import DETECTABLE
 from domain.entities.declaration import FieldModel
 from domain.entities.query.values import read_flags
-from domain.errors import NotFound
+from domain.errors import NotFound, ValidationError
 from domain.limits import Limit
 
 LINKED = Limit("files.linked", 600)
 TEXT = "The content of the file that the row holds, with the type that was found in it. Browsers show images and PDF."
 LINK_TEXT = "The link needs no token, for images and players of pages. It serves for five minutes, while the row holds \
 the file."
+THUMBNAIL_ERRORS = ("UNPROCESSABLE_ENTITY",)
+SIZE = Parameter("size", {"type": "string"}, "The name of a thumbnail that the field declares.")
 DOWNLOAD = Parameter("download", {"type": "boolean", "default": False}, "Browsers save the file.")
 IF_NONE_MATCH = Parameter("If-None-Match", {"type": "string"}, "304 if the content is still this one.", "header")
 RANGE = Parameter("Range", {"type": "string", "examples": ["bytes=0-99"]}, "One range of bytes: 206.", "header")
@@ -42,6 +45,7 @@ LinkedAt = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class FileLinkForm(Struct, forbid_unknown_fields=True):
+    size: str | None = None
     download: bool = False
 
 
@@ -61,21 +65,25 @@ def content_handlers(entity: ServedEntity, contents: FileContents) -> list[HTTPR
 
 def _content(entity: ServedEntity, contents: FileContents, field: FieldModel, name: str) -> HTTPRouteHandler:
     async def content(request: StrictRequest, id: PathId) -> Response[bytes]:  # noqa: A002  # as in the path
-        is_download = _is_download(request)
+        size, is_download = _asked(request)
         file = await _file(entity, contents, request, field, id, None)
-        return sent(request, contents, Shown(file, is_download), FOR_THE_CALLER)
+        return await sent(request, contents, Shown.of(field, file, size, is_download=is_download), FOR_THE_CALLER)
 
     async def listed(request: StrictRequest, id: PathId, file_id: PathId) -> Response[bytes]:  # noqa: A002  # as above
-        is_download = _is_download(request)
+        size, is_download = _asked(request)
         file = await _file(entity, contents, request, field, id, file_id)
-        return sent(request, contents, Shown(file, is_download), FOR_THE_CALLER)
+        return await sent(request, contents, Shown.of(field, file, size, is_download=is_download), FOR_THE_CALLER)
 
+    rules = field.attachment
+    assert rules is not None, field.name
+    sizes = rules.sizes
     options = entity_operation(
         entity.model,
         f"read-{name}",
         f"Download a file of one of the {{}}: {name}",
         may_read(entity.model),
-        parameters=(DOWNLOAD, IF_NONE_MATCH, RANGE),
+        *(THUMBNAIL_ERRORS if sizes else ()),
+        parameters=(*((SIZE,) if sizes else ()), DOWNLOAD, IF_NONE_MATCH, RANGE),
     )
     options["opt"] |= {UNCOMPRESSED: True, "limit": _limit(entity)}
     handler = content if field.link is None else listed
@@ -85,14 +93,16 @@ def _content(entity: ServedEntity, contents: FileContents, field: FieldModel, na
         description=TEXT,
         response_headers=[ETAG],
         responses=ANSWERS,
-        operation_class=content_operation([] if field.attachment is None else field.attachment.types),
+        operation_class=content_operation({*rules.types, *([THUMBNAIL_TYPE] if sizes else [])}),
     )(handler)
 
 
 def _link(entity: ServedEntity, contents: FileContents, field: FieldModel, name: str) -> HTTPRouteHandler:
     async def made(request: StrictRequest, row_id: str, file_id: str | None, form: FileLinkForm) -> Response[Any]:
         file = await _file(entity, contents, request, field, row_id, file_id)
-        sealed = contents.link(entity.model, field, read_id(row_id), Shown(file, form.download))
+        sealed = contents.link(
+            entity.model, field, read_id(row_id), Shown.of(field, file, form.size, is_download=form.download)
+        )
         shown = FileLinkShown(f"{contents.links_at}/files/{sealed.token}", wire_time(sealed.expires_at))
         return entity_data(request, msgspec.json.encode(shown), headers={"cache-control": "no-store"})
 
@@ -123,11 +133,19 @@ def _link(entity: ServedEntity, contents: FileContents, field: FieldModel, name:
 
 
 def linked_handler(contents: FileContents) -> HTTPRouteHandler:
-    options = operation("files.linked", "Download a file by a link", PUBLIC, "NOT_FOUND", limit=LINKED, any_query=False)
+    options = operation(
+        "files.linked",
+        "Download a file by a link",
+        PUBLIC,
+        "NOT_FOUND",
+        *THUMBNAIL_ERRORS,
+        limit=LINKED,
+        any_query=False,
+    )
     options["opt"][UNCOMPRESSED] = True
 
     async def linked(request: StrictRequest, token: FromPath[str]) -> Response[bytes]:
-        return sent(request, contents, await contents.of_link(token), BY_LINK)
+        return await sent(request, contents, await contents.of_link(token), BY_LINK)
 
     return get(
         "/files/{token:str}",
@@ -163,5 +181,10 @@ async def _file(
     return await contents.of_row(entity.scope(request), entity.model, field, read_id(row_id), named)
 
 
-def _is_download(request: StrictRequest) -> bool:
-    return "download" in read_flags(request.parameters(), ["download"])
+def _asked(request: StrictRequest) -> tuple[str | None, bool]:
+    """Return the name of the thumbnail, and whether browsers save the file."""
+    sizes = [text for name, text in request.parameters() if name.lower() == "size"]
+    if len(sizes) > 1:
+        raise ValidationError.on("size", "is given twice")
+    others = [given for given in request.parameters() if given[0].lower() != "size"]
+    return (sizes[0] if sizes else None), "download" in read_flags(others, ["download"])

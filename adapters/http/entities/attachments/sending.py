@@ -13,6 +13,7 @@ from adapters.http.request.export import Export
 from adapters.http.request.responses import NoBody
 from adapters.http.request.strict_request import StrictRequest
 from application.entities.attachments.contents import FileContents, Shown
+from application.entities.attachments.thumbnails import THUMBNAIL_TYPE
 from application.ports.entities.attachments import ObjectMissing
 from domain.entities.attachments.files import StoredFile
 from domain.entities.attachments.names import content_disposition
@@ -58,14 +59,19 @@ UNCOMPRESSED = "is_uncompressed"
 """Key in ``opt`` of a handler with responses that are sent as they are."""
 
 
-def sent(request: StrictRequest, contents: FileContents, shown: Shown, kept: str) -> Response[Any]:
+async def sent(request: StrictRequest, contents: FileContents, shown: Shown, kept: str) -> Response[Any]:
     """Return the content, or the part that the client asks for; ``kept`` is the header ``Cache-Control``."""
-    file, tag = shown.file, f'"{shown.file.sha256}"'
+    file, tag = shown.file, f'"{shown.tag}"'
     headers = {**_SAFE, "etag": tag, "cache-control": kept}
     if request.knows(tag):
         return NoBody(304, headers)
     disposition = content_disposition("inline" if shown.is_inline else "attachment", file.name)
     headers |= {"content-disposition": disposition}
+    if shown.size is not None:
+        thumbnail = await contents.thumbnail(shown)
+        name = f"{file.name.rpartition('.')[0] or file.name}-{shown.size}.webp"
+        headers |= {"content-disposition": content_disposition("inline" if shown.is_inline else "attachment", name)}
+        return Response(thumbnail, media_type=THUMBNAIL_TYPE, headers=headers)
     # A part of another version than the client has would not fit.
     asked = request.header(b"range") if request.header(b"if-range") in (None, tag) else None
     try:
@@ -79,7 +85,7 @@ def sent(request: StrictRequest, contents: FileContents, shown: Shown, kept: str
 
 
 async def _pieces(contents: FileContents, file: StoredFile, part: ByteRange | None) -> AsyncGenerator[bytes, None]:
-    start, length = part or (0, None)
+    start, length = part or (0, file.size or None)
     try:
         async with contents.open(file, start, length) as pieces:
             async for piece in pieces:
