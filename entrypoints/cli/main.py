@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import rich_click as click
 
 from entrypoints.assembly.entities import EntitiesError, load_registry
+from entrypoints.cli.attachments.commands import add_attached_file_commands
 from entrypoints.cli.backup_commands import add_backup_commands
 from entrypoints.cli.completion import NAME, SHELLS, VARIABLE, script
 from entrypoints.cli.file_commands import add_file_commands
@@ -284,6 +285,7 @@ async def _explained(settings: Settings, work: "Awaitable[str]") -> str:
 add_administration_commands(tenantry, _run)
 add_backup_commands(tenantry, _run)
 add_file_commands(tenantry, _run)
+add_attached_file_commands(tenantry, _run)
 add_mail_commands(tenantry, _run)
 add_migration_commands(tenantry, _run)
 

@@ -111,6 +111,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     files_url: Annotated[str, FILES_URL] = ""
     files_key_id: Annotated[str | None, TEXT] = None
     files_secret: Annotated[Secret | None, FILES_SECRET] = None
+    files_downloads: Annotated[Literal["stream", "redirect"], one_of("stream", "redirect")] = "stream"
     files_max_bytes: Annotated[int, number(1, 2**40)] = 104_857_600
     files_tenant_bytes: Annotated[int, number(0, 2**62)] = 0
     files_kept_days: Annotated[int, number(1, 3_650)] = 7

@@ -17,6 +17,7 @@ from application.ports.identity.sessions import Tickets
 from application.ports.runtime import Clock
 from domain.entities.attachments.files import StoredFile, find_purpose, purpose_of
 from domain.entities.attachments.keys import file_key
+from domain.entities.attachments.names import content_disposition
 from domain.entities.attachments.types import INLINE
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import View
@@ -25,6 +26,8 @@ from domain.scope import OneTenant, Scope
 
 LINKED_FOR = timedelta(minutes=5)
 """Lifetime of a link."""
+REDIRECTED_FOR = timedelta(seconds=60)
+"""Lifetime of an address at the store."""
 
 
 class Shown(Struct, frozen=True):
@@ -76,7 +79,7 @@ class SealedLink(Struct, frozen=True):
 class FileContents:
     """Contents for callers. The permission to read the rows and the field was checked before.
 
-    ``links_at`` is the address that links begin with.
+    ``links_at`` is the address that links begin with. With ``redirects``, clients read from the store, if it has URLs.
     """
 
     reads: RowReads[FileTransaction]
@@ -86,6 +89,7 @@ class FileContents:
     tickets: Tickets
     clock: Clock
     links_at: str
+    redirects: bool = False
 
     async def of_row(
         self, scope: Scope, model: EntityModel, field: FieldModel, row_id: UUID, file_id: UUID | None
@@ -125,6 +129,16 @@ class FileContents:
         """Return the thumbnail. Raises UnprocessableEntity, ServiceUnavailable and NotFound."""
         assert shown.size is not None
         return await self.thumbnails.content(shown.file, shown.size, shown.box)
+
+    async def address(self, shown: Shown) -> str | None:
+        """Return the address at the store to redirect a client to, None if the service sends the content."""
+        # The store may not have the thumbnail yet.
+        if not self.redirects or shown.size is not None:
+            return None
+        file = shown.file
+        disposition = content_disposition("inline" if shown.is_inline else "attachment", file.name)
+        key = file_key(file.tenant_id, file.id, file.created_at)
+        return await self.store.link(key, lifetime=REDIRECTED_FOR, media_type=file.type, disposition=disposition)
 
     def open(
         self, file: StoredFile, start: int = 0, length: int | None = None

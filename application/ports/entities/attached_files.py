@@ -59,6 +59,10 @@ class UnusedFiles(Protocol):
         """
         ...
 
+    async def page(self, after: tuple[UUID, UUID] | None, most: int) -> Sequence[StoredFile]:
+        """Return at most ``most`` files of any state in the order of tenant and id, those after ``after`` only."""
+        ...
+
     async def forget(self, files: Sequence[StoredFile]) -> None:
         """Remove the entries of deleted files, and subtract them from the usage of their tenants."""
         ...

@@ -60,6 +60,7 @@ def assemble_entities(
             adapters.tickets,
             clock,
             settings.files_base_url or settings.base_url,
+            redirects=settings.files_downloads == "redirect",
         ),
         summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),

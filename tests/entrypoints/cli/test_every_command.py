@@ -127,7 +127,8 @@ domains remove acme.example --tenant acme | join-requests list --tenant acme
     "rows": """
 tenants create acme | import products good.csv --tenant acme | export products --out products.csv --tenant acme
 keys rotate | keys reseal | mail list | mail open | mail retry --all | mail drop --all | clean | check
-settings | entities | entities --plans | schema citus | migrate --check | migrate --sql | migrate --write nothing
+settings | entities | entities --plans | files check | schema citus
+migrate --check | migrate --sql | migrate --write nothing
 migrations current | migrations history | migrations check | migrations stamp heads | migrate
 backup backup | restore backup --replace
 """,
@@ -180,6 +181,7 @@ def test_answers_on_rows_are_json(answer_all: Callable[[str], dict[str, Any]], f
     assert told["import products good.csv --tenant acme"] == {"imported": 1, "skipped": 0, "failed": 0, "errors": []}
     assert told["export products --out products.csv --tenant acme"]["rows"] == 1
     assert (told["clean"]["isBusy"], told["clean"]["deleted"]) == (False, {})
+    assert told["files check"] == {"files": 0, "missing": [], "unknown": [], "isRepaired": False}
     (newest,) = told["migrations current"]
     assert newest == told["migrations history"][0]
     assert (newest["isHead"], newest["isCurrent"]) == (True, True)

@@ -7,6 +7,7 @@ FILES = [
     ("FILES_URL", "", "file:///srv/files", "file:///srv/files", "/srv/files"),
     ("FILES_KEY_ID", None, "key", "key", None),
     ("FILES_SECRET", None, "hidden", Secret("hidden"), None),
+    ("FILES_DOWNLOADS", "stream", "redirect", "redirect", "proxy"),
     ("FILES_MAX_BYTES", 104_857_600, "1000", 1000, "0"),
     ("FILES_TENANT_BYTES", 0, "1000", 1000, "-1"),
     ("FILES_KEPT_DAYS", 7, "30", 30, "0"),

@@ -31,7 +31,9 @@ _SAFE = {
 ETAG = ResponseHeader(
     name="ETag", description="The digest of the content, for `If-None-Match`.", documentation_only=True
 )
+_ADDRESS = {"schema": {"type": "string"}, "description": "An address of the store, for 60 seconds."}
 ANSWERS: Mapping[int, ResponseSpec] = {
+    302: ResponseSpec(None, description="The content is at the address in `Location`.", generate_examples=False),
     206: ResponseSpec(None, description="The part that `Range` names.", generate_examples=False),
     304: ResponseSpec(None, description="Not modified.", generate_examples=False),
     416: ResponseSpec(None, description="`Range` begins after the end.", generate_examples=False),
@@ -49,6 +51,7 @@ def content_operation(types: Collection[str]) -> type[Operation]:
             whole["content"] = {media_type: {"schema": {}} for media_type in sorted(types)}
             responses["206"] |= {"headers": whole["headers"], "content": whole["content"]}
             responses["416"] |= {"headers": whole["headers"]}
+            responses["302"]["headers"] = {**responses["302"].get("headers", {}), "Location": _ADDRESS}
             return described
 
     return ContentOperation
@@ -65,6 +68,9 @@ async def sent(request: StrictRequest, contents: FileContents, shown: Shown, kep
     headers = {**_SAFE, "etag": tag, "cache-control": kept}
     if request.knows(tag):
         return NoBody(304, headers)
+    # The signature of the address is for GET only.
+    if request.method == "GET" and (address := await contents.address(shown)) is not None:
+        return NoBody(302, {**_SAFE, "location": address, "cache-control": "no-store"})
     disposition = content_disposition("inline" if shown.is_inline else "attachment", file.name)
     headers |= {"content-disposition": disposition}
     if shown.size is not None:

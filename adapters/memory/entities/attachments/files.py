@@ -95,6 +95,11 @@ class MemoryUnusedFiles:
                 for file in due[:most]
             ]
 
+    async def page(self, after: tuple[UUID, UUID] | None, most: int) -> Sequence[StoredFile]:
+        files = (_file(row) for row in self.access.read().tables.get(FILES, {}).values())
+        left = [file for file in files if after is None or (file.tenant_id, file.id) > after]
+        return sorted(left, key=lambda file: (file.tenant_id, file.id))[:most]
+
     async def forget(self, files: Sequence[StoredFile]) -> None:
         async with self.access.write() as store:
             for file in files:

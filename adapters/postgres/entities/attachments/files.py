@@ -55,6 +55,8 @@ WITH gone AS (
 UPDATE file_usage u SET bytes = u.bytes - counted.bytes, files = u.files - counted.files FROM counted
 WHERE u.tenant_id = $1"""
 
+_PAGE = "SELECT * FROM files WHERE (tenant_id, id) > ($1, $2) ORDER BY tenant_id, id LIMIT $3"
+_FIRST = UUID(int=0)
 _USED = "SELECT bytes FROM file_usage WHERE tenant_id = $1"
 
 
@@ -103,6 +105,10 @@ class PostgresUnusedFiles:
         self, now: datetime, written: datetime, attached: datetime, released: datetime, most: int
     ) -> Sequence[StoredFile]:
         rows = await self.connection.fetch(_CLAIM, now, written, attached, released, most)
+        return [file for row in rows if (file := _file(row)) is not None]
+
+    async def page(self, after: tuple[UUID, UUID] | None, most: int) -> Sequence[StoredFile]:
+        rows = await self.connection.fetch(_PAGE, *(after or (_FIRST, _FIRST)), most)
         return [file for row in rows if (file := _file(row)) is not None]
 
     async def forget(self, files: Sequence[StoredFile]) -> None:

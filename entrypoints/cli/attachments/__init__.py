@@ -1,0 +1,1 @@
+"""Commands for the files of rows."""
