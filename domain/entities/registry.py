@@ -181,7 +181,7 @@ def _relations(declared: Sequence[FieldModel], declaration: Declaration) -> dict
 
 
 def _to_one(source: str, field: FieldModel, reference: Reference) -> Relation:
-    name = reference.relation or re.sub("(?:_id|-id|Id)$", "", field.wire)
+    name = reference.relation or relation_name(field.wire, is_many=False)
     on_delete = reference.on_delete
     return Relation(
         name=name, target=reference.target, by=field.name, is_many=False, source=source, on_delete=on_delete
@@ -190,7 +190,7 @@ def _to_one(source: str, field: FieldModel, reference: Reference) -> Relation:
 
 def _linked(source: str, field: FieldModel, link: Links) -> Relation:
     return Relation(
-        name=link.relation or _plural(re.sub("(?:_ids|-ids|Ids)$", "", field.wire)),
+        name=link.relation or relation_name(field.wire, is_many=True),
         target=link.target,
         by=field.name,
         is_many=True,
@@ -198,6 +198,13 @@ def _linked(source: str, field: FieldModel, link: Links) -> Relation:
         is_link=True,
         on_delete=link.on_delete,
     )
+
+
+def relation_name(wire: str, *, is_many: bool) -> str:
+    """Return the default name of a field's relation: ``photo`` for ``photoId``, ``tags`` for ``tagIds``."""
+    if is_many:
+        return _plural(re.sub("(?:_ids|-ids|Ids)$", "", wire))
+    return re.sub("(?:_id|-id|Id)$", "", wire)
 
 
 def _plural(word: str) -> str:

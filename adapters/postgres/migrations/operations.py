@@ -15,9 +15,11 @@ from adapters.postgres.schema import row_security
 from adapters.postgres.schema.parts import BY_TABLE, making
 from adapters.postgres.schema.sql import ddl, quoted
 
-Renamed = Literal["table", "column", "index", "constraint", "history", "field"]
+Renamed = Literal["table", "column", "index", "constraint", "history", "field", "purpose", "holder"]
 IN_HISTORIES = frozenset[Renamed]({"history", "field"})
 """Renames in history entries, which have a separate table."""
+IN_FILES = frozenset[Renamed]({"purpose", "holder"})
+"""Renames in the entries of files: the purpose of a field's files, and the entity that holds them."""
 
 # Some servers lack pg_trgm, and some users may not install it. Searches then are correct but slower.
 _TRIGRAMS = """
@@ -30,6 +32,7 @@ EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege
 END
 $$"""
 
+_FILES = sa.table("files", sa.column("entity", sa.Text()), sa.column("purpose", sa.Text()))
 _RENAMES: dict[str, str] = {
     "table": "ALTER TABLE %(fullname)s RENAME TO %(new)s",
     "column": "ALTER TABLE %(fullname)s RENAME COLUMN %(old)s TO %(new)s",
@@ -94,12 +97,17 @@ def rename(kind: Renamed, table: str, old: str, new: str) -> None:
     """Rename a table, or its column, index or constraint: ``rename("column", "books", "code", "sku")``.
 
     In history entries, ``history`` renames an entity by the names in its path, ``field`` a field by its JSON names. An
-    online file processes one day of entries at a time.
+    online file processes one day of entries at a time. In the entries of files, ``purpose`` renames the purpose, and
+    ``holder`` the entity.
     """
     if kind == "history":
         move_histories(old, new)
     elif kind == "field":
         rename_in_histories(table.replace("_", "-"), old, new)
+    elif kind == "purpose":
+        op.execute(_purpose(old, new))
+    elif kind == "holder":
+        op.execute(_holder(old, new))
     else:
         op.execute(rename_statement(kind, table, old, new))
 
@@ -107,6 +115,18 @@ def rename(kind: Renamed, table: str, old: str, new: str) -> None:
 def rename_statement(kind: Renamed, table: str, old: str, new: str) -> sa.ExecutableDDLElement:
     """Return the statement to rename a table or an object of it."""
     return ddl(_RENAMES[kind], {"old": quoted(old), "new": quoted(new)}, table=table)
+
+
+def _purpose(old: str, new: str) -> sa.Update:
+    return sa.update(_FILES).values(purpose=new).where(_FILES.c.purpose == old)
+
+
+def _holder(old: str, new: str) -> sa.Update:
+    purpose, of_entity = _FILES.c.purpose, f"{old}."
+    moved = sa.func.concat(f"{new}.", sa.func.substr(purpose, len(of_entity) + 1))
+    # A temporary file has no entity yet.
+    entity = sa.case((_FILES.c.entity == old, new), else_=_FILES.c.entity)
+    return sa.update(_FILES).values(entity=entity, purpose=moved).where(sa.func.starts_with(purpose, of_entity))
 
 
 class SecureTable(MigrateOperation):

@@ -9,14 +9,16 @@ import sqlalchemy as sa
 from msgspec import Struct, defstruct, structs
 from sqlalchemy import Connection, Inspector, MetaData
 
-from adapters.postgres.migrations.operations import IN_HISTORIES, Rename, Renamed, rename_statement
+from adapters.postgres.migrations.operations import IN_FILES, IN_HISTORIES, Rename, Renamed, rename_statement
 from adapters.postgres.migrations.pending import MigrationRefused
 from adapters.postgres.migrations.row_counts import row_count
 from adapters.postgres.schema.copies import is_name_of_copy
 from adapters.postgres.schema.links import BETWEEN, junction_name
 from adapters.postgres.schema.parts import is_name_of_part
 from adapters.postgres.schema.sql import short_name
+from domain.entities.attachments.files import purpose_of
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.registry import relation_name
 
 _OURS = frozenset({"alembic_version"})
 _EXAMPLES = frozenset({"categories", "currencies", "products", "reviews"})
@@ -52,8 +54,8 @@ def renames(connection: Connection, registry: Registry, metadata: MetaData, spok
                 "books.old=new for a field of one entity."
             )
         for operation in made:
-            # Do not rename in histories yet: no later operation depends on them, and they may be large.
-            if operation.kind not in IN_HISTORIES:
+            # Do not rename in histories and files yet: no later operation depends on them, and they may be large.
+            if operation.kind not in IN_HISTORIES | IN_FILES:
                 statement = rename_statement(operation.kind, operation.table, operation.old, operation.new)
                 connection.execute(statement)
         found += made
@@ -116,6 +118,7 @@ def _made(inspector: Inspector, registry: Registry, metadata: MetaData, spec: st
                 yield from _field(inspector, metadata, model, old, field)
             elif field in _new_links(inspector, model) and old in _gone_links(inspector, metadata, model.table):
                 yield from _junction(inspector, junction_name(model, old), junction_name(model, field))
+                yield from _in_files(model, old, field)
                 yield from _in_histories(model, old, field)
 
 
@@ -132,7 +135,19 @@ def _field(inspector: Inspector, metadata: MetaData, model: EntityModel, old: st
         names = [f"{thing.name[: place.start()]}{new}{thing.name[place.end() :]}" for place in places]
         for renamed in ([name for name in names if name in wanted] or names)[:1]:
             yield Rename(thing.kind, model.table, thing.name, renamed)
+    yield from _in_files(model, old, new)
     yield from _in_histories(model, old, new)
+
+
+def _in_files(model: EntityModel, old: str, new: str) -> Iterator[Rename]:
+    field = model.by_name[new]
+    if field.attachment is None:
+        return
+    purpose, is_many = purpose_of(model, field), field.link is not None
+    for name in _json_names(model, old):
+        before = f"{model.plural}.{relation_name(name, is_many=is_many)}"
+        if before != purpose:
+            yield Rename("purpose", "files", before, purpose)
 
 
 def _in_histories(model: EntityModel, old: str, new: str) -> Iterator[Rename]:
@@ -171,6 +186,8 @@ def _table(inspector: Inspector, metadata: MetaData, old: str, model: EntityMode
     for name in _gone_links(inspector, metadata, old):
         junction = f"{old}{BETWEEN}{name}"
         yield from _junction(inspector, junction, declared.get(junction) or junction_name(model, name))
+    if model.attachments:
+        yield Rename("holder", "files", old.replace("_", "-"), model.plural)
     yield Rename("history", model.table, old.replace("_", "-"), model.plural)
 
 

@@ -9,7 +9,7 @@ from alembic.operations import ops
 
 from adapters.postgres.migrations.online.operations import Online
 from adapters.postgres.migrations.online.search_indexes import IndexSearch
-from adapters.postgres.migrations.operations import IN_HISTORIES, FillIn, Rename
+from adapters.postgres.migrations.operations import IN_FILES, IN_HISTORIES, FillIn, Rename
 from adapters.postgres.migrations.switches import EnsureNoneDeleted
 from adapters.postgres.schema.search import search_index_name
 
@@ -134,6 +134,8 @@ def _renamed(operation: Rename) -> str:
             f"row_history: nobody waits: what lines of {table} tell of {old} they tell of {new}, a day at a time; a "
             f"JSON name that was given by hand belongs in the place of {old}"
         )
+    if operation.kind in IN_FILES:
+        return f"files: writes to the files of {old} wait until all of the file is applied: they become files of {new}"
     return f"{table}: reads and writes wait for a moment: the {operation.kind} {old} is renamed"
 
 
