@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
+from adapters.images.processes import images_are_installed
 from application.entities.declaration_files import import_file
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.declaration import Registry
-from domain.entities.mistakes.attachments import over_limit
+from domain.entities.mistakes.attachments import not_installed, over_limit
 from domain.entities.registry import DeclarationError, build_registry
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class EntitiesError(Exception):
 def load_registry(names: Sequence[str], largest_file: int | None = None) -> Registry:
     """Return the registry of the service's entities and those of the modules.
 
-    Raises EntitiesError, also for fields that accept files of more than ``largest_file`` bytes.
+    Raises EntitiesError. With ``largest_file``, for a service, also for fields that accept files of more bytes, and for
+    thumbnails without the package that creates them.
     """
     declared: list[type[Struct]] = list(BUILTIN_ENTITIES)
     mistakes: list[str] = []
@@ -56,7 +58,10 @@ def load_registry(names: Sequence[str], largest_file: int | None = None) -> Regi
     if mistakes:
         raise EntitiesError(mistakes)
     registry = registry_of(declared)
-    if largest_file is not None and (mistakes := list(over_limit(registry, largest_file))):
+    if largest_file is not None:
+        without_images = () if images_are_installed() else not_installed(registry)
+        mistakes += [*over_limit(registry, largest_file), *without_images]
+    if mistakes:
         raise EntitiesError(mistakes)
     return registry
 

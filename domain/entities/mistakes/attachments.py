@@ -110,3 +110,14 @@ def over_limit(models: Iterable[EntityModel], most: int) -> Iterator[str]:
                     f"{model.name}: field {field.name!r} has max_bytes={field.attachment.max_bytes:,}, but the setting "
                     f"TENANTRY_FILES_MAX_BYTES allows {most:,}"
                 )
+
+
+def not_installed(models: Iterable[EntityModel]) -> Iterator[str]:
+    """Return the errors of fields with thumbnails, for a service without the package that creates them."""
+    for model in models:
+        for field in model.attachments:
+            if field.attachment is not None and field.attachment.thumbnails:
+                yield (
+                    f"{model.name}: field {field.name!r} has thumbnails, which need packages that are missing: "
+                    "pip install 'tenantry[images]'"
+                )
