@@ -272,7 +272,7 @@ async def test_enter_chooses_only_a_row_that_matches_the_search(visitor: Visitor
     page = visitor.page
     await visitor.enter("rows/products/new")
     box = page.get_by_role("combobox", name="Category")
-    await box.focus()
+    await box.press("ArrowDown")
     options = page.get_by_role("listbox").get_by_role("option")
     await expect(options.first).to_be_visible()
     await page.keyboard.type("Category 07")

@@ -113,7 +113,7 @@ async def test_behind_a_path_everything_is_found_below_it(service: Service, chro
         await expect(page.get_by_role("heading", name="Lamp 249")).to_be_visible()
         await page.reload()
         await expect(page.get_by_role("heading", name="Lamp 249")).to_be_visible()
-        await page.get_by_role("button", name="API", exact=True).click()
+        await page.get_by_role("complementary").get_by_role("button", name="API", exact=True).click()
         await expect(page.get_by_role("dialog").locator("pre").first).to_contain_text(f"{home}/api/products/")
         outside = [request.url for request in visitor.requests if not request.url.startswith((f"{home}/", "data:"))]
         assert (outside, visitor.complaints) == ([], [])
