@@ -108,6 +108,8 @@ def _type(schema: Json) -> str:
 
 def _of_kind(schema: Json, kind: object) -> str:
     """A schema without variants; ``unknown`` where it says nothing about its value."""
+    if "prefixItems" in schema:
+        return f"[{', '.join(map(_type, schema['prefixItems']))}]"
     if kind == "array":
         items = _type(schema.get("items", {}))
         return f"({items})[]" if "|" in items else f"{items}[]"

@@ -72,6 +72,8 @@ const asReference = (field: Field): Field => (field.kind === "member" ? { ...fie
 export const entityOf = (plural: string): Entity | undefined => byPlural.value.get(plural);
 export const mayArea = (name: string): boolean => meta.value?.areas.includes(name) ?? false;
 export const choicesOf = (field: Field): string[] => field.rules.choices ?? [];
+/** Whether the field holds files; inputs of other kinds take no files. */
+export const isFile = (field: Field) => /^attachments?$/.test(field.kind);
 /** The label and the colour of a value of a choice. */
 export const choiceOf = (field: Field | undefined, value: string) =>
   field?.choices?.find((choice) => choice.value === value) ?? { value, label: value, color: "grey" };

@@ -177,6 +177,10 @@ export interface FieldRules {
   maxLength?: number;
   pattern?: string;
   choices?: string[];
+  types?: string[];
+  thumbnails?: Record<string, [number, number]>;
+  maxBytes?: number;
+  limit?: number;
 }
 
 export interface FileColumn {

@@ -126,6 +126,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
           {fields.map((field) => (
             <Input
               key={field.name}
+              of={{ entity, row }}
               field={field}
               value={draft[field.name]}
               problem={problems[field.name]}

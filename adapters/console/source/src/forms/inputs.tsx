@@ -1,14 +1,20 @@
 // One input per kind of field, with its label, its help and its error.
 import { type ComponentChildren, h } from "preact";
 import { useId, useRef } from "preact/hooks";
-import { choiceOf, choicesOf, entityOf, type Field } from "../api/meta";
+import { choiceOf, choicesOf, type Entity, entityOf, type Field, isFile, type Row } from "../api/meta";
 import { safeLink, titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
+import { lazy } from "../parts/lazy";
 import { t } from "../words/words";
+import type { FilesProps } from "./files";
 import { Links, Reference } from "./reference";
 import { isList } from "./values";
 
+const Files = lazy<FilesProps>(async () => (await import("./files")).default);
+
 interface Props {
+  /** Where a field with files is: files are uploaded for an entity, and read from a row. */
+  of?: { entity: Entity; row: Row | null };
   field: Field;
   value: unknown;
   change: (value: unknown) => void;
@@ -19,10 +25,10 @@ interface Props {
 const isLong = (field: Field) => field.widget === "multiline" || isList(field);
 export const isWide = (field: Field) => isLong(field);
 
-export function Input({ field, value, change, problem, disabled }: Props) {
+export function Input({ of, field, value, change, problem, disabled }: Props) {
   const id = useId();
   const target = field.kind === "links" && field.target ? entityOf(field.target) : undefined;
-  const hint = target ? (field.help ?? "") : hintOf(field);
+  const hint = target || isFile(field) ? (field.help ?? "") : hintOf(field);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
   const common = {
     id,
@@ -32,6 +38,20 @@ export function Input({ field, value, change, problem, disabled }: Props) {
     "aria-invalid": problem ? (true as const) : undefined,
     "aria-required": field.required || undefined,
   };
+  if (of && isFile(field))
+    return (
+      <Frame field={field} hint={hint} problem={problem} id={id} hasOwnLabel>
+        <Files
+          {...of}
+          field={field}
+          label={`${titleOf(field)}${field.required ? " *" : ""}`}
+          ids={idsOf(value)}
+          change={(ids) => change(ids.join("\n"))}
+          describedBy={described}
+          disabled={disabled}
+        />
+      </Frame>
+    );
   if (field.kind === "reference")
     return (
       <Frame field={field} hint={hint} problem={problem} id={id} hasOwnLabel>
@@ -53,9 +73,7 @@ export function Input({ field, value, change, problem, disabled }: Props) {
           field={field}
           target={target}
           label={titleOf(field)}
-          ids={String(value ?? "")
-            .split("\n")
-            .filter(Boolean)}
+          ids={idsOf(value)}
           change={(ids) => change(ids.join("\n"))}
           describedBy={described}
           isInvalid={!!problem}
@@ -69,6 +87,11 @@ export function Input({ field, value, change, problem, disabled }: Props) {
     </Frame>
   );
 }
+
+const idsOf = (value: unknown) =>
+  String(value ?? "")
+    .split("\n")
+    .filter(Boolean);
 
 interface FrameProps {
   field: Field;

@@ -6,7 +6,7 @@ import { plainNumber, typedNumber } from "../words/numbers";
 export type Draft = Record<string, unknown>;
 
 /** Values with several items, one on each line of their input. */
-export const isList = (field: Field) => /^(texts|uuids|links)$/.test(field.kind);
+export const isList = (field: Field) => /^(texts|uuids|links|attachments)$/.test(field.kind);
 
 export const emptyOf = (field: Field): unknown => (field.kind === "boolean" && !field.nullable ? false : "");
 

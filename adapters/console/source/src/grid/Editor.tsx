@@ -1,7 +1,7 @@
 // Editing one cell: the input of the form, with its errors, above the cell. What is saved can be undone.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
-import { type Entity, type Field, type Row, rowLabel } from "../api/meta";
+import { type Entity, type Field, isFile, type Row, rowLabel } from "../api/meta";
 import { Input } from "../forms/inputs";
 import { heldValue, isList, sentValue } from "../forms/values";
 import { errorText, failed, toast } from "../parts/Toast";
@@ -26,7 +26,7 @@ const matching = (version: unknown): Record<string, string> =>
   version === undefined || version === null ? {} : { "If-Match": `"${version}"` };
 
 export const mayEdit = (entity: Entity, row: Row, field: Field) =>
-  entity.may.update && field.writable && row.isDeleted !== true && row[field.name] !== undefined;
+  entity.may.update && field.writable && !isFile(field) && row.isDeleted !== true && row[field.name] !== undefined;
 
 export function Editor({ entity, row, field, cell, renew, close }: Props) {
   const before = heldValue(field, row[field.name]);

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { useState } from "preact/hooks";
 import { ApiError, call, isStopped } from "../api/api";
-import type { Entity, Field, Row } from "../api/meta";
+import { type Entity, type Field, isFile, type Row } from "../api/meta";
 import { Input } from "../forms/inputs";
 import { emptyOf, sentValue } from "../forms/values";
 import { StoppableSubmit } from "../parts/Button";
@@ -165,7 +165,7 @@ interface EditProps {
 
 function BulkEdit({ entity, rows, onClose, done }: EditProps) {
   const alone = new Set(entity.unique.filter((names) => names.length === 1).flat());
-  const fields = entity.fields.filter((field) => field.writable && !alone.has(field.name));
+  const fields = entity.fields.filter((field) => field.writable && !isFile(field) && !alone.has(field.name));
   const [field, setField] = useState<Field | undefined>(fields[0]);
   const [value, setValue] = useState<unknown>(field ? emptyOf(field) : null);
   const [problem, setProblem] = useState("");

@@ -1,10 +1,11 @@
 // A value as a cell, a history or a conflict shows it. Every text is isolated by <bdi>; only http(s) and mailto link.
 import type { ComponentChildren } from "preact";
-import { choiceOf, type Entity, entityOf, type Field, MEMBERS, type Row, rowLabel, TRAIL } from "../api/meta";
+import { choiceOf, type Entity, entityOf, type Field, isFile, MEMBERS, type Row, rowLabel, TRAIL } from "../api/meta";
 import { useRowNames } from "../forms/reference";
 import { Icon } from "../parts/Icon";
 import { EventName, PersonName, RowName, rowHref, TenantName, Unseen } from "../screens/names";
 import { date, exactTime, type Key, number, t, time } from "../words/words";
+import { Files } from "./files";
 import { PEOPLE } from "./kinds";
 
 const NUMBERS = new Set(["integer", "bigInteger", "decimal", "float"]);
@@ -24,7 +25,7 @@ const plainTitle = (name: string) =>
 /** The title of a column; the service's own fields are called by name where nobody gave a title. */
 export function titleOf(field: Field): string {
   if (field.kind === "tenant") return t("tenant");
-  if (field.kind === "links" && field.relation && field.title === plainTitle(field.name))
+  if (/^(links|attachments?)$/.test(field.kind) && field.relation && field.title === plainTitle(field.name))
     return plainTitle(field.relation);
   const isOwn = KEPT.has(field.name) && !field.writable && field.title === plainTitle(field.name);
   return isOwn ? t(`kept.${field.name}` as Key) : field.title || field.name;
@@ -77,6 +78,7 @@ export function Cell({ entity, field, row, isPlain }: CellProps) {
     const target = field.target ? entityOf(field.target) : undefined;
     return <Words words={(row[field.relation] as Row[]).map((linked) => rowLabel(target, linked))} />;
   }
+  if (isFile(field) && field.relation && row[field.relation]) return <Files entity={entity} field={field} row={row} />;
   if (field.kind === "tenant" && typeof value === "string") return <TenantName id={value} />;
   if (PEOPLE.test(field.name) && typeof value === "string")
     return <PersonName id={value} tabIndex={-1} isPlain={isPlain} />;
@@ -117,11 +119,13 @@ export function Value({
     case "reference":
       return <Reference field={field} id={text} isWhole={isWhole} />;
     case "uuid":
+    case "attachment":
       return <code title={text}>{isWhole ? text : text.slice(0, 13)}</code>;
     case "links":
       return <Linked field={field} ids={value as string[]} isWhole={isWhole} />;
     case "texts":
     case "uuids":
+    case "attachments":
       return <Words words={value as string[]} />;
     default:
       return <Text field={field} text={text} isWhole={isWhole} />;

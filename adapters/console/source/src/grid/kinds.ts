@@ -16,6 +16,8 @@ const ICONS: Partial<Record<string, string>> = {
   uuid: "fingerprint",
   uuids: "fingerprint",
   texts: "tags",
+  attachment: "paperclip",
+  attachments: "paperclip",
 };
 const WIDGETS: Partial<Record<string, string>> = {
   multiline: "text-align-start",

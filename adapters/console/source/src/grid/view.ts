@@ -1,5 +1,5 @@
 // What a grid shows, as the address has it: the API's own grammar, and `~columns`, `~pinned` for the console alone.
-import { choicesOf, type Entity, entityOf, type Field } from "../api/meta";
+import { choicesOf, type Entity, entityOf, type Field, isFile } from "../api/meta";
 import { ROW, ROW_TAB } from "../session/routes";
 import { tenantId } from "../session/tokens";
 
@@ -125,7 +125,7 @@ export const askedOf = (entity: Entity, view: View): string =>
 export function includesOf(entity: Entity, columns: string[]): string {
   const shown = entity.fields.filter((field) => columns.includes(field.name));
   return shown
-    .filter((field) => named(field))
+    .filter((field) => isFile(field) || named(field))
     .map((field) => field.relation)
     .join(",");
 }

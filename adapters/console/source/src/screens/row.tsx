@@ -1,8 +1,10 @@
 // A row, as a page or beside the grid: its form, its related rows and its history in tabs.
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import { type Entity, entityOf, type Row, rowLabel, TRAIL } from "../api/meta";
+import { type Entity, entityOf, isFile, type Row, rowLabel, TRAIL } from "../api/meta";
 import { Form } from "../forms/Form";
+import { Input } from "../forms/inputs";
+import { heldValue } from "../forms/values";
 import { ApiDrawer } from "../grid/ApiDrawer";
 import { entityTitle, isAction, titleOf, Value } from "../grid/cells";
 import { linkOf } from "../grid/keys";
@@ -249,6 +251,14 @@ function Facts({ entity, row }: { entity: Entity; row: Row }) {
             <dd>
               {/(By|actorId)$/.test(field.name) && row[field.name] ? (
                 <PersonName id={String(row[field.name])} />
+              ) : isFile(field) ? (
+                <Input
+                  of={{ entity, row }}
+                  field={field}
+                  value={heldValue(field, row[field.name])}
+                  change={() => {}}
+                  disabled
+                />
               ) : isAction(entity, field) ? (
                 <EventName action={String(row[field.name])} isWhole />
               ) : (

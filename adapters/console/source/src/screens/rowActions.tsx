@@ -1,7 +1,7 @@
 // What is done to a whole row: sharing, duplicating, deleting, restoring, deleting for good.
 import { useState } from "preact/hooks";
 import { ApiError, call } from "../api/api";
-import { type Entity, type Row, rowLabel } from "../api/meta";
+import { type Entity, isFile, type Row, rowLabel } from "../api/meta";
 import { formFields, heldValue } from "../forms/values";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
@@ -27,7 +27,8 @@ export const COPY = "~copy";
 export function copied(entity: Entity, row: Row): Record<string, unknown> {
   const unique = new Set(entity.unique.filter((names) => names.length === 1).flat());
   const values = formFields(entity)
-    .filter(({ name }) => !unique.has(name) && row[name] !== undefined)
+    // a file has one holder
+    .filter((field) => !unique.has(field.name) && !isFile(field) && row[field.name] !== undefined)
     .map((field) => {
       const held = heldValue(field, row[field.name]);
       const isName = field.name === entity.display && field.kind === "text" && held;
