@@ -9,11 +9,11 @@ from uuid import UUID
 import msgspec
 from hypothesis import strategies as st
 
-from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.state import SHARES
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.kinds import Kind
 from domain.entities.query.kinds import QUERY_KINDS, is_sortable
+from domain.entities.query.matching import without_case
 from domain.entities.query.query import Operator
 
 Row = dict[str, object]

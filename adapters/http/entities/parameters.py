@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable
 
+from adapters.http.entities.changes.feed_parameters import FEED_PAGING
 from adapters.http.entities.served_entity import DescribedParameters
 from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Hidden, Registry
 from domain.entities.query.parameters import (
     QueryParameter,
     export_parameters_of,
+    feed_parameters_of,
     history_parameters_of,
     parameters_of,
     summary_parameters_of,
@@ -50,6 +52,7 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
         export=described(export_parameters_of, *filters),
         history=described(history_parameters_of),
         summary=described(summary_parameters_of, *filters),
+        changes=described(feed_parameters_of, *FEED_PAGING),
     )
 
 

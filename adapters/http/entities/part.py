@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from application.entities.attachments.contents import FileContents
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
+from application.entities.changes.following import Following
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
@@ -25,6 +26,7 @@ class EntityUseCases:
     operations: Operations
     upserts: Upserts
     histories: Histories
+    following: Following
     sharing: Sharing
     file_uploads: FileUploads
     file_contents: FileContents

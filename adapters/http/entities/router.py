@@ -7,6 +7,7 @@ from adapters.http.docs.descriptions import descriptions_router
 from adapters.http.entities.attachments.contents import content_handlers, linked_handler
 from adapters.http.entities.attachments.files import files_router
 from adapters.http.entities.batches import batch_handlers
+from adapters.http.entities.changes.feeds import changes_router, entity_changes_handler
 from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handler
 from adapters.http.entities.imports import import_handler
@@ -35,6 +36,7 @@ def entity_routers(services: UseCases) -> list[Router]:
         operations,
         *([files_router(services.file_uploads, services.registry)] if _has_files(services.registry) else []),
         *(_router(services, model) for model in services.registry),
+        changes_router(services.following, services.registry),
     ]
 
 
@@ -63,6 +65,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *content_handlers(entity, services.file_contents),
             *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
+            *([entity_changes_handler(entity, services.following)] if model.declaration.changes else []),
             *(share_handlers(entity, services.sharing) if model.declaration.shared else []),
             summary_handler(entity, services.summarizing),
             export_handler(entity, services.exporting),

@@ -18,13 +18,14 @@ Describe = Callable[[], tuple[Parameter, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedParameters:
-    """OpenAPI descriptions of the query parameters of a list, a read, an export, a history and a summary."""
+    """OpenAPI descriptions of the query parameters of a list, a read, an export, a history, a summary and a feed."""
 
     page: Describe
     view: Describe
     export: Describe
     history: Describe
     summary: Describe
+    changes: Describe
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ import msgspec
 
 from adapters.memory.entities.attachments.holding import MemoryHolding
 from adapters.memory.entities.history import version_of
-from adapters.memory.entities.matching import without_case
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.records import NO_SUCH_ROW, MemoryRecords
 from adapters.memory.entities.rows import VisibleRows, missing, shown
@@ -29,6 +28,7 @@ from domain.entities.files.csv_rows import Cells, quoted, read_rows
 from domain.entities.kinds import TEXTS, Kind
 from domain.entities.owning import limits_in
 from domain.entities.query.kinds import ignores_case
+from domain.entities.query.matching import without_case
 from domain.entities.query.query import Path, Query
 from domain.entities.sheets import (
     MOST_ERRORS,

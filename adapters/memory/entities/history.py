@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from adapters.memory.entities.matching import plain
 from adapters.memory.entities.row_json import encoded, json_object
 from adapters.memory.entities.state import Row, Tables
 from adapters.memory.store import Access
 from application.ports.entities.history import Action, Entry, FieldChange
 from application.ports.entities.records import Act
 from domain.entities.declaration import EntityModel
+from domain.entities.query.matching import plain
 from domain.entities.query.read_query import MAX_PAGE_SIZE
 from domain.entities.query.responses import LARGEST_PAGE_BYTES, too_large_page
 from domain.scope import OneTenant, Scope

@@ -7,12 +7,12 @@ from uuid import UUID
 from msgspec import Raw
 
 from adapters.memory.entities.history import version_of
-from adapters.memory.entities.matching import has_words, holds, is_after_cursor, plain, sort_value
 from adapters.memory.entities.row_json import Object, encoded, json_object
 from adapters.memory.entities.rows import VisibleRows, shown
 from adapters.memory.entities.state import Row
 from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel
+from domain.entities.query.matching import has_words, holds, is_after_cursor, plain, sort_value
 from domain.entities.query.query import (
     MOST_COUNTED,
     Beginning,

@@ -85,12 +85,12 @@ class VisibleRows:
         """Return whether an ownership rule of the entity, or a share that allows the action, holds for the caller."""
         assert isinstance(self.scope, OwnRows)
         user_id, levels = self.scope.user_id, sharing_levels(model, action)
-        if any(self._holds(model, rule, row, user_id) for rule in model.declaration.own):
+        if any(self.holds(model, rule, row, user_id) for rule in model.declaration.own):
             return True
         share = self.tables.get(SHARES, {}).get(share_key(self.scope.id, model, row["id"], user_id)) if levels else None
         return share is not None and share["level"] in levels
 
-    def _holds(self, model: EntityModel, rule: OwnRule, row: Row, user_id: UUID) -> bool:
+    def holds(self, model: EntityModel, rule: OwnRule, row: Row, user_id: UUID) -> bool:
         if isinstance(rule, Mine):
             return row[rule.field] == user_id
         first, whole = model.relations[rule.to_one], self.whole()

@@ -10,7 +10,6 @@ from math import isinf, isnan
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from adapters.memory.entities.matching import plain
 from adapters.memory.entities.reading import RowReader
 from adapters.memory.entities.rows import VisibleRows
 from adapters.memory.entities.state import Row
@@ -18,6 +17,7 @@ from adapters.memory.identity.member_rows import member_rows
 from adapters.memory.store import Access
 from application.ports.entities.summaries import Group
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.query.matching import plain
 from domain.entities.query.responses import LARGEST_PAGE, LARGEST_PAGE_BYTES
 from domain.entities.query.summary import Function, Grouping, Measure, Summary
 from domain.errors import UnprocessableEntity, ValidationError

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from adapters.memory.entities.matching import plain, without_case
 from adapters.memory.entities.state import Row
 from domain.entities.declaration import EntityModel
 from domain.entities.kinds import Kind
 from domain.entities.markers import Unique
+from domain.entities.query.matching import plain, without_case
 
 TAKEN = "is taken already"
 

@@ -37,7 +37,7 @@ class PostgresEntityPorts(PostgresContext):
 
     @property
     def changes(self) -> PostgresChanges:
-        return PostgresChanges(self.connection, self.scope)
+        return PostgresChanges(self.connection, self.registry, self.scope)
 
     @property
     def change_queue(self) -> PostgresChangeQueue:

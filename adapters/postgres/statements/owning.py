@@ -115,6 +115,15 @@ def _is_among(value: Value, keys: Select[tuple[UUID]], name: str | None) -> Trut
     return sa.or_(value == sa.any_(given), sa.and_(given.is_(None), is_found))
 
 
+def holds_through(registry: Registry, model: EntityModel, rule: Through, key: Value) -> Truth:
+    """Return the condition that the rule holds for a row that refers to ``key``."""
+    return _is_among(key, _memberships(registry, model, rule), None)
+
+
+def shared_with_caller(model: EntityModel, row_id: Value) -> Truth:
+    return _is_among(row_id, _shares(model, "read"), None)
+
+
 def visible(
     registry: Registry, model: EntityModel, rows: FromClause, limits: Limits, *, by_keys: bool = False
 ) -> list[Truth]:

@@ -11,6 +11,9 @@ from uuid import UUID
 from msgspec import Raw, Struct
 
 from application.ports.entities.history import Action
+from application.ports.entities.records import Records
+from domain.entities.declaration import EntityModel
+from domain.entities.markers import Through
 
 Stream = Literal["own", "shared"]
 
@@ -67,10 +70,27 @@ class Changes(Protocol):
         """
         ...
 
+    async def own_through(self, model: EntityModel, rule: Through, keys: Collection[UUID]) -> Collection[UUID]:
+        """Return the rows at the end of the rule's first relation, among ``keys``, by which the rule holds.
+
+        The scope MUST be limited to own rows; so it MUST be for the next two methods.
+        """
+        ...
+
+    async def shared_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        """Return the rows among ``ids`` that are shared with the caller."""
+        ...
+
+    async def own_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        """Return the live rows among ``ids`` that the caller sees."""
+        ...
+
 
 class ChangesTransaction(Protocol):
     """Database parts for reading the log."""
 
+    @property
+    def records(self) -> Records: ...
     @property
     def changes(self) -> Changes: ...
 

@@ -113,6 +113,11 @@ def export_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden)
     return [*settings_of(vocabulary, (*ORDERING, *VIEWING)), *_filters(vocabulary)]
 
 
+def feed_parameters_of(model: EntityModel, registry: Registry, hidden: Hidden) -> list[QueryParameter]:
+    """Return the filters of the feed, which are by properties of the entity itself."""
+    return list(_filters(Vocabulary(registry, model, hidden)))
+
+
 def settings_of(vocabulary: Vocabulary, names: tuple[str, ...]) -> Iterator[QueryParameter]:
     """Yield the accepted parameters in ``names``; without search fields, omit ``search``."""
     model = vocabulary.model

@@ -10,6 +10,7 @@ from application.entities.attachments.thumbnails import Thumbnails
 from application.entities.attachments.unused_files import UnusedFileRemoval
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
+from application.entities.changes.following import Following
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
@@ -47,6 +48,7 @@ def assemble_entities(
         operations=Operations(database, registry, clock, adapters.ids),
         upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
+        following=Following(database, registry),
         sharing=Sharing(database, clock),
         file_uploads=_uploads(adapters, settings, slots),
         unused_files=UnusedFileRemoval(

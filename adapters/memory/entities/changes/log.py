@@ -9,18 +9,19 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from adapters.memory.entities.history import version_of
-from adapters.memory.entities.matching import plain
 from adapters.memory.entities.row_json import encoded, json_object
-from adapters.memory.entities.rows import is_living, places_of
-from adapters.memory.entities.state import Row, Tables
+from adapters.memory.entities.rows import VisibleRows, is_living, places_of
+from adapters.memory.entities.state import SHARES, Row, Tables, share_key
 from adapters.memory.store import Access
 from application.ports.entities.changes import Heads, LogEntry, LoggedAction, Read, Stream
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
 from domain.entities.changes.feeds import LARGEST_ENTRY_BYTES
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.markers import Through
+from domain.entities.query.matching import plain
 from domain.errors import CursorExpired
-from domain.scope import OneTenant, Scope
+from domain.scope import OneTenant, OwnRows, Scope
 
 TABLE, HEADS = "changes", "feed_heads"
 _EPOCH = UUID("01900000-0000-7000-8000-000000000000")
@@ -110,6 +111,7 @@ def _whole(tables: Tables, registry: Registry, model: EntityModel, row: Row) -> 
 @dataclass(frozen=True)
 class MemoryChanges:
     access: Access
+    registry: Registry
     scope: Scope
 
     async def epoch(self) -> UUID:
@@ -130,6 +132,24 @@ class MemoryChanges:
         if sum(place <= reached for place in between) < reached - position:
             raise CursorExpired
         return Read([_at(between[place], place) for place in found], reached)
+
+    async def own_through(self, model: EntityModel, rule: Through, keys: Collection[UUID]) -> Collection[UUID]:
+        assert isinstance(self.scope, OwnRows)
+        rows, by, user_id = self._rows, model.relations[rule.to_one].by, self.scope.user_id
+        refers: dict[UUID, Row] = {key: {"tenant_id": self._tenant, by: key} for key in keys}
+        return {key for key, row in refers.items() if rows.holds(model, rule, row, user_id)}
+
+    async def shared_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        assert isinstance(self.scope, OwnRows)
+        user_id, shares = self.scope.user_id, self.access.read().tables.get(SHARES, {})
+        return {row_id for row_id in ids if share_key(self._tenant, model, row_id, user_id) in shares}
+
+    async def own_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        return {row_id for row_id in ids if self._rows.get(model, row_id) is not None}
+
+    @property
+    def _rows(self) -> VisibleRows:
+        return VisibleRows(self.access.read().tables, self.registry, self.scope)
 
     @property
     def _tenant(self) -> UUID:

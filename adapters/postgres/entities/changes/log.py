@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.changes.own_statements import find_own, find_own_through, find_shared
+from adapters.postgres.statements.compiled import CompiledStatement
+from adapters.postgres.statements.owning import user_of
+from adapters.postgres.statements.running import fetch
 from application.ports.entities.changes import Heads, LogEntry, Read, Stream
+from domain.entities.declaration import EntityModel, Registry
+from domain.entities.markers import Through
+from domain.entities.owning import limits_in
 from domain.errors import CursorExpired
 from domain.scope import OneTenant, Scope
 
@@ -33,6 +40,7 @@ WHERE $1::uuid IS NOT NULL AND tenant_id IS NULL AND position > $2 AND position 
 @dataclass(frozen=True, slots=True)
 class PostgresChanges:
     connection: ServiceConnection
+    registry: Registry
     scope: Scope
 
     async def epoch(self) -> UUID:
@@ -69,6 +77,21 @@ class PostgresChanges:
             if count < reached - position:
                 raise CursorExpired
         return Read(entries, reached)
+
+    async def own_through(self, model: EntityModel, rule: Through, keys: Collection[UUID]) -> Collection[UUID]:
+        return await self._among(find_own_through(self.registry, model, rule), keys)
+
+    async def shared_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        return await self._among(find_shared(model), ids)
+
+    async def own_among(self, model: EntityModel, ids: Collection[UUID]) -> Collection[UUID]:
+        return await self._among(find_own(self.registry, model, limits_in(self.scope)), ids)
+
+    async def _among(self, statement: CompiledStatement, ids: Collection[UUID]) -> Collection[UUID]:
+        if not ids:
+            return ()
+        values = {"tenant": self._tenant, "ids": list(ids), **user_of(self.scope)}
+        return {row[0] for row in await fetch(self.connection, statement, values)}
 
     @property
     def _tenant(self) -> UUID:

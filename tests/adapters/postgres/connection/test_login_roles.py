@@ -15,7 +15,6 @@ import asyncpg
 import pytest
 
 from adapters.memory.clock import CountingIds
-from adapters.memory.entities.matching import without_case
 from adapters.postgres.connection.locales import LETTERS, locale_mistake
 from adapters.postgres.connection.login_roles import ensure_login_role, login_role
 from adapters.postgres.database import PostgresDatabase
@@ -28,6 +27,7 @@ from application.ports.entities.records import Act, NewRow
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
 from domain.entities.declaration import Registry
+from domain.entities.query.matching import without_case
 from domain.entities.registry import build_registry
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant, OneTenant

@@ -1,0 +1,19 @@
+"""Parameters of all feeds, as described in the OpenAPI document."""
+
+from adapters.http.request.rules import Parameter
+from domain.entities.changes.asking import LONGEST_WAIT, MOST_ITEMS, USUAL_ITEMS
+from domain.entities.changes.cursors import LONGEST
+
+FEED_PAGING = (
+    Parameter("after", {"type": "string", "maxLength": LONGEST}, "The cursor of the page before."),
+    Parameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": MOST_ITEMS, "default": USUAL_ITEMS},
+        "Maximum number of changes.",
+    ),
+    Parameter(
+        "wait",
+        {"type": "integer", "minimum": 0, "maximum": LONGEST_WAIT, "default": 0},
+        "Seconds to wait for a change if there is none.",
+    ),
+)

@@ -1,0 +1,140 @@
+"""Entries as one reader sees them, with one statement for each rule on other rows and batch."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw
+
+from application.ports.entities.changes import ChangesTransaction, LogEntry
+from domain.entities.changes.seeing import (
+    Interest,
+    Members,
+    Seen,
+    is_followed,
+    members_of,
+    seen_change,
+    shown,
+    value_of,
+)
+from domain.entities.declaration import EntityModel, FieldModel, Registry
+from domain.entities.markers import Through
+from domain.entities.owning import limits_in
+from domain.entities.query.query import WHOLE
+from domain.scope import OneTenant
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The entries of one batch of a reader with this scope."""
+
+    read: ChangesTransaction
+    scope: OneTenant
+    registry: Registry
+    interests: Mapping[str, Interest]
+
+    async def seen(self, entries: Sequence[LogEntry]) -> list[Seen | None]:
+        """Return what the reader sees of each entry."""
+        found: dict[int, Seen | None] = {}
+        by_entity: dict[str, list[LogEntry]] = {}
+        for entry in entries:
+            by_entity.setdefault(entry.entity, []).append(entry)
+        for plural, of_entity in by_entity.items():
+            interest = self.interests[plural]
+            states = await self._states(interest, of_entity)
+            own = await self._own_keys(interest, of_entity, states)
+            for entry, state in zip(of_entity, states, strict=True):
+                found[entry.position] = await self._seen(interest, entry, state, own)
+        return [found[entry.position] for entry in entries]
+
+    async def _states(self, interest: Interest, entries: Sequence[LogEntry]) -> list[tuple[Members, Members]]:
+        """Return the row after each change, and the members that differ before it."""
+        states = [(members_of(entry.data), members_of(entry.was)) for entry in entries]
+        # Security: links to rows that the reader does not see are not shown, and no filter finds them.
+        limits = limits_in(self.scope)
+        for field in interest.model.links:
+            target = self.registry[field.target or ""]
+            if limits.hide(target):
+                ids = {each for state in states for members in state for each in _ids(field, members)}
+                seen = await self.read.changes.own_among(target, ids)
+                states = [(_only(field, after, seen), _only(field, was, seen)) for after, was in states]
+        return states
+
+    async def _own_keys(
+        self, interest: Interest, entries: Sequence[LogEntry], states: Sequence[tuple[Members, Members]]
+    ) -> Mapping[str, Collection[UUID]]:
+        """Return, by the name of the deciding field, the values by which a row is the reader's own."""
+        if interest.own_of is None:
+            return {}
+        model, keys = interest.model, dict[str, Collection[UUID]]()
+        for rule in model.declaration.own:
+            if isinstance(rule, Through):
+                field = model.by_name[model.relations[rule.to_one].by]
+                given = {
+                    key for state in states for members in state if isinstance(key := value_of(field, members), UUID)
+                }
+                keys[field.name] = {*keys.get(field.name, ()), *await self._through(rule, model, given)}
+        if model.declaration.shared:
+            keys["id"] = await self.read.changes.shared_among(model, {entry.row_id for entry in entries})
+        return keys
+
+    async def _seen(
+        self,
+        interest: Interest,
+        entry: LogEntry,
+        state: tuple[Members, Members],
+        own: Mapping[str, Collection[UUID]],
+    ) -> Seen | None:
+        def is_own(row: Members) -> bool:
+            return any(value_of(interest.model.by_name[name], row) in keys for name, keys in own.items())
+
+        if entry.action == "shared" or entry.action == "unshared":  # noqa: PLR1714  # narrows the type
+            return await self._of_share(interest, entry)
+        after, was = state
+        if entry.data is None:
+            return await self._of_large_row(interest, entry)
+        if entry.action == "changed":
+            return seen_change(interest, {**after, **was}, after, tuple(was), is_own)
+        if not is_followed(interest, after, is_own):
+            return None
+        is_gone = entry.action in ("deleted", "purged")
+        return Seen(entry.action, (), None if is_gone else shown(interest, after))
+
+    async def _of_share(self, interest: Interest, entry: LogEntry) -> Seen | None:
+        """Return the event of a share that names the reader, unless a rule decides the same."""
+        if interest.own_of is None or entry.subject != interest.own_of:
+            return None
+        row = await self._row(interest.model, entry.row_id)
+        if entry.action == "unshared":
+            return Seen("left") if row is None else None
+        members = members_of(row)
+        is_seen = row is not None and is_followed(interest, members, lambda _: True)
+        return Seen("entered", (), shown(interest, members)) if is_seen else None
+
+    async def _of_large_row(self, interest: Interest, entry: LogEntry) -> Seen | None:
+        """Return the event of a row that is too large for the log, if the reader may read the row now."""
+        if interest.own_of is not None and await self._row(interest.model, entry.row_id) is None:
+            return None
+        is_gone = entry.action in ("deleted", "purged")
+        assert entry.action != "shared"
+        assert entry.action != "unshared"
+        return Seen(entry.action, (), None, truncated=not is_gone)
+
+    async def _through(self, rule: Through, model: EntityModel, given: Iterable[object]) -> Collection[UUID]:
+        return await self.read.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})
+
+    async def _row(self, model: EntityModel, row_id: UUID) -> Raw | None:
+        stored = await self.read.records.get(model, row_id, WHOLE)
+        return None if stored is None else stored.body
+
+
+def _ids(field: FieldModel, members: Members) -> Iterable[UUID]:
+    found = value_of(field, members)
+    return found if isinstance(found, list) else ()
+
+
+def _only(field: FieldModel, members: Members, seen: Collection[UUID]) -> Members:
+    if field.wire not in members:
+        return members
+    return {**members, field.wire: Raw(msgspec.json.encode([each for each in _ids(field, members) if each in seen]))}

@@ -1,0 +1,109 @@
+"""What a reader sees of an entry: nothing, or an event with the row as the reader may read it."""
+
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, Literal
+from uuid import UUID
+
+import msgspec
+from msgspec import Raw, Struct
+
+from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.kinds import Kind
+from domain.entities.markers import Mine
+from domain.entities.query.matching import holds
+from domain.entities.query.query import Condition
+
+EventAction = Literal["created", "changed", "deleted", "restored", "purged", "entered", "left"]
+Members = Mapping[str, Raw]
+"""A row as JSON values by JSON name."""
+IsOwn = Callable[[Members], bool]
+"""Whether a rule on other rows, or a share, makes the row the reader's own."""
+
+_TYPES: Mapping[Kind, Any] = {
+    Kind.TEXT: str,
+    Kind.CHOICE: str,
+    Kind.INTEGER: int,
+    Kind.BIG_INTEGER: int,
+    Kind.DECIMAL: Decimal,
+    Kind.FLOAT: float,
+    Kind.BOOLEAN: bool,
+    Kind.TIMESTAMP: datetime,
+    Kind.DATE: date,
+    Kind.UUID: UUID,
+    Kind.UUIDS: list[UUID],
+    Kind.TEXTS: list[str],
+    Kind.LINKS: list[UUID],
+}
+
+
+class Interest(Struct, frozen=True, kw_only=True):
+    """The rows of one entity that a reader follows.
+
+    ``hidden`` are the JSON names of fields that the reader may not read, ``where`` the filters. With ``own_of`` the
+    reader sees only own rows: those of this user.
+    """
+
+    model: EntityModel
+    hidden: frozenset[str] = frozenset()
+    where: tuple[Condition, ...] = ()
+    own_of: UUID | None = None
+
+    @property
+    def narrows(self) -> bool:
+        return bool(self.where) or self.own_of is not None
+
+
+class Seen(Struct, frozen=True):
+    """An event: its action, the names of changed fields, and the row; without a row, ``truncated`` says to read it."""
+
+    action: EventAction
+    changed: tuple[str, ...] = ()
+    data: Raw | None = None
+    truncated: bool = False
+
+
+def members_of(raw: Raw | None) -> Members:
+    return {} if raw is None else msgspec.json.decode(raw, type=dict[str, Raw])
+
+
+def value_of(field: FieldModel, members: Members) -> object:
+    """Return the value of a member in the field's Python type."""
+    raw = members.get(field.wire)
+    if raw is None:
+        return None
+    try:
+        return msgspec.json.decode(raw, type=_TYPES[field.kind] | None)
+    except msgspec.ValidationError:
+        return msgspec.json.decode(raw)  # such as a number that is no number
+
+
+def seen_change(
+    interest: Interest, before: Members, after: Members, changed: Collection[str], is_own: IsOwn
+) -> Seen | None:
+    """Return the event of a changed row; None for a row that the reader saw neither before nor after."""
+    was, now = (is_followed(interest, row, is_own) for row in (before, after))
+    if now:
+        names = tuple(name for name in changed if name not in interest.hidden)
+        return Seen("changed" if was else "entered", names if was else (), shown(interest, after))
+    return Seen("left") if was else None
+
+
+def is_followed(interest: Interest, row: Members, is_own: IsOwn) -> bool:
+    """Return whether the reader may see the row, and its filters hold."""
+    if interest.own_of is not None and not (_is_mine(interest, row) or is_own(row)):
+        return False
+    names = {condition.path.field for condition in interest.where}
+    values = {name: value_of(interest.model.by_name[name], row) for name in names}
+    return all(holds(interest.model, values, condition) for condition in interest.where)
+
+
+def _is_mine(interest: Interest, row: Members) -> bool:
+    rules = (rule for rule in interest.model.declaration.own if isinstance(rule, Mine))
+    return any(value_of(interest.model.by_name[rule.field], row) == interest.own_of for rule in rules)
+
+
+def shown(interest: Interest, row: Members) -> Raw:
+    """Return the row without hidden fields."""
+    return Raw(msgspec.json.encode({name: value for name, value in row.items() if name not in interest.hidden}))
