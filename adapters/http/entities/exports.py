@@ -13,10 +13,12 @@ from adapters.http.request.export import Export
 from adapters.http.request.quality_values import weights
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
+from application.entities.changes.following import Following
 from application.entities.transfers.exports import CallersExport
 from domain.entities.query.values import read_flags
 from domain.entities.sheets import FILE_FORMS
 from domain.errors import BadRequest
+from domain.scope import OneTenant
 
 TYPES = {name: form.media_type for name, form in FILE_FORMS.items()}
 _BOM = b"\xef\xbb\xbf"
@@ -42,7 +44,7 @@ class FileOperation(Operation):
         return described
 
 
-def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteHandler:
+def export_handler(entity: ServedEntity, exporting: CallersExport, following: Following) -> HTTPRouteHandler:
     model, queries = entity.model, entity.queries
 
     async def export(request: StrictRequest) -> Response[Any]:
@@ -50,12 +52,16 @@ def export_handler(entity: ServedEntity, exporting: CallersExport) -> HTTPRouteH
         form = _form({name.lower(): text for name, text in parameters}, request.header(b"accept"))
         flags = read_flags([given for given in parameters if given[0].lower() == "bom"], ["bom"])
         has_bom = bool(flags) and form == "csv"
-        query = queries.export(request.caller, parameters)
-        pieces = exporting.pieces(request.caller, entity.scope(request), model, query, form)
+        query, scope = queries.export(request.caller, parameters), entity.scope(request)
+        follows = form == "json" and model.declaration.changes and isinstance(scope, OneTenant)
+        # Read the cursor before the rows: a change in between arrives twice instead of never.
+        cursor = {"x-changes-cursor": await following.cursor(scope)} if follows else {}
+        pieces = exporting.pieces(request.caller, scope, model, query, form)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',
             "cache-control": "no-store",
             "vary": "accept",
+            **cursor,
         }
         return Export(_marked(pieces) if has_bom else pieces, media_type=TYPES[form], headers=headers)
 

@@ -68,7 +68,7 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *([entity_changes_handler(entity, services.following)] if model.declaration.changes else []),
             *(share_handlers(entity, services.sharing) if model.declaration.shared else []),
             summary_handler(entity, services.summarizing),
-            export_handler(entity, services.exporting),
+            export_handler(entity, services.exporting, services.following),
             *([import_handler(entity, services.importing)] if model.declaration.writable else []),
         ],
         tags=[model.plural],

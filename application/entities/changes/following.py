@@ -43,6 +43,10 @@ class Following:
     database: Database[ChangesTransaction]
     registry: Registry
 
+    async def cursor(self, scope: Scope) -> str:
+        """Return the cursor of this moment. Raises BadRequest for the scope of every tenant."""
+        return (await self.page(scope, {}, Asked())).cursor
+
     async def page(self, scope: Scope, interests: Interests, asked: Asked) -> FeedPage:
         """Return the events after the cursor, or without one the cursor of this moment.
 

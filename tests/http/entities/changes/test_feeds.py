@@ -99,6 +99,18 @@ async def test_wrong_questions_are_refused(app: TestApp) -> None:
     assert (every.status_code, every.json()["error"]["code"]) == (400, "BAD_REQUEST")
 
 
+@pytest.mark.promise("GET /api/{entities}/changes: an export as JSON names the cursor from which to follow its rows")
+async def test_an_export_as_json_has_the_cursor_to_follow(app: TestApp) -> None:
+    await make(app, "boards", name="in the file")
+    exported = await app.call("GET", "/api/boards/export?format=json", as_whom="root in acme")
+    assert [row["name"] for row in exported.json()] == ["in the file"]
+    later = await make(app, "boards", name="later")
+    found = await follow(app, "boards/changes", after=exported.headers["X-Changes-Cursor"])
+    assert [each["id"] for each in found.json()["data"]["items"]] == [later]
+    for path in ("boards/export?format=csv", "helpers/export?format=json"):
+        assert "X-Changes-Cursor" not in (await app.call("GET", f"/api/{path}", as_whom="root in acme")).headers
+
+
 async def test_a_wait_ends_without_a_change(app: TestApp) -> None:
     answer = await follow(app, after=await cursor(app), wait=1)
     assert answer.json()["data"]["items"] == []
