@@ -59,6 +59,7 @@ def read_feed(registry: Registry, parameters: Parameters) -> tuple[Asked, tuple[
     feeds = [model.plural for model in registry if model.declaration.changes]
     if unknown := [name for name in named or () if name not in feeds]:
         known = ", ".join(feeds) or "no entity"
+        # Name the first only: a client can send thousands of unknown names.
         wrong += [FieldError("entities", f"{name!r} has no feed; these have one: {known}") for name in unknown[:1]]
     if wrong:
         raise ValidationError(fields=wrong)

@@ -86,6 +86,7 @@ def seen_change(
     was, now = (is_followed(interest, row, is_own) for row in (before, after))
     if now:
         names = tuple(name for name in changed if name not in interest.hidden)
+        # The names of changed fields would reveal the row before it became visible.
         return Seen("changed" if was else "entered", names if was else (), shown(interest, after))
     return Seen("left") if was else None
 
@@ -94,6 +95,7 @@ def is_followed(interest: Interest, row: Members, is_own: IsOwn) -> bool:
     """Return whether the reader may see the row, and its filters hold."""
     if interest.own_of is not None and not (_is_mine(interest, row) or is_own(row)):
         return False
+    # Decode only the members that a filter needs.
     names = {condition.path.field for condition in interest.where}
     values = {name: value_of(interest.model.by_name[name], row) for name in names}
     return all(holds(interest.model, values, condition) for condition in interest.where)

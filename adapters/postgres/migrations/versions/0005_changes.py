@@ -48,6 +48,7 @@ def upgrade() -> None:
     )
     secure_table("service_epoch", by_tenant=False)
     op.execute("INSERT INTO service_epoch VALUES (gen_random_uuid())")
+    op.execute("ANALYZE service_epoch")
 
 
 def _entry() -> list[sa.Column[object]]:
