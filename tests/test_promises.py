@@ -12,7 +12,7 @@ from tests.http.served import Served, served_by
 from tests.promises import SUBJECTS, promises
 
 
-@entity("parcels", own=[mine("created_by")], shared=True)
+@entity("parcels", own=[mine("created_by")], shared=True, changes=True, soft_delete=True)
 class Parcel(Struct):
     """An entity with operations that none of the examples has."""
 

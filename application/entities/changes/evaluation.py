@@ -11,7 +11,7 @@ from application.ports.entities.changes import ChangesTransaction, LogEntry
 from domain.entities.changes.seeing import (
     Interest,
     Members,
-    Seen,
+    SeenChange,
     is_followed,
     members_of,
     seen_change,
@@ -34,9 +34,9 @@ class Evaluation:
     registry: Registry
     interests: Mapping[str, Interest]
 
-    async def seen(self, entries: Sequence[LogEntry]) -> list[Seen | None]:
+    async def seen(self, entries: Sequence[LogEntry]) -> list[SeenChange | None]:
         """Return what the reader sees of each entry."""
-        found: dict[int, Seen | None] = {}
+        found: dict[int, SeenChange | None] = {}
         by_entity: dict[str, list[LogEntry]] = {}
         for entry in entries:
             by_entity.setdefault(entry.entity, []).append(entry)
@@ -85,7 +85,7 @@ class Evaluation:
         entry: LogEntry,
         state: tuple[Members, Members],
         own: Mapping[str, Collection[UUID]],
-    ) -> Seen | None:
+    ) -> SeenChange | None:
         def is_own(row: Members) -> bool:
             return any(value_of(interest.model.by_name[name], row) in keys for name, keys in own.items())
 
@@ -99,27 +99,27 @@ class Evaluation:
         if not is_followed(interest, after, is_own):
             return None
         is_gone = entry.action in ("deleted", "purged")
-        return Seen(entry.action, (), None if is_gone else shown(interest, after))
+        return SeenChange(entry.action, (), None if is_gone else shown(interest, after))
 
-    async def _of_share(self, interest: Interest, entry: LogEntry) -> Seen | None:
+    async def _of_share(self, interest: Interest, entry: LogEntry) -> SeenChange | None:
         """Return the event of a share that names the reader, unless a rule decides the same."""
         if interest.own_of is None or entry.subject != interest.own_of:
             return None
         row = await self._row(interest.model, entry.row_id)
         if entry.action == "unshared":
-            return Seen("left") if row is None else None
+            return SeenChange("left") if row is None else None
         members = members_of(row)
         is_seen = row is not None and is_followed(interest, members, lambda _: True)
-        return Seen("entered", (), shown(interest, members)) if is_seen else None
+        return SeenChange("entered", (), shown(interest, members)) if is_seen else None
 
-    async def _of_large_row(self, interest: Interest, entry: LogEntry) -> Seen | None:
+    async def _of_large_row(self, interest: Interest, entry: LogEntry) -> SeenChange | None:
         """Return the event of a row that is too large for the log, if the reader may read the row now."""
         if interest.own_of is not None and await self._row(interest.model, entry.row_id) is None:
             return None
         is_gone = entry.action in ("deleted", "purged")
         assert entry.action != "shared"
         assert entry.action != "unshared"
-        return Seen(entry.action, (), None, truncated=not is_gone)
+        return SeenChange(entry.action, (), None, truncated=not is_gone)
 
     async def _through(self, rule: Through, model: EntityModel, given: Iterable[object]) -> Collection[UUID]:
         return await self.read.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})

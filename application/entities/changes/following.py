@@ -11,7 +11,7 @@ from application.ports.database import Database
 from application.ports.entities.changes import ChangesTransaction, Heads, LogEntry
 from domain.entities.changes.asking import Asked
 from domain.entities.changes.cursors import FeedCursor, short_epoch, write_feed_cursor
-from domain.entities.changes.seeing import Interest, Seen
+from domain.entities.changes.seeing import Interest, SeenChange
 from domain.entities.declaration import Registry
 from domain.errors import BadRequest, CursorExpired
 from domain.scope import OneTenant, Scope
@@ -27,7 +27,7 @@ Interests = Mapping[str, Interest]
 
 class FeedEvent(Struct, frozen=True):
     entry: LogEntry
-    seen: Seen
+    seen: SeenChange
 
 
 class FeedPage(Struct, frozen=True):

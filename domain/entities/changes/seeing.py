@@ -55,7 +55,7 @@ class Interest(Struct, frozen=True, kw_only=True):
         return bool(self.where) or self.own_of is not None
 
 
-class Seen(Struct, frozen=True):
+class SeenChange(Struct, frozen=True):
     """An event: its action, the names of changed fields, and the row; without a row, ``truncated`` says to read it."""
 
     action: EventAction
@@ -81,14 +81,14 @@ def value_of(field: FieldModel, members: Members) -> object:
 
 def seen_change(
     interest: Interest, before: Members, after: Members, changed: Collection[str], is_own: IsOwn
-) -> Seen | None:
+) -> SeenChange | None:
     """Return the event of a changed row; None for a row that the reader saw neither before nor after."""
     was, now = (is_followed(interest, row, is_own) for row in (before, after))
     if now:
         names = tuple(name for name in changed if name not in interest.hidden)
         # The names of changed fields would reveal the row before it became visible.
-        return Seen("changed" if was else "entered", names if was else (), shown(interest, after))
-    return Seen("left") if was else None
+        return SeenChange("changed" if was else "entered", names if was else (), shown(interest, after))
+    return SeenChange("left") if was else None
 
 
 def is_followed(interest: Interest, row: Members, is_own: IsOwn) -> bool:
@@ -108,4 +108,5 @@ def _is_mine(interest: Interest, row: Members) -> bool:
 
 def shown(interest: Interest, row: Members) -> Raw:
     """Return the row without hidden fields."""
+    # Members stay undecoded: a row is encoded with the bytes that PostgreSQL wrote.
     return Raw(msgspec.json.encode({name: value for name, value in row.items() if name not in interest.hidden}))

@@ -286,10 +286,11 @@ EXPORTED: dict[str, dict[str, str]] = {
 NOT_PERSONAL = {
     "former_addresses": "digests without an account; what one was a member of is told as former memberships",
     "signing_keys": "keys of the service",
-    "files": "contents of rows of entities, which belong to the tenants, with who uploaded them",
     "row_shares": "rows of entities belong to the tenants, with the members who share them",
     "row_history": "rows of entities belong to the tenants, with who wrote them",
-    **dict.fromkeys(("change_queue", "changes"), "rows of entities belong to the tenants, with who wrote them"),
+    **dict.fromkeys(
+        ("change_queue", "changes", "files"), "rows of entities belong to the tenants, with who wrote them"
+    ),
 }
 """Tables that an export does not contain, and why; so are those of entities."""
 
