@@ -69,7 +69,7 @@ SUBJECTS = {
     ),
     "sign-in pages": ("attacks", "behaviour"),
     "tenants": ("acceptance", "domains and requests to join", "invitations", "own account", "owners"),
-    "webhooks": ("destinations", "signatures"),
+    "webhooks": ("administration", "deliveries", "destinations", "health", "signatures"),
 }
 """Sections of each area."""
 

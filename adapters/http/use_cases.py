@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from adapters.http.entities.part import EntityUseCases
+from adapters.http.entities.webhooks.part import WebhookUseCases
 from adapters.http.identity.use_cases import IdentityUseCases
 from adapters.http.operations.part import OperationUseCases
 from application.freshness import Freshness
@@ -37,7 +38,7 @@ class TenantSessions(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UseCases(IdentityUseCases, EntityUseCases, OperationUseCases):
+class UseCases(IdentityUseCases, EntityUseCases, WebhookUseCases, OperationUseCases):
     """All use cases and ports that handlers use. ``entrypoints.assembly.use_cases`` creates them."""
 
     throttle: Throttle

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from adapters.memory.entities.state import EntityState
+from adapters.memory.entities.webhooks.state import WebhookState
 from adapters.memory.identity.factors.state import FactorState
 from adapters.memory.identity.joining.state import JoiningState
 from adapters.memory.identity.service_accounts.state import ServiceAccountState
@@ -19,7 +20,7 @@ from domain.scope import Scope
 
 
 @dataclass(kw_only=True)
-class Store(IdentityState, JoiningState, FactorState, ServiceAccountState, EntityState, OperationState):
+class Store(IdentityState, JoiningState, FactorState, ServiceAccountState, EntityState, WebhookState, OperationState):
     """Dictionaries of values; values are replaced, never mutated."""
 
     def copy(self) -> "Store":

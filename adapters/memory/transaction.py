@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from adapters.memory.entities.ports import MemoryEntityPorts
+from adapters.memory.entities.webhooks.ports import MemoryWebhookPorts
 from adapters.memory.identity.factors.stored_factors import MemoryFactorPorts
 from adapters.memory.identity.joining.ports import MemoryJoiningPorts
 from adapters.memory.identity.ports import MemoryIdentityPorts
@@ -19,6 +20,7 @@ class MemoryTransaction(
     MemoryServiceAccountPorts,
     MemorySelfServicePorts,
     MemoryEntityPorts,
+    MemoryWebhookPorts,
     MemoryOperationPorts,
 ):
     """All parts of the database on one state and one scope."""

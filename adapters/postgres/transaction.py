@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from adapters.postgres.entities.ports import PostgresEntityPorts
+from adapters.postgres.entities.webhooks.ports import PostgresWebhookPorts
 from adapters.postgres.identity.factors.stored_factors import PostgresFactorPorts
 from adapters.postgres.identity.joining.ports import PostgresJoiningPorts
 from adapters.postgres.identity.ports import PostgresIdentityPorts
@@ -19,6 +20,7 @@ class PostgresTransaction(
     PostgresServiceAccountPorts,
     PostgresSelfServicePorts,
     PostgresEntityPorts,
+    PostgresWebhookPorts,
     PostgresOperationPorts,
 ):
     """All parts of the database on one connection."""

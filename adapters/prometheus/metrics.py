@@ -38,6 +38,9 @@ class PrometheusMetrics:
         self._codes = Counter(
             "tenantry_login_codes_total", "One-time codes by what came of them.", ["outcome"], registry=self._own
         )
+        self._webhooks = Counter(
+            "tenantry_webhook_deliveries_total", "Tries of webhooks by outcome.", ["outcome"], registry=self._own
+        )
         # Cache labelled counters: finding one costs more than counting. Endpoints and statuses are few.
         self._gauges, self._workers = ProcessGauges(self._own), Workers(os.environ.get(SHARED_FOLDER))
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
@@ -60,6 +63,9 @@ class PrometheusMetrics:
 
     def see_login_code(self, outcome: str) -> None:
         self._codes.labels(outcome).inc()
+
+    def see_webhook(self, outcome: str) -> None:
+        self._webhooks.labels(outcome).inc()
 
     def see_load(self, load: ProcessLoad, lag: float | None = None) -> None:
         self._gauges.see(load, lag)

@@ -34,6 +34,17 @@ class CodeCounts:
 
 
 @dataclass(frozen=True)
+class WebhookCounts:
+    """Like ``SecondFactorCounts``, for tries of webhooks: ``delivered``, ``failed`` and ``given-up``."""
+
+    listeners: list[CodeListener] = field(default_factory=list)
+
+    def count(self, outcome: str) -> None:
+        for listen in self.listeners:
+            listen(outcome)
+
+
+@dataclass(frozen=True)
 class InvitationCounts:
     """Like ``SecondFactorCounts``, for invitations and join requests, with several equal outcomes per call."""
 

@@ -65,30 +65,11 @@ class AuditTrail(Protocol):
 
 
 MailKind = Literal[
-    "confirmation",
-    "reset",
-    "welcome",
-    "password-changed",
-    "session-stolen",
-    "email-changed",
-    "email-change",
-    "email-change-requested",
-    "factor-added",
-    "factor-removed",
-    "factor-cloned",
-    "recovery-code-used",
-    "invitation",
-    "new-device",
-    "identity-linked",
-    "identities-unlinked",
-    "identity-removed",
-    "roles-changed",
-    "owner-changed",
-    "security-changed",
-    "key-expires",
-    "join-request",
-    "domain-lost",
-]
+    "confirmation", "reset", "welcome", "password-changed", "session-stolen", "email-changed", "email-change",
+    "email-change-requested", "factor-added", "factor-removed", "factor-cloned", "recovery-code-used", "invitation",
+    "new-device", "identity-linked", "identities-unlinked", "identity-removed", "roles-changed", "owner-changed",
+    "security-changed", "key-expires", "join-request", "domain-lost", "webhook-disabled",
+]  # fmt: skip
 
 AWAITED: frozenset[MailKind] = frozenset({"confirmation", "reset", "email-change"})
 """Kinds of mail that a user is waiting for: the service sends them before all notices and invitations."""

@@ -10,6 +10,7 @@ from application.ports.entities.history import HistoryTransaction
 from application.ports.entities.records import RecordTransaction
 from application.ports.entities.shares import ShareTransaction
 from application.ports.entities.summaries import SummaryTransaction
+from application.ports.entities.webhooks import WebhookTransaction
 from application.ports.identity.accounts import AccountTransaction
 from application.ports.identity.applications import ApplicationTransaction
 from application.ports.identity.domains import DomainTransaction
@@ -28,6 +29,7 @@ class Transaction(
     AccountTransaction,
     ApplicationTransaction,
     FactorTransaction,
+    WebhookTransaction,
     ServiceAccountTransaction,
     TenantTransaction,
     DomainTransaction,

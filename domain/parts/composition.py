@@ -14,6 +14,7 @@ from domain.parts.operations import OPERATIONS
 from domain.parts.part import AdministrationArea, Columns, Part
 from domain.parts.self_service import SELF_SERVICE
 from domain.parts.service_accounts import SERVICE_ACCOUNTS
+from domain.parts.webhooks import WEBHOOKS
 from domain.retention import RetentionRule
 from domain.scope import Permission, registered
 
@@ -27,6 +28,7 @@ PARTS: tuple[Part, ...] = (
     JOINING,
     SERVICE_ACCOUNTS,
     ENTITIES,
+    WEBHOOKS,
     OPERATIONS,
 )
 

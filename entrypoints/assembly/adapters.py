@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.breaches import AskedBreaches
-from adapters.contents.detection import DetectedContents
 from adapters.dns.records import DnspythonRecords
 from adapters.fido2.ceremonies import Fido2Ceremonies
 from adapters.joserfc import (
@@ -20,8 +20,11 @@ from adapters.joserfc import (
     SealedFactorSecrets,
     SealedRefreshTokens,
     SealedTickets,
+    SealedWebhookSecrets,
 )
 from adapters.memory.admissions import MemoryAdmissions
+from adapters.outgoing.client import CheckedRequests
+from adapters.outgoing.signing import StandardSigner
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
@@ -38,15 +41,12 @@ from adapters.redis.commands import Commands
 from adapters.redis.last_writes import RedisLastWrites
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import SharedPipeline
-from adapters.scanner import AskedScanner
 from adapters.sheets.processes import ProcessSheets
-from adapters.sheets.xlsx.archive import office_archive
 from adapters.system import SystemClock, Uuid7Ids
-from application.entities.attachments.uploads import Scanner
 from application.freshness import Freshness
 from application.ports.database import RowReads
-from application.ports.entities.attachments import Contents, FileStore
 from application.ports.entities.files import Sheets
+from application.ports.entities.webhooks import Signer, WebhookSecrets
 from application.ports.identity.accounts import SocialProviders
 from application.ports.identity.domains import DnsRecords
 from application.ports.identity.factors import FactorSecrets
@@ -56,6 +56,7 @@ from application.ports.identity.sessions import RefreshTokens, Tickets, Tokens
 from application.ports.identity.signing_keys import Keyring
 from application.ports.load import Loads, PoolLoad
 from application.ports.mail_delivery import Mailer
+from application.ports.outgoing import OutgoingRequests
 from application.ports.runtime import BreachedPasswords, Clock, Ids, Passwords
 from application.ports.shared_memory import Admissions, Cache, Revocations
 from application.ports.upkeep import Upkeep
@@ -63,7 +64,7 @@ from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
 from domain.identity.tokens import Lifetimes
 from entrypoints.assembly.entities import load_function, migration_folders
-from entrypoints.assembly.files import file_store
+from entrypoints.assembly.files import FileAdapters, file_adapters, file_store
 from entrypoints.assembly.mail import mailer_of
 from entrypoints.assembly.social import social_providers
 from entrypoints.assembly.traces import traces_are_on
@@ -83,14 +84,13 @@ class SecondFactorAdapters:
     qr_svg: Callable[[str], str]
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileAdapters:
-    """Adapters for the files of rows. Uploads are written to ``spool`` first, None for the folder of the system."""
+@dataclass(frozen=True)
+class WebhookAdapters:
+    """Additional adapters for webhooks."""
 
-    store: FileStore
-    contents: Contents
-    spool: Path | None = None
-    scan: Scanner | None = None
+    outgoing: OutgoingRequests
+    signer: Signer
+    secrets: WebhookSecrets
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +114,7 @@ class Adapters:
     refresh_tokens: RefreshTokens
     tickets: Tickets
     second_factors: SecondFactorAdapters
+    webhooks: WebhookAdapters
     cache: Cache
     sheets: Sheets
     files: FileAdapters
@@ -130,9 +131,8 @@ class Adapters:
 
 def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     """Return PostgreSQL and Redis adapters according to the settings. ``life`` opens their connections."""
-    clock, ids = SystemClock(), Uuid7Ids()
-    database = _database(settings, registry, ids)
-    replicas = replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
+    clock, ids, outgoing = SystemClock(), Uuid7Ids(), CheckedRequests(settings.webhook_networks)
+    database, replicas = _databases(settings, registry, ids)
     commands, pipeline = _shared_memory(settings)
     pending_versions = PostgresPendingVersions(database.url, database.pooler)
     admissions = _admissions(settings, Lease(pipeline, pending_versions, commands=commands), clock)
@@ -144,7 +144,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         async with AsyncExitStack() as parts:
             parts.callback(passwords.close)
             # Close the pipeline and the pending versions directly after the lease, because the lease needs them.
-            for part in (social, database, replicas, pending_versions, pipeline):
+            for part in (social, outgoing, database, replicas, pending_versions, pipeline):
                 parts.push_async_callback(part.close)
             await database.open()
             await replicas.open()
@@ -166,9 +166,10 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
+        webhooks=_webhooks(settings, outgoing),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
         sheets=ProcessSheets(),
-        files=_files(settings, file_store(settings), settings.data_dir / "tmp"),
+        files=file_adapters(settings, file_store(settings), settings.data_dir / "tmp"),
         mailer=mailer_of(settings),
         upkeep=PostgresUpkeep(settings.owner_url, registry),
         clock=clock,
@@ -207,6 +208,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.entities.attachments.objects import MemoryFileStore
     from adapters.memory.identity.social import MemorySocialProviders
     from adapters.memory.mail import MemoryMailer
+    from adapters.memory.outgoing import MemoryRequests
     from adapters.memory.upkeep import MemoryUpkeep
 
     clock, ids = MovableClock(), CountingIds()
@@ -214,12 +216,6 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
     passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)
     redirecting = [name for name, given in settings.social.items() if given.client_secret]
-
-    @asynccontextmanager
-    async def life() -> AsyncIterator[None]:
-        with closing(passwords):
-            yield
-
     return Adapters(
         registry=registry,
         database=database,
@@ -235,9 +231,10 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         refresh_tokens=_refresh_tokens(settings),
         tickets=SealedTickets(*secret_keys(settings)),
         second_factors=_second_factors(settings),
+        webhooks=_webhooks(settings, MemoryRequests()),
         cache=MemoryCache(clock),
         sheets=ProcessSheets(),
-        files=_files(settings, MemoryFileStore()),
+        files=file_adapters(settings, MemoryFileStore()),
         dns=MemoryDnsRecords(),
         mailer=MemoryMailer(),
         upkeep=MemoryUpkeep(database),
@@ -246,8 +243,14 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         own_queries=None,
         breaches=_breaches(settings),
         loads=Loads(PoolLoad, passwords.load),
-        life=life,
+        life=partial(_closing, passwords),
     )
+
+
+@asynccontextmanager
+async def _closing(passwords: Argon2Passwords) -> AsyncIterator[None]:
+    with closing(passwords):
+        yield
 
 
 @asynccontextmanager
@@ -268,9 +271,10 @@ def lifetimes(settings: Settings) -> Lifetimes:
     )
 
 
-def _database(settings: Settings, registry: Registry, ids: Ids) -> PostgresDatabase:
+def _databases(settings: Settings, registry: Registry, ids: Ids) -> tuple[PostgresDatabase, ReplicaReads]:
     url, connections, pooler = _database_url(settings), settings.database_connections, settings.database_pooler
-    return PostgresDatabase(url, registry, ids, connections, migrations=_folders(settings), pooler=pooler)
+    database = PostgresDatabase(url, registry, ids, connections, migrations=_folders(settings), pooler=pooler)
+    return database, replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
 
 
 def _shared_memory(settings: Settings) -> tuple[Commands, SharedPipeline]:
@@ -311,11 +315,6 @@ def _passwords(settings: Settings) -> Argon2Passwords:
     return Argon2Passwords(Cost(), cores=max(1, usable_processors() // settings.workers))
 
 
-def _files(settings: Settings, store: FileStore, spool: Path | None = None) -> FileAdapters:
-    scan = AskedScanner(load_function(settings.files_scanner)).scan if settings.files_scanner else None
-    return FileAdapters(store=store, contents=DetectedContents(office_archive), spool=spool, scan=scan)
-
-
 def _keyring(settings: Settings) -> JoserfcKeyring:
     allowed, (key, other) = lifetimes(settings), secret_keys(settings)
     longest = max(allowed.access, allowed.global_access, timedelta(minutes=settings.service_token_minutes))
@@ -327,6 +326,10 @@ def _second_factors(settings: Settings) -> SecondFactorAdapters:
     # Both kinds of adapters use these objects, because they neither store data nor access the network.
     ceremonies = Fido2Ceremonies(settings.passkey_rp_id, settings.totp_issuer, frozenset(settings.passkey_origins))
     return SecondFactorAdapters(SealedFactorSecrets(*secret_keys(settings)), ceremonies, qr_svg)
+
+
+def _webhooks(settings: Settings, outgoing: OutgoingRequests) -> WebhookAdapters:
+    return WebhookAdapters(outgoing, StandardSigner(), SealedWebhookSecrets(*secret_keys(settings)))
 
 
 def _refresh_tokens(settings: Settings) -> SealedRefreshTokens:

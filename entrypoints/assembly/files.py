@@ -1,13 +1,34 @@
-"""Store of files, according to the settings."""
+"""Adapters for the files of rows, according to the settings."""
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from adapters.contents.detection import DetectedContents
 from adapters.objects.address import read_store_url
 from adapters.objects.disk import DiskStore
-from application.ports.entities.attachments import FileStore
+from adapters.scanner import AskedScanner
+from adapters.sheets.xlsx.archive import office_archive
+from application.entities.attachments.uploads import Scanner
+from application.ports.entities.attachments import Contents, FileStore
+from entrypoints.assembly.entities import load_function
 from entrypoints.settings.settings import Settings, SettingsError
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileAdapters:
+    """Adapters for the files of rows. Uploads are written to ``spool`` first, None for the folder of the system."""
+
+    store: FileStore
+    contents: Contents
+    spool: Path | None = None
+    scan: Scanner | None = None
+
+
+def file_adapters(settings: Settings, store: FileStore, spool: Path | None = None) -> FileAdapters:
+    scan = AskedScanner(load_function(settings.files_scanner)).scan if settings.files_scanner else None
+    return FileAdapters(store=store, contents=DetectedContents(office_archive), spool=spool, scan=scan)
 
 
 def files_folder(settings: Settings) -> Path | None:

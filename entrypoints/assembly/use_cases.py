@@ -19,6 +19,7 @@ from entrypoints.assembly.parts.operations import OperationServices, assemble_op
 from entrypoints.assembly.parts.self_service import assemble_self_service
 from entrypoints.assembly.parts.service_accounts import ServiceAccountServices, assemble_service_accounts
 from entrypoints.assembly.parts.shared import share
+from entrypoints.assembly.parts.webhooks import WebhookServices, assemble_webhooks
 from entrypoints.assembly.timed import TimedDatabase, TimedReads, TimedThrottle
 from entrypoints.settings.settings import Settings
 
@@ -31,6 +32,7 @@ class Services(
     AdministrationServices,
     JoiningServices,
     ServiceAccountServices,
+    WebhookServices,
     OperationServices,
     EntityServices,
 ):
@@ -53,6 +55,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         **vars(assemble_joining(adapters, settings, shared)),
         **vars(assemble_service_accounts(adapters, settings)),
         **vars(assemble_entities(adapters, settings, reads, throttle)),
+        **vars(assemble_webhooks(adapters, settings)),
         **vars(assemble_operations(adapters, settings, shared, throttle)),
         throttle=throttle,
         registry=adapters.registry,

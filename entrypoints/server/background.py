@@ -1,7 +1,7 @@
 """Background work of a serving process.
 
 The process reloads signing keys, delivers mail, removes old rows and unused files, stores uses of API keys, warns
-tenants of expiring keys, and looks up domains again.
+tenants of expiring keys, looks up domains again, and sends webhooks.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ LOOKED_FOR_EXPIRY_EVERY = 600.0
 LOOKED_FOR_DOMAINS_EVERY = 600.0
 SEQUENCED_EVERY = 0.05
 LOOKED_FOR_FILES_EVERY = 600.0
+LOOKED_FOR_EVENTS_EVERY = 0.25
 LOAD_TOLD_EVERY = 1.0
 """Maximum age in seconds of another process's load in a ``/metrics`` answer."""
 
@@ -69,6 +70,10 @@ CHANGES = LogTexts(
     debug="Changes receive their positions when the database is back.",
     error="Changes could not receive their positions.",
 )
+WEBHOOKS = LogTexts(
+    debug="Webhooks are delivered when the database is back.",
+    error="Webhooks could not be delivered.",
+)
 
 
 @asynccontextmanager
@@ -83,19 +88,22 @@ async def background(services: Services) -> AsyncIterator[None]:
         _keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY),
         _keep_doing(services.unused_files.remove, LOOKED_FOR_FILES_EVERY, FILES),
         _keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS),
-        *_sequencing(services),
+        *_following_changes(services),
     )
     try:
         async with beside(*work):
             yield
     finally:
+        await services.deliverer.stop()
         # Store the last uses of API keys, because the end of the process would lose them.
         await _do(services.last_uses.store, USES)
 
 
-def _sequencing(services: Services) -> Iterable[Coroutine[object, object, None]]:
+def _following_changes(services: Services) -> Iterable[Coroutine[object, object, None]]:
     if services.sequencer is not None:
         yield _keep_doing(services.sequencer.sequence, SEQUENCED_EVERY, CHANGES)
+        yield _keep_doing(services.fan_out.fan_out, LOOKED_FOR_EVENTS_EVERY, WEBHOOKS)
+        yield _keep_doing(services.deliverer.deliver, LOOKED_FOR_EVENTS_EVERY, WEBHOOKS)
 
 
 async def keep_reporting_load(metrics: PrometheusMetrics, monitoring: Monitoring) -> None:

@@ -104,6 +104,7 @@ class Service(TenantryPlugin):
     def parts(self, services: Services, settings: HttpSettings) -> tuple[Pipeline, Handlers]:
         metrics = self.metrics = PrometheusMetrics()
         services.code_counts.listeners.append(metrics.see_login_code)
+        self.use_cases.webhook_counts.listeners.append(metrics.see_webhook)
         services.invitation_counts.listeners.append(metrics.see_invitations)
         self.use_cases.factor_counts.listeners.append(metrics.see_second_factor)
         return service_parts(services, settings, metrics, Traffic(time, shared_counters()))

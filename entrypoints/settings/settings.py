@@ -135,6 +135,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     trusted_proxies: Annotated[tuple[Network, ...], NETWORKS] = ()
     cors_origins: Annotated[tuple[str, ...], ORIGINS] = ()
     allowed_hosts: Annotated[tuple[str, ...], HOSTS] = ()
+    webhook_networks: Annotated[tuple[Network, ...], NETWORKS] = ()
     compression: Annotated[Literal["off", "gzip"], one_of("off", "gzip")] = "off"
     smtp_url: Annotated[Secret | None, SMTP_URL] = None
     mail_from: Annotated[str, SENDER] = "no-reply@localhost"

@@ -19,6 +19,7 @@ from adapters.http.entities.served_entity import ServedEntity
 from adapters.http.entities.transactions.links import link_handlers
 from adapters.http.entities.transactions.operations import operations_router
 from adapters.http.entities.transactions.upserts import upsert_handler
+from adapters.http.entities.webhooks.router import webhooks_router
 from adapters.http.request.rules import rules
 from adapters.http.routers import FreshRouter
 from adapters.http.use_cases import UseCases
@@ -35,6 +36,7 @@ def entity_routers(services: UseCases) -> list[Router]:
         descriptions_router(services.descriptions),
         operations,
         *([files_router(services.file_uploads, services.registry)] if _has_files(services.registry) else []),
+        webhooks_router(services),
         *(_router(services, model) for model in services.registry),
         changes_router(services.following, services.registry),
     ]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from adapters.memory.entities.ports import RETAINED as ENTITIES
+from adapters.memory.entities.webhooks.ports import RETAINED as WEBHOOKS
 from adapters.memory.identity.joining.ports import RETAINED as JOINING
 from adapters.memory.identity.ports import RETAINED as IDENTITY
 from adapters.memory.identity.service_accounts.ports import RETAINED as SERVICE_ACCOUNTS
@@ -17,6 +18,7 @@ RETAINED: Retained = {
     **JOINING,
     **SERVICE_ACCOUNTS,
     **ENTITIES,
+    **WEBHOOKS,
     TOKEN_VERSIONS: lambda store: (
         store.token_versions,
         {subject: store.ended_counts.get(subject) for subject in store.token_versions},

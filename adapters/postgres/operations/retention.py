@@ -6,6 +6,7 @@ from functools import cache
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.ports import RETAINED as ENTITIES
+from adapters.postgres.entities.webhooks.ports import RETAINED as WEBHOOKS
 from adapters.postgres.identity.joining.ports import RETAINED as JOINING
 from adapters.postgres.identity.listings import TABLES
 from adapters.postgres.identity.ports import RETAINED as IDENTITY
@@ -21,6 +22,7 @@ RETAINED: Retained = {
     **JOINING,
     **SERVICE_ACCOUNTS,
     **ENTITIES,
+    **WEBHOOKS,
     TOKEN_VERSIONS: removing(TABLES["revocation_counts"], TABLES["revocation_counts"].c.ended_at),
     MAILS: removing(TABLES["outbox"], TABLES["outbox"].c.given_up_at),
 }

@@ -32,6 +32,7 @@ from sqlalchemy.types import TypeEngine
 
 from adapters.postgres.entities import tables as entities
 from adapters.postgres.entities.changes import tables as changes
+from adapters.postgres.entities.webhooks import tables as webhooks
 from adapters.postgres.identity import tables as identity
 from adapters.postgres.identity.factors import tables as factors
 from adapters.postgres.identity.joining import tables as joining
@@ -62,6 +63,7 @@ SERVICE_TABLES = (
     *factors.TABLES,
     *service_accounts.TABLES,
     *entities.TABLES,
+    *webhooks.TABLES,
     *changes.TABLES,
     *operations.TABLES,
 )

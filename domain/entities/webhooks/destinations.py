@@ -70,6 +70,7 @@ def read_destination(url: str) -> Destination:
     if "@" in parts.netloc or "#" in url:
         raise ValueError("must be a URL without user info and without a fragment")
     port = _PORTS[parts.scheme] if port is None else port
+    # Lower ports belong to services such as SSH and SMTP, which could read a request as commands.
     if port != _PORTS[parts.scheme] and port < 1024:
         raise ValueError("must have port 443, or a port of 1024 and above")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

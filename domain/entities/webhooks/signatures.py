@@ -13,4 +13,5 @@ def signed_text(message_id: str, at: datetime, body: bytes) -> bytes:
     """Return the bytes that a signature covers. Raises ValueError for an id with a dot, which separates the parts."""
     if "." in message_id:
         raise ValueError(f"{message_id!r} contains a dot")
+    # Standard Webhooks signs whole seconds.
     return f"{message_id}.{int(at.timestamp())}.".encode() + body

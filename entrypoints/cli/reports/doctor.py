@@ -52,7 +52,7 @@ def examine(settings: Settings, findings: Findings) -> bool:
 async def _collected(settings: Settings) -> list[str]:
     found = []
     async with explained(settings):
-        for source in (database_findings, replicas_findings, redis_findings, mail_findings):
+        for source in (database_findings, replicas_findings, redis_findings, mail_findings, webhook_findings):
             found += [finding async for finding in source(settings)]
     return found
 
@@ -149,6 +149,21 @@ async def mail_findings(settings: Settings) -> AsyncIterator[str]:
     if settings.smtp_url is not None:
         async for finding in mail_server_findings(settings.smtp_url.reveal(), settings.mail_from):
             yield finding
+
+
+async def webhook_findings(settings: Settings) -> AsyncIterator[str]:
+    async with open_services(settings) as services, services.database.read_only(EveryTenant()) as read:
+        backlog = await read.deliveries.backlog(services.clock.now())
+    if backlog.failing or backlog.disabled:
+        yield (
+            f"{backlog.failing} webhooks fail and {backlog.disabled} are disabled: GET /api/webhooks of their tenants"
+            " shows the health, and the deliveries show the reasons."
+        )
+    if backlog.overdue:
+        yield (
+            f"{backlog.overdue} deliveries of webhooks are due for more than an hour: check the log for errors of"
+            " webhooks, and that a process of the service runs."
+        )
 
 
 async def mail_server_findings(url: str, sender: str) -> AsyncIterator[str]:

@@ -18,12 +18,13 @@ from domain.identity.domains import JoinRequest
 from domain.identity.invitations import Invitation
 from domain.identity.service_accounts import key_digest
 from domain.lockout import FAILURES_FORGOTTEN, Lockout
-from domain.parts import account, entities, joining, login, operations, service_accounts
+from domain.parts import account, entities, joining, login, operations, service_accounts, webhooks
 from domain.parts.composition import RETENTION
 from domain.retention import RetentionRule
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import LIFETIMES, NOW, api_key, new_id, service_account, session, tenant, user
 from tests.contracts.identity.login.logins import begin
+from tests.contracts.operations.stored_deliveries import store_delivery
 from tests.waiting import HUNG_AFTER
 
 TICK = timedelta.resolution
@@ -99,8 +100,7 @@ async def give_up(tx: Transaction, at: datetime) -> None:
 
 async def end_key(tx: Transaction, at: datetime) -> None:
     """A key that was ended, of an account that lives on."""
-    home = tenant()
-    account = service_account(home.id)
+    account = service_account((home := tenant()).id)
     key = api_key(account, expires_at=at + timedelta(days=999))
     await tx.tenants.add(home)
     await tx.service_accounts.add(account)
@@ -174,6 +174,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     account.EMAIL_CHANGES: (ask_for_address, 1),
     entities.ANSWERS: (answer, 1),
     service_accounts.API_KEYS: (end_key, 1),
+    webhooks.DELIVERIES: (store_delivery, 1),
     operations.MAILS: (give_up, 1),
 }
 """For each rule, how a row is made and how many rows it comes to."""

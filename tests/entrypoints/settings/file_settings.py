@@ -1,4 +1,6 @@
-"""Settings of the files and the changes of rows: name, default, a text, its value, and a wrong text."""
+"""Settings of the files, the changes and the webhooks of rows: name, default, a text, its value, and a wrong text."""
+
+from ipaddress import ip_network
 
 from entrypoints.settings.variables import Secret
 
@@ -13,4 +15,5 @@ FILES = [
     ("FILES_KEPT_DAYS", 7, "30", 30, "0"),
     ("FILES_BASE_URL", "", "https://files.example", "https://files.example", "files.example"),
     ("FILES_SCANNER", None, "shop.py:scan", "shop.py:scan", "shop.py"),
+    ("WEBHOOK_NETWORKS", (), "127.0.0.0/8", (ip_network("127.0.0.0/8"),), "localhost"),
 ]

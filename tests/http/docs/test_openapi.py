@@ -274,7 +274,7 @@ def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
 async def test_it_is_small(app: TestApp) -> None:
     """It had 442,746 bytes when each operator was a parameter of each property in each operation, and has 365,000."""
     # room for some capabilities, each of which adds 2,000 to 15,000
-    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 400_000
+    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 410_000
 
 
 @pytest.mark.promise(

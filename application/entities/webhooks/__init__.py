@@ -1,0 +1,1 @@
+"""Use cases of webhooks: administration, and the delivery of changes."""

@@ -1,0 +1,9 @@
+"""Operations that other tests have answered, because they need more than the application of the document has."""
+
+_PEOPLE = {"authSocialLogin", "authCreateTenant", "authMakeCode", "authExchangeCode"}
+"""There are a provider, tenants that people make, and applications with addresses: tests/http/identity."""
+
+_WEBHOOKS = "Create Get Update Delete RotateSecret Test Deliveries Retry Replay".split()
+"""There is an entity with a feed: tests/http/entities/webhooks."""
+
+ELSEWHERE = {*_PEOPLE, *(f"webhooks{name}" for name in _WEBHOOKS)}
