@@ -92,7 +92,7 @@ class MemoryEntityPorts(MemoryContext):
 
     @property
     def changes(self) -> MemoryChanges:
-        return MemoryChanges(self.access, self.registry, self.scope)
+        return MemoryChanges(self.access, self.scope, self.registry)
 
     @property
     def change_queue(self) -> MemoryChangeQueue:

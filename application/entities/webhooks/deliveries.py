@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from msgspec.structs import replace
@@ -24,11 +23,12 @@ from application.ports.entities.webhooks import DeliveryListing, Signer, Webhook
 from application.ports.outgoing import NotAnswered, OutgoingRequests
 from application.ports.runtime import Clock, Ids
 from application.retry import retry_on_conflict
+from domain.entities.changes.cursors import read_feed_cursor, short_epoch
 from domain.entities.webhooks.deliveries import DELIVERY_STATES
-from domain.entities.webhooks.places import read_place
 from domain.entities.webhooks.webhooks import Replay, Webhook
-from domain.errors import CursorExpired, NotFound, ValidationError
+from domain.errors import BadRequest, CursorExpired, NotFound, ValidationError
 from domain.forms import uuid_of
+from domain.moments import NotAMoment, read_moment
 from domain.scope import Caller, Client, EveryTenant
 
 PARAMETERS = ("page", "pageSize", "state", "event")
@@ -103,12 +103,14 @@ class DeliveryAdministration:
 
     async def _place(self, tx: WebhookTransaction, field: str, text: str, heads: Heads) -> Heads:
         try:
-            place = read_place(text)
-        except ValueError as error:
-            raise ValidationError.on(field, str(error)) from None
-        if isinstance(place, datetime):
-            return await tx.deliveries.places_at(place)
-        if not place.is_of(await tx.changes.epoch()):
+            return await tx.deliveries.places_at(read_moment(text)[0])
+        except NotAMoment:
+            pass
+        try:
+            place = read_feed_cursor(text)
+        except BadRequest:
+            raise ValidationError.on(field, "must be a timestamp with a zone, or a cursor of the feed") from None
+        if place.epoch != short_epoch(await tx.changes.epoch()):
             raise CursorExpired
         if place.own > heads.own or place.shared > heads.shared:
             raise ValidationError.on(field, "is not a cursor of this tenant")

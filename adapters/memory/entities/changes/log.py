@@ -109,9 +109,10 @@ def _whole(tables: Tables, registry: Registry, model: EntityModel, row: Row) -> 
 
 
 @dataclass(frozen=True)
-class MemoryChanges:
+class MemoryLog:
+    """The entries of a tenant, without the rules of own rows."""
+
     access: Access
-    registry: Registry
     scope: Scope
 
     async def epoch(self) -> UUID:
@@ -133,6 +134,16 @@ class MemoryChanges:
             raise CursorExpired
         return Read([_at(between[place], place) for place in found], reached)
 
+    @property
+    def _tenant(self) -> UUID:
+        assert isinstance(self.scope, OneTenant)
+        return self.scope.id
+
+
+@dataclass(frozen=True)
+class MemoryChanges(MemoryLog):
+    registry: Registry
+
     async def own_through(self, model: EntityModel, rule: Through, keys: Collection[UUID]) -> Collection[UUID]:
         assert isinstance(self.scope, OwnRows)
         rows, by, user_id = self._rows, model.relations[rule.to_one].by, self.scope.user_id
@@ -150,11 +161,6 @@ class MemoryChanges:
     @property
     def _rows(self) -> VisibleRows:
         return VisibleRows(self.access.read().tables, self.registry, self.scope)
-
-    @property
-    def _tenant(self) -> UUID:
-        assert isinstance(self.scope, OneTenant)
-        return self.scope.id
 
 
 def _at(entry: LogEntry, position: int) -> LogEntry:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.entities.changes.log import TABLE, MemoryChanges
+from adapters.memory.entities.changes.log import TABLE, MemoryLog
 from adapters.memory.entities.state import Row
 from adapters.memory.entities.webhooks.state import DeliveryKey, StoredDelivery
 from adapters.memory.store import Access, Store
@@ -63,7 +63,7 @@ class MemoryDeliveries:
 
     async def places_at(self, at: datetime) -> Heads:
         assert isinstance(self.scope, OneTenant)
-        heads = await MemoryChanges(self.access, self.scope).heads()
+        heads = await MemoryLog(self.access, self.scope).heads()
         lines = list(self.access.read().tables.get(TABLE, {}).values())
         return Heads(_place(lines, self.scope.id, at, heads.own), _place(lines, None, at, heads.shared))
 
@@ -115,7 +115,7 @@ class MemoryDeliveries:
         )
 
     async def _entry(self, delivery: Delivery) -> LogEntry | None:
-        changes = MemoryChanges(self.access, OneTenant(delivery.tenant_id))
+        changes = MemoryLog(self.access, OneTenant(delivery.tenant_id))
         place, stream = delivery.position, "shared" if delivery.is_shared else "own"
         try:
             found = await changes.after(stream, place - 1, place, 1, [delivery.entity])  # type: ignore[arg-type]  # a Stream

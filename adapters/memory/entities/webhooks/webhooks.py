@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec.structs import replace
 
-from adapters.memory.entities.changes.log import MemoryChanges
+from adapters.memory.entities.changes.log import MemoryLog
 from adapters.memory.store import Access, Store
 from application.ports.entities.webhooks import ListedWebhook
 from domain.entities.webhooks.webhooks import Webhook
@@ -61,7 +61,7 @@ class MemoryWebhooks:
     async def behind(self, most: int) -> list[tuple[UUID, UUID]]:
         found = []
         for webhook in self.access.read().webhooks.values():
-            heads = await MemoryChanges(self.access, OneTenant(webhook.tenant_id)).heads()
+            heads = await MemoryLog(self.access, OneTenant(webhook.tenant_id)).heads()
             is_behind = heads.own > webhook.position or heads.shared > webhook.shared_position
             if webhook.is_active and (is_behind or webhook.replay is not None):
                 found.append((webhook.tenant_id, webhook.id))

@@ -287,9 +287,7 @@ NOT_PERSONAL = {
     "former_addresses": "digests without an account; what one was a member of is told as former memberships",
     "signing_keys": "keys of the service",
     "row_shares": "rows of entities belong to the tenants, with the members who share them",
-    **dict.fromkeys(
-        ("row_history", "change_queue", "changes", "files", "webhooks"), "rows of tenants, with who wrote them"
-    ),
+    **dict.fromkeys(["row_history", "change_queue", "changes", "files", "webhooks"], "rows of tenants, with authors"),
 }
 """Tables that an export does not contain, and why; so are those of entities."""
 
