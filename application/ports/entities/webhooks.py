@@ -78,6 +78,10 @@ class Webhooks(Protocol):
         """Remove the webhook with its deliveries; return False if it does not exist."""
         ...
 
+    async def after(self, last: UUID | None, most: int) -> list[Webhook]:
+        """Return the next webhooks of all tenants after the id ``last`` in the order of ids, or the first ones."""
+        ...
+
     async def behind(self, most: int) -> list[tuple[UUID, UUID]]:
         """Return the tenants and ids of active webhooks with entries to examine, of all tenants."""
         ...

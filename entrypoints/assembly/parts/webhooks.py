@@ -11,6 +11,7 @@ from application.entities.webhooks.delivery import Deliverer
 from application.entities.webhooks.disabling import Disabling
 from application.entities.webhooks.fan_out import FanOut
 from application.entities.webhooks.outcomes import OutcomeWriter
+from application.entities.webhooks.resealing import WebhookResealing
 from entrypoints.assembly.adapters import Adapters
 from entrypoints.settings.settings import Settings
 
@@ -19,6 +20,7 @@ from entrypoints.settings.settings import Settings
 class WebhookServices(WebhookUseCases):
     fan_out: FanOut
     deliverer: Deliverer
+    webhook_resealing: WebhookResealing
     webhook_counts: WebhookCounts
 
 
@@ -54,5 +56,6 @@ def assemble_webhooks(adapters: Adapters, settings: Settings) -> WebhookServices
             outcomes=OutcomeWriter(database, disabling, clock, counts.count),
             clock=clock,
         ),
+        webhook_resealing=WebhookResealing(database, webhooks.secrets),
         webhook_counts=counts,
     )

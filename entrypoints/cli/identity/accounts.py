@@ -53,12 +53,14 @@ async def rotate_keys(settings: Settings) -> str:
 
 async def reseal_keys(settings: Settings) -> str:
     async with open_adapters(settings, load_registry(settings.entities)) as adapters:
-        done = await assemble(adapters, settings).signing_keys.reseal(adapters.second_factors.secrets)
+        services = assemble(adapters, settings)
+        done = await services.signing_keys.reseal(adapters.second_factors.secrets)
+        webhooks = await services.webhook_resealing.reseal()
     sealed = (
-        f"{done.keys} stored keys and {done.secrets} secrets of authenticator apps are sealed with TENANTRY_SECRET_KEY"
-        " now."
+        f"{done.keys} stored keys, {done.secrets} secrets of authenticator apps and {webhooks} of webhooks are sealed"
+        " with TENANTRY_SECRET_KEY now."
     )
-    data = {"keys": done.keys, "secrets": done.secrets}
+    data = {"keys": done.keys, "secrets": done.secrets, "webhooks": webhooks}
     if settings.other_secret_key is None:
         return Answer(sealed, data)
     return Answer(

@@ -58,6 +58,10 @@ class MemoryWebhooks:
                 del store.webhook_deliveries[key]
             return True
 
+    async def after(self, last: UUID | None, most: int) -> list[Webhook]:
+        found = sorted(self.access.read().webhooks.values(), key=lambda webhook: webhook.id)
+        return [webhook for webhook in found if last is None or webhook.id > last][:most]
+
     async def behind(self, most: int) -> list[tuple[UUID, UUID]]:
         found = []
         for webhook in self.access.read().webhooks.values():

@@ -39,6 +39,7 @@ UPDATE webhooks SET service_account_id = $3, url = $4, host = $5, description = 
     replay_shared_until = $19, disabled_at = $20,
     failing_since = CASE WHEN $10 AND is_active THEN failing_since ELSE $21 END
 WHERE tenant_id = $1 AND id = $2"""
+_AFTER = "SELECT * FROM webhooks WHERE $1::uuid IS NULL OR id > $1 ORDER BY id LIMIT $2"
 _REMOVE = "DELETE FROM webhooks WHERE tenant_id = $1 AND id = $2 RETURNING true"
 # Shared rows have a head without a tenant.
 _BEHIND = """
@@ -82,6 +83,9 @@ class PostgresWebhooks:
 
     async def remove(self, tenant_id: UUID, webhook_id: UUID) -> bool:
         return bool(await self.connection.fetchval(_REMOVE, tenant_id, webhook_id))
+
+    async def after(self, last: UUID | None, most: int) -> list[Webhook]:
+        return [webhook_of(row) for row in await self.connection.fetch(_AFTER, last, most)]
 
     async def behind(self, most: int) -> list[tuple[UUID, UUID]]:
         return [(row["tenant_id"], row["id"]) for row in await self.connection.fetch(_BEHIND, most)]
