@@ -48,7 +48,7 @@ class FanOut:
     async def fan_out(self) -> int:
         """Advance some of the webhooks behind the log; return the number of examined positions."""
         async with self.database.read_only(EveryTenant()) as read:
-            behind = await read.webhooks.behind(WEBHOOKS_AT_ONCE)
+            behind = await read.webhooks_of_all_tenants.behind(WEBHOOKS_AT_ONCE)
         examined = 0
         for tenant_id, webhook_id in behind:
             try:

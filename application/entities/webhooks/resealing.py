@@ -32,7 +32,7 @@ class WebhookResealing:
 
     async def _after(self, last: UUID | None) -> list[Webhook]:
         async with self.database.read_only(EveryTenant()) as read:
-            return await read.webhooks.after(last, AT_ONCE)
+            return await read.webhooks_of_all_tenants.after(last, AT_ONCE)
 
     async def _resealed(self, read: Webhook) -> bool:
         async with self.database.transaction(EveryTenant()) as tx:

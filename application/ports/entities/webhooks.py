@@ -78,6 +78,10 @@ class Webhooks(Protocol):
         """Remove the webhook with its deliveries; return False if it does not exist."""
         ...
 
+
+class WebhooksOfAllTenants(Protocol):
+    """The webhooks of all tenants, for background tasks and commands."""
+
     async def after(self, last: UUID | None, most: int) -> list[Webhook]:
         """Return the next webhooks of all tenants after the id ``last`` in the order of ids, or the first ones."""
         ...
@@ -188,5 +192,7 @@ class WebhookTransaction(ServiceAccountTransaction, RecordTransaction, ChangesTr
 
     @property
     def webhooks(self) -> Webhooks: ...
+    @property
+    def webhooks_of_all_tenants(self) -> WebhooksOfAllTenants: ...
     @property
     def deliveries(self) -> Deliveries: ...

@@ -12,6 +12,10 @@ class MemoryWebhookPorts(MemoryContext):
         return MemoryWebhooks(self.access)
 
     @property
+    def webhooks_of_all_tenants(self) -> MemoryWebhooks:
+        return MemoryWebhooks(self.access)
+
+    @property
     def deliveries(self) -> MemoryDeliveries:
         return MemoryDeliveries(self.access, self.scope)
 

@@ -16,6 +16,10 @@ class PostgresWebhookPorts(PostgresContext):
         return PostgresWebhooks(self.connection)
 
     @property
+    def webhooks_of_all_tenants(self) -> PostgresWebhooks:
+        return PostgresWebhooks(self.connection)
+
+    @property
     def deliveries(self) -> PostgresDeliveries:
         return PostgresDeliveries(self.connection, self.scope)
 

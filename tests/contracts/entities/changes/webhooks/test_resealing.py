@@ -33,6 +33,6 @@ async def test_resealed_secrets_open_with_the_new_secret_key(hooks: Hooks) -> No
 async def test_webhooks_of_all_tenants_are_read_in_the_order_of_ids(hooks: Hooks) -> None:
     made = sorted([(await stored(hooks)).id for _ in range(3)])
     async with hooks.desk.database.read_only(EveryTenant()) as read:
-        first = await read.webhooks.after(None, 2)
+        first = await read.webhooks_of_all_tenants.after(None, 2)
         assert [each.id for each in first] == made[:2]
-        assert [each.id for each in await read.webhooks.after(first[-1].id, 2)] == made[2:]
+        assert [each.id for each in await read.webhooks_of_all_tenants.after(first[-1].id, 2)] == made[2:]
