@@ -62,7 +62,8 @@ def ensure_may_give(caller: Caller, given: Sequence[Role], before: Sequence[Role
     ensure_may_grant(caller, (name for role in changed for name in role.permissions))
 
 
-FOR_PEOPLE = ("update:users", "update:service-accounts", "update:tenant-settings")
+FOR_PEOPLE = tuple(f"update:{name}" for name in ("users", "service-accounts", "tenant-settings", "webhooks"))
+FOR_PEOPLE += ("create:webhooks",)
 """Permissions for a person with a recent proof only. An API key can neither grant nor remove them."""
 
 

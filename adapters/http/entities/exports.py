@@ -53,9 +53,10 @@ def export_handler(entity: ServedEntity, exporting: CallersExport, following: Fo
         flags = read_flags([given for given in parameters if given[0].lower() == "bom"], ["bom"])
         has_bom = bool(flags) and form == "csv"
         query, scope = queries.export(request.caller, parameters), entity.scope(request)
-        follows = form == "json" and model.declaration.changes and isinstance(scope, OneTenant)
         # Read the cursor before the rows: a change in between arrives twice instead of never.
-        cursor = {"x-changes-cursor": await following.cursor(scope)} if follows else {}
+        cursor = {}
+        if form == "json" and model.declaration.changes and isinstance(scope, OneTenant):
+            cursor["x-changes-cursor"] = await following.cursor(scope)
         pieces = exporting.pieces(request.caller, scope, model, query, form)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',

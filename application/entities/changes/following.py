@@ -1,7 +1,7 @@
 """The feed: the changes of rows that a caller may read, page by page."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from domain.entities.changes.cursors import FeedCursor, short_epoch, write_feed_
 from domain.entities.changes.seeing import Interest, SeenChange
 from domain.entities.declaration import Registry
 from domain.errors import BadRequest, CursorExpired
-from domain.scope import OneTenant, Scope
+from domain.scope import Caller, OneTenant, Scope
 
 MOST_EXAMINED = 5_000
 """Maximum positions that a page examines."""
@@ -40,17 +40,21 @@ class FeedPage(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Following:
+    """The feed. ``ensure_alive`` raises the error of a caller with a revoked token or changed permissions."""
+
     database: Database[ChangesTransaction]
     registry: Registry
+    ensure_alive: Callable[[Caller], Awaitable[None]]
 
-    async def cursor(self, scope: Scope) -> str:
-        """Return the cursor of this moment. Raises BadRequest for the scope of every tenant."""
-        return (await self.page(scope, {}, Asked())).cursor
+    async def cursor(self, scope: OneTenant) -> str:
+        """Return the cursor of this moment."""
+        return (await self._page(scope, {}, Asked())).cursor
 
-    async def page(self, scope: Scope, interests: Interests, asked: Asked) -> FeedPage:
+    async def page(self, caller: Caller, scope: Scope, interests: Interests, asked: Asked) -> FeedPage:
         """Return the events after the cursor, or without one the cursor of this moment.
 
-        Raises BadRequest for the scope of every tenant and for a cursor ahead of the log, and CursorExpired.
+        Raises BadRequest for the scope of every tenant and for a cursor ahead of the log, CursorExpired, and the error
+        of a caller who lost access during the wait.
         """
         if not isinstance(scope, OneTenant):
             raise BadRequest("The feed is read in one tenant at a time.")
@@ -62,6 +66,8 @@ class Following:
         # No connection is occupied between two looks.
         while not (page.events or page.has_more) and loop.time() < until:
             await asyncio.sleep(min(LOOKED_EVERY, until - loop.time()))
+            # Security: the request was admitted before the wait. Check the caller before each read.
+            await self.ensure_alive(caller)
             page = await self._page(scope, interests, asked)
         return page
 

@@ -48,7 +48,7 @@ def assemble_entities(
         operations=Operations(database, registry, clock, adapters.ids),
         upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
-        following=Following(database, registry),
+        following=Following(database, registry, throttle.ensure_alive),
         sharing=Sharing(database, clock),
         file_uploads=_uploads(adapters, settings, slots),
         unused_files=UnusedFileRemoval(

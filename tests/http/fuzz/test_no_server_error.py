@@ -93,7 +93,9 @@ class Targets:
 def is_described(request: Hostile) -> bool:
     """False where the test's own client, or the document, has another operation in mind than the application."""
     is_plain = request.method.lower() in METHODS and ".." not in request.target and "%2e" not in request.target
-    return is_plain and len(request.target) < LONGEST_DESCRIBED and "X-Tenant-Scope" not in dict(request.headers)
+    # Errors of HTTP itself belong to no operation.
+    beyond = {"X-Tenant-Scope", "Transfer-Encoding"} & dict(request.headers).keys()
+    return is_plain and len(request.target) < LONGEST_DESCRIBED and not beyond
 
 
 @pytest.mark.promise(

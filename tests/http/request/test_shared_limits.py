@@ -55,6 +55,11 @@ TABLES = {
 """The specification's two, and what the decisions add to them; all else is 100."""
 
 OTHERS = {
+    ("GET", "/api/changes"): 120,
+    ("GET", "/api/webhooks"): 100,
+    ("GET", "/api/webhooks/{webhook_id}"): 100,
+    ("DELETE", "/api/webhooks/{webhook_id}"): 100,
+    ("POST", "/api/webhooks/{webhook_id}/test"): 10,
     ("POST", "/api/invitations"): 20,
     ("POST", "/api/invitations/batch"): 20,
     ("POST", "/api/invitations/{invitation_id}/resend"): 20,

@@ -64,7 +64,9 @@ def changes_router(following: Following, registry: Registry) -> Router:
         asked, named = read_feed(registry, request.parameters())
         scope = request.row_scope(limits)
         interests = interests_of(request.caller, scope, fields, named)
-        return page_of(request, await while_asked_for(request.receive, following.page(scope, interests, asked)))
+        return page_of(
+            request, await while_asked_for(request.receive, following.page(request.caller, scope, interests, asked))
+        )
 
     handler = get(
         "/",
@@ -84,7 +86,9 @@ def entity_changes_handler(entity: ServedEntity, following: Following) -> HTTPRo
         asked, where = entity.queries.feed(request.caller, request.parameters())
         scope = entity.scope(request)
         interests = {model.plural: interest_in(request.caller, scope, entity.fields, where)}
-        return page_of(request, await while_asked_for(request.receive, following.page(scope, interests, asked)))
+        return page_of(
+            request, await while_asked_for(request.receive, following.page(request.caller, scope, interests, asked))
+        )
 
     named = f"Follow the changes of {model.plural.replace('-', ' ')}"
     of_entity = operation(

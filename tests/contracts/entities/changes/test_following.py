@@ -10,14 +10,17 @@ from application.ports.entities.records import Act
 from domain.entities.changes.asking import Asked, read_entity_feed
 from domain.entities.changes.cursors import FeedCursor, read_feed_cursor, write_feed_cursor
 from domain.entities.changes.seeing import Interest
-from domain.errors import BadRequest, CursorExpired
-from domain.scope import EveryTenant, OneTenant, OwnRows
+from domain.errors import BadRequest, CursorExpired, Unauthorized
+from domain.scope import Caller, EveryTenant, OneTenant, OwnRows
 from tests.builders import NOW, new_id, tenant, user
 from tests.contracts.entities.changes.conftest import Desk
 from tests.contracts.entities.changes.followed_entities import FEEDS, REGISTRY
 
 CARDS = REGISTRY["cards"]
 Event = tuple[str, UUID]
+
+
+async def still_admitted(_: Caller) -> None: ...
 
 
 class Reader:
@@ -44,8 +47,8 @@ class Reader:
     async def page(self, limit: int = 100) -> FeedPage:
         after = None if self.cursor is None else read_feed_cursor(self.cursor)
         await self.desk.sequence()
-        following = Following(self.desk.database, REGISTRY)
-        page = await following.page(self.scope, self.interests, Asked(after=after, limit=limit))
+        following = Following(self.desk.database, REGISTRY, still_admitted)
+        page = await following.page(self.desk.write.caller, self.scope, self.interests, Asked(after=after, limit=limit))
         self.cursor = page.cursor
         return page
 
@@ -184,3 +187,18 @@ async def test_cursors_of_other_epochs_and_ahead_of_the_log_are_refused(desk: De
     everything.cursor = write_feed_cursor(FeedCursor(other, 0, 0))
     with pytest.raises(CursorExpired):
         await everything.page()
+
+
+@pytest.mark.promise("GET /api/changes: a request that waits answers no change after its caller has lost access")
+async def test_a_caller_who_lost_access_during_the_wait_receives_no_change(desk: Desk) -> None:
+    everything = await reader(desk)
+
+    async def revoked(_: Caller) -> None:
+        await desk.add("boards", name="after the logout")
+        await desk.sequence()
+        raise Unauthorized
+
+    following = Following(desk.database, REGISTRY, revoked)
+    asked = Asked(after=read_feed_cursor(everything.cursor or ""), wait=20)
+    with pytest.raises(Unauthorized):
+        await following.page(desk.write.caller, everything.scope, everything.interests, asked)
