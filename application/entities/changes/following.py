@@ -78,24 +78,24 @@ class Following:
             if after is None:
                 return FeedPage((), write_feed_cursor(FeedCursor(epoch, heads.own, heads.shared)), has_more=False)
             _ensure_current(after, epoch, heads)
-            evaluation = Evaluation(read, scope, self.registry, interests)
             own = await read.changes.after(
                 "own", after.own, min(heads.own, after.own + MOST_EXAMINED), asked.limit, list(interests)
             )
-            events = await _seen(evaluation, own.entries)
+            events = await self._seen(read, scope, interests, own.entries)
             reached = after.shared
             if left := asked.limit - len(events):
                 end = min(heads.shared, after.shared + MOST_EXAMINED)
                 shared = await read.changes.after("shared", after.shared, end, left, list(interests))
-                events += await _seen(evaluation, shared.entries)
+                events += await self._seen(read, scope, interests, shared.entries)
                 reached = shared.reached
         cursor = write_feed_cursor(FeedCursor(epoch, own.reached, reached))
         return FeedPage(events, cursor, has_more=own.reached < heads.own or reached < heads.shared)
 
-
-async def _seen(evaluation: Evaluation, entries: Sequence[LogEntry]) -> list[FeedEvent]:
-    found = await evaluation.seen(entries)
-    return [FeedEvent(entry, seen) for entry, seen in zip(entries, found, strict=True) if seen is not None]
+    async def _seen(
+        self, read: ChangesTransaction, scope: OneTenant, interests: Interests, entries: Sequence[LogEntry]
+    ) -> list[FeedEvent]:
+        found = await Evaluation(read, scope, self.registry, interests).seen(entries)
+        return [FeedEvent(entry, seen) for entry, seen in zip(entries, found, strict=True) if seen is not None]
 
 
 def _ensure_current(after: FeedCursor, epoch: str, heads: Heads) -> None:
