@@ -77,8 +77,8 @@ def picture(name: str, width: int = 60) -> FilePayload:
     return FilePayload(name=name, mimeType="image/png", buffer=png(width, 40))
 
 
-def text(name: str) -> FilePayload:
-    return FilePayload(name=name, mimeType="text/plain", buffer=name.encode())
+def text(name: str, content: str = "some text") -> FilePayload:
+    return FilePayload(name=name, mimeType="text/plain", buffer=content.encode())
 
 
 async def choose(page: Page, button: str, *files: FilePayload) -> None:
@@ -134,9 +134,8 @@ async def test_documents_are_added_and_arranged_by_keys_and_by_dragging(shop: Sh
     await shop.visitor.enter(f"rows/lamps/{shop.lamp}", BOSS)
     group = page.get_by_role("group", name="Documents")
     names = group.locator("li .name > :first-child")
-    await choose(page, "Documents: Add files", text("a.txt"))
-    await expect(names).to_have_text(["a.txt"])
-    await choose(page, "Documents: Add files", text("b.txt"))
+    # the large file is the last to arrive, and stays the first
+    await choose(page, "Documents: Add files", text("a.txt", "a" * 19_000), text("b.txt"))
     await expect(names).to_have_text(["a.txt", "b.txt"])
     await choose(page, "Documents: Add files", text("c.txt"), text("d.txt"))
     await expect(group.get_by_role("alert")).to_contain_text("3 files at most")

@@ -39,7 +39,10 @@ let last = 0;
 export default function Files({ entity, row, field, label, ids, change, describedBy, disabled }: FilesProps) {
   const [known, setKnown] = useState<ReadonlyMap<string, Known>>(new Map());
   const [sending, setSending] = useState<Sending[]>([]);
-  const [problem, setProblem] = useState("");
+  const [problems, setProblems] = useState<string[]>([]);
+  const tell = (text: string) => setProblems((others) => [...others, text]);
+  // one after another: they keep the order in which they were chosen, and leave the tenant's other transfers a slot
+  const turn = useRef<Promise<void>>(Promise.resolve());
   const [isOver, setOver] = useState(false);
   const id = useId();
   const input = useRef<HTMLInputElement>(null);
@@ -58,19 +61,24 @@ export default function Files({ entity, row, field, label, ids, change, describe
   useEffect(() => () => stops.current.forEach((abort) => void abort.abort()), []);
 
   async function add(chosen: File[]): Promise<void> {
-    setProblem("");
+    setProblems([]);
     const room = isMany ? most - ids.length - sending.length : 1;
-    if (chosen.length > room) setProblem(isMany ? t("files.limit", { count: most }) : t("files.one"));
+    if (chosen.length > room) tell(isMany ? t("files.limit", { count: most }) : t("files.one"));
     await Promise.all(chosen.slice(0, Math.max(0, room)).map(send));
   }
 
   async function send(file: File): Promise<void> {
     if (file.size > (field.rules.maxBytes ?? Number.POSITIVE_INFINITY))
-      return setProblem(`${file.name}: ${t("files.large", { size: sizeText(field.rules.maxBytes ?? 0) })}`);
+      return tell(`${file.name}: ${t("files.large", { size: sizeText(field.rules.maxBytes ?? 0) })}`);
     const abort = new AbortController();
     const key = ++last;
     stops.current.add(abort);
     setSending((others) => [...others, { key, name: file.name, part: 0, stop: () => abort.abort() }]);
+    turn.current = turn.current.then(() => transfer(file, key, abort));
+    await turn.current;
+  }
+
+  async function transfer(file: File, key: number, abort: AbortController): Promise<void> {
     const progress = (part: number) =>
       setSending((all) => all.map((one) => (one.key === key ? { ...one, part } : one)));
     try {
@@ -82,7 +90,7 @@ export default function Files({ entity, row, field, label, ids, change, describe
       change(now.current);
       say(t("files.ready", { name: stored.name }));
     } catch (error) {
-      if (!isStopped(error)) setProblem(`${file.name}: ${errorText(error)}`);
+      if (!isStopped(error)) tell(`${file.name}: ${errorText(error)}`);
     }
     stops.current.delete(abort);
     setSending((all) => all.filter((one) => one.key !== key));
@@ -184,11 +192,11 @@ export default function Files({ entity, row, field, label, ids, change, describe
             void add(chosen);
           }}
         />
-        {problem && (
-          <p class="problem" role="alert">
+        {problems.map((problem) => (
+          <p class="problem" role="alert" key={problem}>
             {problem}
           </p>
-        )}
+        ))}
       </div>
     </>
   );
