@@ -145,12 +145,23 @@ def finished(document: Json) -> Json:
     for name, schema in document["components"]["schemas"].items():
         if schema.get("title") == name:
             del schema["title"]
+        _open_tuples(schema)
         if "description" in schema:
             # Docstrings use reStructuredText, descriptions use Markdown.
             schema["description"] = schema["description"].replace("``", "`")
     tags = dict.fromkeys(tag for operation in operations for tag in operation.get("tags", ()))
     own_first = sorted(tags, key=lambda tag: tag in OF_SERVICE)
     return document | {"tags": [{"name": tag} for tag in own_first]}
+
+
+def _open_tuples(schema: Json) -> None:
+    """Remove ``"items": false`` of tuples, which generators of clients refuse; ``maxItems`` says the same."""
+    if schema.get("items") is False:
+        del schema["items"]
+    for inner in schema.values():
+        for each in inner if isinstance(inner, list) else [inner]:
+            if isinstance(each, dict):
+                _open_tuples(each)
 
 
 def _shared_parameters(operations: list[Json]) -> Json:
