@@ -16,6 +16,7 @@ USED = (
     "ApiKeyItem",
     "Begun",
     "Challenge",
+    "DeliveryItem",
     "DomainItem",
     "EntityList",
     "FactorItem",
@@ -30,6 +31,7 @@ USED = (
     "LoginResult",
     "MemberItem",
     "NewRecoveryCodes",
+    "NewWebhook",
     "OwnSettings",
     "Permission",
     "Profile",
@@ -39,9 +41,11 @@ USED = (
     "SessionItem",
     "SystemReport",
     "Tenant",
+    "TestResult",
     "TrafficPoint",
     "UserDetail",
     "UserItem",
+    "WebhookItem",
 )
 """Schemas that the console names; those that they refer to come along."""
 

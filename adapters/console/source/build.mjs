@@ -49,6 +49,7 @@ const TEXTS = [
   "src/words/{}/rows.json",
   "src/words/{}/administration.json",
   "src/words/{}/events.json",
+  "src/words/{}/webhooks.json",
 ];
 
 /** `words:de`: the texts of a language in the order of the English ones, whose keys the console has already. */

@@ -28,6 +28,7 @@ MEMBER_SCREENS = {
     "people?tab=invitations": "Members",
     "people?tab=joining": "Members",
     "keys": "Service accounts",
+    "webhooks": "Webhooks",
     "settings": "Settings",
     "audit": "Audit trail",
     "account": "My account",

@@ -16,6 +16,7 @@ LISTS = {
     "people": "/api/users?*",
     "people?tab=invitations": "/api/invitations?*",
     "keys": "/api/service-accounts?*",
+    "webhooks": "/api/webhooks",
     "roles": "/api/roles",
     "settings": "/api/tenants/current/settings",
     "account": "/api/auth/factors",
@@ -132,6 +133,7 @@ async def test_an_empty_list_says_so_and_suggests_the_next_step(visitor: Visitor
         "rows/products?name=x": "Nothing found",
         "people?tab=invitations": "No invitations",
         "keys": "No service accounts",
+        "webhooks": "No webhooks",
         "settings": "This tenant has no owners",
         "account": "your password is enough to sign in",
     }.items():

@@ -54,6 +54,19 @@ export interface CurrentTenant {
   permissions: string[];
 }
 
+export interface DeliveryItem {
+  id: string;
+  event: string;
+  rowId: string;
+  state: "delivered" | "given-up" | "waiting";
+  tries: number;
+  dueAt: string | null;
+  lastStatus: number | null;
+  lastError: string | null;
+  durationMs: number | null;
+  createdAt: string;
+}
+
 export interface DnsRecord {
   name: string;
   type: string;
@@ -212,6 +225,14 @@ export interface GivingRole {
   isSystem: boolean;
 }
 
+export interface Health {
+  state: "disabled" | "failing" | "ok";
+  lastSuccessAt: string | null;
+  failingSince: string | null;
+  lastStatus: number | null;
+  waiting: number;
+}
+
 export interface HeldPermission {
   name: string;
   roles: GivingRole[];
@@ -319,6 +340,23 @@ export interface MemberItem {
 
 export interface NewRecoveryCodes {
   recoveryCodes: string[];
+}
+
+export interface NewWebhook {
+  id: string;
+  url: string;
+  serviceAccountId: string;
+  description: string;
+  events: string[];
+  content: "full" | "thin";
+  signature: "v1" | "v1a";
+  order: "none" | "row";
+  isActive: boolean;
+  publicKey: string | null;
+  createdAt: string;
+  createdBy: string | null;
+  health: Health;
+  secret: string | null;
 }
 
 export interface OwnSettings {
@@ -476,6 +514,12 @@ export interface TenantSettings {
   security?: TenantSecurity;
 }
 
+export interface TestResult {
+  status: number | null;
+  durationMs: number;
+  error: string | null;
+}
+
 export interface TrafficPoint {
   at: string;
   seconds: number;
@@ -513,4 +557,20 @@ export interface UserItem {
   roles: string[];
   isActive: boolean;
   createdAt: string;
+}
+
+export interface WebhookItem {
+  id: string;
+  url: string;
+  serviceAccountId: string;
+  description: string;
+  events: string[];
+  content: "full" | "thin";
+  signature: "v1" | "v1a";
+  order: "none" | "row";
+  isActive: boolean;
+  publicKey: string | null;
+  createdAt: string;
+  createdBy: string | null;
+  health: Health;
 }

@@ -44,7 +44,7 @@ interface TextProps {
   value: string;
   change: (value: string) => void;
   sending?: Sending;
-  type?: "text" | "email" | "password" | "tel";
+  type?: "text" | "email" | "password" | "tel" | "datetime-local";
   hint?: string;
   required?: boolean;
   autocomplete?: string;

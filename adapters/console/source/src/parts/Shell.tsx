@@ -32,6 +32,8 @@ const Settings = lazy(async () => (await admin()).TenantSettings);
 const Tenants = lazy(async () => (await admin()).Tenants);
 const TenantScreen = lazy(async () => (await admin()).TenantScreen);
 const System = lazy(async () => (await admin()).System);
+const Webhooks = lazy(async () => (await admin()).Webhooks);
+const WebhookScreen = lazy(async () => (await admin()).WebhookScreen);
 const Account = lazy(async () => (await admin()).Account);
 
 const isOpen = signal(false);
@@ -53,6 +55,9 @@ function Screen() {
     case "keys":
       if (!may("read:service-accounts")) return <Forbidden />;
       return plural ? <ServiceAccountScreen id={plural} /> : <ServiceAccounts />;
+    case "webhooks":
+      if (!mayArea("webhooks")) return <Forbidden />;
+      return plural ? <WebhookScreen id={plural} /> : <Webhooks />;
     case "roles":
       return mayArea("roles") ? <Roles /> : <Forbidden />;
     case "audit":
@@ -157,6 +162,11 @@ function Navigation() {
       {may("read:service-accounts") && (
         <NavLink to={["keys"]} icon="key-round">
           {t("keys")}
+        </NavLink>
+      )}
+      {mayArea("webhooks") && (
+        <NavLink to={["webhooks"]} icon="webhook">
+          {t("webhooks")}
         </NavLink>
       )}
       <NavLink to={["settings"]} icon="settings">

@@ -11,6 +11,7 @@ import { openName } from "./Title";
 const SCREENS = new Map<string, Key>([
   ["people", "members"],
   ["keys", "keys"],
+  ["webhooks", "webhooks"],
   ["roles", "roles"],
   ["audit", "audit"],
   ["tenants", "tenants"],

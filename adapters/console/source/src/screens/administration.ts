@@ -7,3 +7,5 @@ export { Roles } from "./roles";
 export { TenantSettings } from "./settings";
 export { System } from "./system";
 export { TenantScreen, Tenants } from "./tenants";
+export { WebhookScreen } from "./webhook";
+export { Webhooks } from "./webhooks";
