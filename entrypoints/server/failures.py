@@ -12,6 +12,7 @@ from adapters.postgres.connection.login_roles import LoginRefused
 from adapters.postgres.migrations.pending import InconsistentMigrations, MigrationRefused
 from adapters.postgres.schema.row_security import ROLE
 from adapters.redis.connection_check import RedisRefusal, RedisRefuses
+from application.ports.entities.attachments import StoreUnavailable
 from domain.errors import Error, ServiceUnavailable
 from entrypoints.assembly.entities import EntitiesError
 from entrypoints.settings.settings import Settings
@@ -131,6 +132,9 @@ def _refusal(error: Exception, settings: Settings) -> str:
 
 
 def _outage(error: ServiceUnavailable, settings: Settings) -> str:
+    if isinstance(error, StoreUnavailable):
+        reason = f" ({error.__cause__})" if error.__cause__ else ""
+        return f"The store of files fails{reason}: check TENANTRY_FILES_URL, and that its server or its disk works."
     cause = error.__cause__ or error
     reason = str(cause) or "no answer in time"  # a TimeoutError has no text
     url = refused_url(error)

@@ -108,7 +108,7 @@ class MemoryEntityPorts(MemoryContext):
 
     @property
     def unused_files(self) -> MemoryUnusedFiles:
-        return MemoryUnusedFiles(self.access)
+        return MemoryUnusedFiles(self.access, self.registry)
 
     @property
     def summaries(self) -> MemorySummaries:

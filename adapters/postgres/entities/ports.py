@@ -53,7 +53,7 @@ class PostgresEntityPorts(PostgresContext):
 
     @property
     def unused_files(self) -> PostgresUnusedFiles:
-        return PostgresUnusedFiles(self.connection)
+        return PostgresUnusedFiles(self.connection, self.registry)
 
     @property
     def summaries(self) -> PostgresSummaries:

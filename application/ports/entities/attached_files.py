@@ -67,6 +67,14 @@ class UnusedFiles(Protocol):
         """Remove the entries of deleted files, and subtract them from the usage of their tenants."""
         ...
 
+    async def misheld(self, most: int) -> Sequence[StoredFile]:
+        """Return at most ``most`` files with a holder that does not name them, or that another row names."""
+        ...
+
+    async def miscounted(self, most: int) -> Sequence[UUID]:
+        """Return at most ``most`` tenants with another usage than the sum of their files."""
+        ...
+
 
 class FileTransaction(Protocol):
     """Transaction for the files of rows."""

@@ -15,6 +15,8 @@ FileState = Literal["writing", "temporary", "held", "released", "deleting", "aba
 ``released`` by that row, which may hold it again; ``deleting`` while housekeeping deletes the content. ``abandoned``
 files were never completely written, and do not count for the usage."""
 
+STORED: frozenset[FileState] = frozenset({"temporary", "held", "released"})
+"""States of files with a content."""
 WRITTEN_WITHIN = timedelta(hours=1)
 """Age at which a file that was not completely written is deleted."""
 ATTACHED_WITHIN = timedelta(hours=24)

@@ -5,6 +5,8 @@ from datetime import datetime
 from uuid import UUID
 
 _KEY = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_OWN = re.compile(rf"({_UUID}/[0-9]{{4}}/(?:0[1-9]|1[0-2])/{_UUID})(?:\.[a-z][a-z0-9_-]*)?")
 _LONGEST = 512
 
 
@@ -12,6 +14,12 @@ def file_key(tenant_id: UUID, file_id: UUID, created_at: datetime, thumbnail: st
     """Return the key of a file, or of one of its thumbnails: ``{tenant}/{yyyy}/{mm}/{file id}[.{thumbnail}]``."""
     key = f"{tenant_id}/{created_at:%Y/%m}/{file_id}"
     return key if thumbnail is None else f"{key}.{thumbnail}"
+
+
+def key_of_file(key: str) -> str | None:
+    """Return the key of the file that the key or its thumbnail belongs to; None if ``file_key`` cannot make the key."""
+    found = _OWN.fullmatch(key)
+    return None if found is None else found[1]
 
 
 def ensure_key(key: str) -> str:

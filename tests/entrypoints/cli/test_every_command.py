@@ -181,7 +181,17 @@ def test_answers_on_rows_are_json(answer_all: Callable[[str], dict[str, Any]], f
     assert told["import products good.csv --tenant acme"] == {"imported": 1, "skipped": 0, "failed": 0, "errors": []}
     assert told["export products --out products.csv --tenant acme"]["rows"] == 1
     assert (told["clean"]["isBusy"], told["clean"]["deleted"]) == (False, {})
-    assert told["files check"] == {"files": 0, "missing": [], "unknown": [], "isRepaired": False}
+    assert told["files check"] == {
+        "files": 0,
+        "missing": [],
+        "altered": [],
+        "misheld": [],
+        "miscounted": [],
+        "unknown": [],
+        "foreign": [],
+        "isConsistent": True,
+        "isRepaired": False,
+    }
     (newest,) = told["migrations current"]
     assert newest == told["migrations history"][0]
     assert (newest["isHead"], newest["isCurrent"]) == (True, True)

@@ -8,10 +8,12 @@ from uuid import UUID
 
 import msgspec
 
+from adapters.memory.entities.attachments.holding import holders
 from adapters.memory.entities.state import Row
 from adapters.memory.store import Access, Store
-from domain.entities.attachments.files import FileState, StoredFile
+from domain.entities.attachments.files import FileState, StoredFile, purpose_of
 from domain.entities.attachments.marks import FILES
+from domain.entities.declaration import Registry
 from domain.errors import BadRequest, ServiceUnavailable
 from domain.scope import OneTenant, Scope
 
@@ -76,6 +78,7 @@ class MemoryAttachedFiles:
 @dataclass(frozen=True)
 class MemoryUnusedFiles:
     access: Access
+    registry: Registry
 
     async def claim(
         self, now: datetime, written: datetime, attached: datetime, released: datetime, most: int
@@ -104,6 +107,32 @@ class MemoryUnusedFiles:
         async with self.access.write() as store:
             for file in files:
                 _forget(store, store.tables.get(FILES, {}).get(file.id))
+
+    async def misheld(self, most: int) -> Sequence[StoredFile]:
+        store = self.access.read()
+        files = [_file(row) for row in store.tables.get(FILES, {}).values()]
+        found: dict[UUID, StoredFile] = {}
+        for model in self.registry:
+            for held in model.attachments:
+                purpose, named = purpose_of(model, held), holders(store.tables, model, held)
+                for file in files:
+                    holder = (file.entity, file.row_id) if (file.state, file.purpose) == ("held", purpose) else None
+                    row_id = named.get(file.id)
+                    if holder != (None if row_id is None else (model.plural, row_id)):
+                        found[file.id] = file
+        return list(found.values())[:most]
+
+    async def miscounted(self, most: int) -> Sequence[UUID]:
+        store = self.access.read()
+        files = [_file(row) for row in store.tables.get(FILES, {}).values()]
+        counted = [file for file in files if file.state not in ("writing", "abandoned")]
+        tenants = {file.tenant_id for file in counted} | set(store.tables.get(USAGE, {}))
+
+        def sums(tenant: UUID) -> dict[str, int]:
+            own = [file.size for file in counted if file.tenant_id == tenant]
+            return {"bytes": sum(own), "files": len(own)}
+
+        return sorted(tenant for tenant in tenants if _usage(store, tenant) != sums(tenant))[:most]
 
 
 def _forget(store: Store, row: Row | None) -> None:

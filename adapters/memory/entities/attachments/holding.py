@@ -69,9 +69,15 @@ def release(
             tables[FILES][file_id] = {**file, "state": "released", "since": act.at}
 
 
+def holders(tables: Tables, model: EntityModel, held: FieldModel) -> dict[UUID, UUID]:
+    """Return the rows that name files in the field, by the ids of the files."""
+    rows = tables.get(model.plural, {}).items()
+    return {file_id: row_id for row_id, row in rows for _, file_id in _named(held, row)}
+
+
 def _named(held: FieldModel, values: Mapping[str, object]) -> Iterator[tuple[int | None, UUID]]:
     value = values.get(held.name)
     if isinstance(value, UUID):
         yield None, value
-    elif isinstance(value, list):
+    elif isinstance(value, list | dict):  # as a write gives it, and as a row stores it
         yield from enumerate(value)

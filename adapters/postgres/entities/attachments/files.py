@@ -10,7 +10,10 @@ from uuid import UUID
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.entities.attachments.consistency import MISCOUNTED, find_misheld
+from adapters.postgres.statements.running import fetch
 from domain.entities.attachments.files import StoredFile
+from domain.entities.declaration import Registry
 from domain.errors import BadRequest, ServiceUnavailable
 from domain.scope import OneTenant, Scope
 
@@ -57,6 +60,8 @@ WHERE u.tenant_id = $1"""
 
 _PAGE = "SELECT * FROM files WHERE (tenant_id, id) > ($1, $2) ORDER BY tenant_id, id LIMIT $3"
 _FIRST = UUID(int=0)
+PATIENCE = 600.0
+"""Seconds for a statement about all files."""
 _USED = "SELECT bytes FROM file_usage WHERE tenant_id = $1"
 
 
@@ -100,6 +105,7 @@ class PostgresAttachedFiles:
 @dataclass(frozen=True, slots=True)
 class PostgresUnusedFiles:
     connection: ServiceConnection
+    registry: Registry
 
     async def claim(
         self, now: datetime, written: datetime, attached: datetime, released: datetime, most: int
@@ -117,6 +123,18 @@ class PostgresUnusedFiles:
             by_tenant[file.tenant_id].append(file.id)
         for tenant, ids in sorted(by_tenant.items()):
             await self.connection.execute(_FORGET, tenant, ids)
+
+    async def misheld(self, most: int) -> Sequence[StoredFile]:
+        found: dict[UUID, StoredFile] = {}
+        for model in self.registry:
+            for field in model.attachments:
+                statement = find_misheld(self.registry, model, field.name)
+                rows = await fetch(self.connection, statement, {"most": most - len(found)}, PATIENCE)
+                found |= {file.id: file for row in rows if (file := _file(row)) is not None}
+        return list(found.values())
+
+    async def miscounted(self, most: int) -> Sequence[UUID]:
+        return [row["tenant_id"] for row in await self.connection.fetch(MISCOUNTED, most, timeout=PATIENCE)]
 
 
 def _file(row: Any) -> StoredFile | None:

@@ -63,7 +63,7 @@ def _may_hold(model: EntityModel, given: CTE) -> Truth:
 @lru_cache(REMEMBERED)
 def hold(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
     """Let the stored rows hold those of the ``files`` that they name."""
-    rows, row_id, file_id = _holders(registry, model, name)
+    rows, row_id, file_id = holders(registry, model, name)
     change = sa.update(FILES).values(state=constant("held"), since=AT, entity=constant(model.plural), row_id=row_id)
     named = FILES.c.id == sa.any_(parameter("files", _IDS)), file_id == FILES.c.id
     return compiled(change.where(of_tenant(FILES), of_tenant(rows), *named))
@@ -72,7 +72,7 @@ def hold(registry: Registry, model: EntityModel, name: str) -> CompiledStatement
 @lru_cache(REMEMBERED)
 def release(registry: Registry, model: EntityModel, name: str) -> CompiledStatement:
     """Release the files that ``rows`` do not name any more."""
-    rows, row_id, file_id = _holders(registry, model, name)
+    rows, row_id, file_id = holders(registry, model, name)
     is_named = exists_in(rows, of_tenant(rows), row_id == FILES.c.row_id, file_id == FILES.c.id).correlate(FILES)
     of_rows = [
         FILES.c.entity == constant(model.plural),
@@ -84,7 +84,7 @@ def release(registry: Registry, model: EntityModel, name: str) -> CompiledStatem
     return compiled(change.where(of_tenant(FILES), *of_rows, ~is_named))
 
 
-def _holders(
+def holders(
     registry: Registry, model: EntityModel, name: str
 ) -> tuple[sa.Table, sa.ColumnElement[object], sa.ColumnElement[object]]:
     """Return the table that names the files of a field, with its columns for the row and the file."""
