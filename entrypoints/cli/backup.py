@@ -31,8 +31,12 @@ from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.backup.replaced_objects import Left
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
 from adapters.redis.forgetting import forget_everything
-from entrypoints.assembly.entities import migration_folders
+from application.entities.attachments.consistency import Comparison
+from domain.errors import ServiceUnavailable
+from entrypoints.assembly.entities import load_registry, migration_folders
 from entrypoints.assembly.migrations import ensure_login
+from entrypoints.cli.attachments.backups import FilesOfBackup, copy_files, restore_files
+from entrypoints.cli.attachments.comparing import data_of, described
 from entrypoints.settings.settings import Settings
 from entrypoints.terminal.answers import Answer
 from entrypoints.terminal.errors import IN_USE, MIGRATIONS, SETTINGS, UNAVAILABLE, CommandError, writing
@@ -45,6 +49,8 @@ NOTHING_THERE = (
     "The database has no tables of Tenantry, and nothing was written: name another one by TENANTRY_DATABASE_URL or"
     " TENANTRY_DATA_DIR, or run `tenantry migrate` first."
 )
+LACKING = "The database is restored, and files are not as it says: only another backup has the contents."
+NO_FILES = "The database is restored, but the contents of its files are not: restore again with --replace."
 WAY_ON = "Start the service again: sessions and keys are those of the time of the backup."
 
 
@@ -62,6 +68,7 @@ class Backup(Struct, frozen=True, forbid_unknown_fields=True):
     secret: str
     size: int
     sha256: str
+    files: FilesOfBackup | None = None
 
 
 async def make_backup(settings: Settings, folder: Path) -> str:
@@ -73,10 +80,18 @@ async def make_backup(settings: Settings, folder: Path) -> str:
                 raise CommandError(NOTHING_THERE, MIGRATIONS)
             with counter("Writing", "tables") as name:
                 await dump(settings.owner_url, unfinished / DUMP, _programs(), _tables(name))
+            with counter("Copying", "files") as name:
+                files = await copy_files(settings, unfinished, name)
         with writing(folder, "make room there, or name another folder"):
-            size = _describe(unfinished, settings, database.major, revisions)
-    text = f"Written: {folder} ({size:,} bytes). TENANTRY_SECRET_KEY is not in it, and is needed to use it."
-    return Answer(text, {"folder": folder, "size": size, "postgres": database.major, "revisions": revisions})
+            size = _describe(unfinished, settings, database.major, revisions, files)
+    written = f"Written: {folder} ({size + files.bytes:,} bytes)."
+    text = f"{written} TENANTRY_SECRET_KEY is not in it, and is needed to use it."
+    if files.files:
+        text += f" It has the contents of {files.files} files."
+    if files.url is not None:
+        text += f" The contents of files are not in it, but in {files.url}: back them up there."
+    data = {"folder": folder, "size": size, "postgres": database.major, "revisions": revisions, "files": files}
+    return Answer(text, data)
 
 
 @contextmanager
@@ -98,7 +113,7 @@ def _complete_or_absent(folder: Path) -> Iterator[Path]:
         raise
 
 
-def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[str]) -> int:
+def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[str], files: FilesOfBackup) -> int:
     """Write the description of the backup, and return the size of the dump."""
     size = (folder / DUMP).stat().st_size
     made = Backup(
@@ -110,6 +125,7 @@ def _describe(folder: Path, settings: Settings, postgres: int, revisions: list[s
         secret=_fingerprint(settings),
         size=size,
         sha256=_sha256(folder / DUMP),
+        files=files,
     )
     (folder / DESCRIPTION).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=2))
     # Security: the dump contains personal data and password hashes, so only its owner may read it.
@@ -145,8 +161,27 @@ async def restore_backup(settings: Settings, folder: Path, *, replace: bool) -> 
     # The service's login belongs to the server and is not in a dump.
     await ensure_login(settings)
     notes = await _notes(settings, backup)
-    text = "\n".join([f"Restored: {folder}, of {backup.made_at:%Y-%m-%d %H:%M} UTC.", *notes])
-    return Answer(text, {"folder": folder, "madeAt": backup.made_at, "version": backup.version, "notes": notes})
+    files = await _restored_files(settings, backup, folder)
+    data: dict[str, object] = {"folder": folder, "madeAt": backup.made_at, "version": backup.version, "notes": notes}
+    lines = [f"Restored: {folder}, of {backup.made_at:%Y-%m-%d %H:%M} UTC.", *notes]
+    if files is not None:
+        lines += described(files)
+        data["files"] = data_of(files)
+    if files is not None and not files.is_whole:
+        raise CommandError("\n".join([*lines, LACKING]), data=data)
+    return Answer("\n".join(lines), data)
+
+
+async def _restored_files(settings: Settings, backup: Backup, folder: Path) -> Comparison | None:
+    """Restore the contents of files; return the result of the comparison, None without files."""
+    registry = load_registry(settings.entities)
+    if backup.files is None or not (backup.files.files or any(model.attachments for model in registry)):
+        return None
+    try:
+        # The fields of older tables are not those that are declared.
+        return await restore_files(settings, registry, backup.files, folder, compares=_is_current(settings, backup))
+    except ServiceUnavailable as error:
+        raise CommandError(f"{NO_FILES} ({error.__cause__ or error})", UNAVAILABLE) from None
 
 
 async def end_restore(settings: Settings, *, undoes: bool) -> str:
@@ -169,9 +204,13 @@ def _ensure_unserved(database: DumpedDatabase) -> None:
         raise CommandError("A service works with this database: stop it first, all its replicas.", IN_USE)
 
 
+def _is_current(settings: Settings, backup: Backup) -> bool:
+    return sorted(backup.revisions) == sorted(heads_of(_folders(settings)))
+
+
 async def _notes(settings: Settings, backup: Backup) -> list[str]:
     notes = []
-    if sorted(backup.revisions) != sorted(heads_of(_folders(settings))):
+    if not _is_current(settings, backup):
         notes.append("It is of an older version: migrations are pending, which `tenantry migrate` applies.")
     if backup.secret != _fingerprint(settings):
         notes.append("TENANTRY_SECRET_KEY is not that of the backup: the service cannot open its keys with this one.")

@@ -20,6 +20,7 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
     def backup_command(folder: Path) -> None:
         """Write the whole database as of now into a new FOLDER; a running service continues.
 
+        The contents of files are copied, too, if they are in a folder; a bucket is only named.
         The backup omits TENANTRY_SECRET_KEY, needed to open the stored keys: store it elsewhere.
         """
         from entrypoints.cli.backup import make_backup
@@ -34,6 +35,8 @@ def add_backup_commands(group: click.RichGroup, run: Run) -> None:
     @JSON
     def restore_command(folder: Path | None, replace: bool, undo: bool, finish: bool) -> None:
         """Restore the backup in FOLDER into an empty database, all of it or nothing.
+
+        Then put the contents of files into their store, and check them. The exit code is 1 if a row misses a content.
 
         If a restore with --replace was killed, `tenantry check` reports it and says what to use: --undo, --finish, or
         another restore.

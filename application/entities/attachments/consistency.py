@@ -44,7 +44,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
     @property
     def is_consistent(self) -> bool:
         """Whether each entry has its content and its holder; contents without an entry do no harm."""
-        return not (self.missing or self.altered or self.misheld or self.miscounted)
+        return self.is_whole and not self.missing
+
+    @property
+    def is_whole(self) -> bool:
+        """Like ``is_consistent``, but only files that a row holds need their contents.
+
+        The service may delete other files while it is being backed up.
+        """
+        lost = any(file.state == "held" for file in self.missing)
+        return not (lost or self.altered or self.misheld or self.miscounted)
 
 
 @dataclass(frozen=True)

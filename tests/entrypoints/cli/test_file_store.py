@@ -1,43 +1,12 @@
 """``tenantry files check``: the store of files, compared with the database."""
 
-import hashlib
 import json
-from datetime import UTC, datetime
 from pathlib import Path
-from uuid import UUID
 
-import asyncpg
-
-from tests.builders import new_id
 from tests.entrypoints.processes import Tenantry
+from tests.entrypoints.stored_files import TENANT, add_file
 
-TENANT = "01900000-0000-7000-8000-000000000001"
 KEY = f"{TENANT}/2026/11/01900000-0000-7000-8000-000000000002"
-MADE_AT = datetime(2026, 11, 1, tzinfo=UTC)
-CONTENT = b"content"
-ADD = """
-WITH added AS (
-    INSERT INTO files (tenant_id, id, purpose, name, type, size, sha256, sizes, state, since, created_at)
-    VALUES ($1, $2, 'products.photo', 'a.png', 'image/png', $3, $4, '{}', 'temporary', $5, $5) RETURNING tenant_id, size
-)
-INSERT INTO file_usage AS u SELECT tenant_id, size, 1 FROM added
-ON CONFLICT (tenant_id) DO UPDATE SET bytes = u.bytes + excluded.bytes, files = u.files + 1"""
-
-
-async def add_file(database_url: str, store: Path | None) -> UUID:
-    """Add a temporary file, with its content if ``store`` is given."""
-    file_id = new_id()
-    connection = await asyncpg.connect(database_url)
-    try:
-        digest = hashlib.sha256(CONTENT).hexdigest()
-        await connection.execute(ADD, UUID(TENANT), file_id, len(CONTENT), digest, MADE_AT)
-    finally:
-        await connection.close()
-    if store is not None:
-        folder = store / TENANT / "2026" / "11"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / str(file_id)).write_bytes(CONTENT)
-    return file_id
 
 
 async def test_files_without_content_or_with_another_one_are_failures(
