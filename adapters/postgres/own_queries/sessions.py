@@ -1,6 +1,6 @@
 """AsyncSessions limited to the rows of one tenant for ORM, Core and raw SQL.
 
-Row-level security enforces the limit. Each transaction first sets its scope; without one it sees no rows. That guards
+Row-level security enforces the limit. Each transaction first sets its scope; without one statements fail. That guards
 against a forgotten condition, not against code that changes the setting itself: users' own code is trusted.
 """
 

@@ -13,6 +13,7 @@ from sqlalchemy.schema import AddConstraint, DropConstraint
 
 from adapters.postgres.schema.links import junction_name
 from adapters.postgres.schema.parts import BY_TABLE, making, on_table
+from adapters.postgres.schema.row_security import SEES_ON_NODE
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import search_index_name
 from adapters.postgres.schema.sql import ASYNCPG_DIALECT, ddl
@@ -41,15 +42,7 @@ _COLOCATE = "SELECT create_distributed_table('%(fullname)s', 'tenant_id', coloca
 _POLICIES = (
     "DROP POLICY IF EXISTS searched_rows ON %(fullname)s",
     "DROP POLICY tenant_rows ON %(fullname)s",
-    """CREATE POLICY tenant_rows ON %(fullname)s
-    USING (
-        current_setting('tenantry.scope', true) = 'every'
-        OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
-    )
-    WITH CHECK (
-        current_setting('tenantry.scope', true) = 'every'
-        OR tenant_id = nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid
-    )""",
+    f"CREATE POLICY tenant_rows ON %(fullname)s USING ({SEES_ON_NODE}) WITH CHECK ({SEES_ON_NODE})",
 )
 # Drop the policies of partitions: they repeat old policies of their table. The creation of partitions adds the new
 # ones.

@@ -1,6 +1,7 @@
 """Row-level security: the service's role sees only the rows of its connection's scope.
 
-The scope is the setting ``tenantry.scope``: a tenant's id, ``every``, or nothing (no rows).
+The scope is the setting ``tenantry.scope``: a tenant's id, or ``every``. A policy raises without it, so that
+a statement without a scope does not look like one that found nothing.
 
 SQLAlchemy lacks constructs for these DDL statements. They are literals; ``ddl`` replaces ``%(fullname)s`` with the
 quoted name of the table.
@@ -51,18 +52,20 @@ _SWITCHED_ON = (
     "ALTER TABLE %(fullname)s ENABLE ROW LEVEL SECURITY",
     "ALTER TABLE %(fullname)s FORCE ROW LEVEL SECURITY",  # applies to the owner too
 )
+_SCOPE = "current_setting('tenantry.scope')"
+_IS_EVERY, _TENANT = f"{_SCOPE} = 'every'", f"nullif({_SCOPE}, 'every')::uuid"
 # A subquery makes the planner read the setting once, not for each row.
-_TENANT_ROWS = """CREATE POLICY tenant_rows ON %(fullname)s
-    USING (
-        (SELECT current_setting('tenantry.scope', true) = 'every')
-        OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
-    )
-    WITH CHECK (
-        (SELECT current_setting('tenantry.scope', true) = 'every')
-        OR tenant_id = (SELECT nullif(nullif(current_setting('tenantry.scope', true), ''), 'every')::uuid)
-    )"""
+SEES = f"(SELECT {_IS_EVERY}) OR tenant_id = (SELECT {_TENANT})"
+"""Condition of the policy ``tenant_rows``. It also raises for an empty setting, as after ``SET LOCAL``: no UUID."""
+
+SEES_ON_NODE = f"{_IS_EVERY} OR tenant_id = {_TENANT}"
+"""``SEES`` for Citus, which allows no subqueries in policies: it reads the setting for each row."""
+
+SEES_ALL = f"(SELECT {_TENANT} IS NULL)"
+"""Condition of the policies of the scope ``every``."""
+
+_TENANT_ROWS = f"CREATE POLICY tenant_rows ON %(fullname)s USING ({SEES}) WITH CHECK ({SEES})"
 _SHARED = "CREATE POLICY shared_rows ON %(fullname)s FOR SELECT USING (tenant_id IS NULL)"
-_EVERY = "(SELECT current_setting('tenantry.scope', true) = 'every')"
 _ADDED = "CREATE POLICY added_rows ON %(fullname)s FOR INSERT WITH CHECK (tenant_id IS NULL)"
 
 MAKE_ROLE = """
@@ -120,7 +123,7 @@ def policies(table: str) -> Iterator[sa.ExecutableDDLElement]:
     for command in ONLY_EVERY.get(table, ()):
         check = "WITH CHECK" if command == "INSERT" else "USING"
         name = policy_of_every(command)
-        text = f"CREATE POLICY {name} ON %(fullname)s AS RESTRICTIVE FOR {command} {check} ({_EVERY})"
+        text = f"CREATE POLICY {name} ON %(fullname)s AS RESTRICTIVE FOR {command} {check} ({SEES_ALL})"
         yield from _on(table, (text,))
 
 

@@ -23,7 +23,7 @@ COLOUR: Fields = [("colour", str | None, None)]
 COLUMNS = "SELECT column_name FROM information_schema.columns WHERE table_name = 'books' AND column_name = ANY ($1)"
 
 
-ORDER = ["0001", "0002", "0003", "0004", "0005", "0006", "0007"]
+ORDER = ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008"]
 
 
 def test_a_new_migration_of_the_service_comes_last() -> None:

@@ -149,8 +149,8 @@ async def test_migrations_of_the_project_and_of_the_service_are_separate_branche
     ours.mkdir()
     for file in VERSIONS.glob("*.py"):
         (ours / file.name).write_text(file.read_text())
-    later = 'revision = "0008"\ndown_revision = "0007"\n\n\ndef upgrade() -> None:\n    pass\n'
-    (ours / "0008_later.py").write_text(later)
+    later = 'revision = "0009"\ndown_revision = "0008"\n\n\ndef upgrade() -> None:\n    pass\n'
+    (ours / "0009_later.py").write_text(later)
     both = [ours, folders[-1]]
     assert await pending(url, WITH_BOOKS, both) != []
     assert await upgrade(url, WITH_BOOKS, both) == []

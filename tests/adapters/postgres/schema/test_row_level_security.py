@@ -51,18 +51,32 @@ async def tenants_in(connection: "asyncpg.Connection[asyncpg.Record]", table: st
     return {row["tenant_id"] for row in await connection.fetch(f"SELECT tenant_id FROM {table}")}
 
 
-@pytest.mark.promise("entities, details: Row-level security shows nothing without a tenant")
+@pytest.mark.promise("entities, details: Row-level security refuses a statement without a tenant")
 @pytest.mark.parametrize("table", TABLES)
-async def test_without_a_scope_nothing_is_seen(forged: "asyncpg.Connection[asyncpg.Record]", table: str) -> None:
-    assert await tenants_in(forged, table) == set()
+async def test_without_a_scope_a_statement_fails(forged: "asyncpg.Connection[asyncpg.Record]", table: str) -> None:
+    """It does not answer that there are no rows."""
+    with pytest.raises(asyncpg.UndefinedObjectError, match='parameter "tenantry'):
+        await tenants_in(forged, table)
+    # SET LOCAL leaves an empty setting at the end of its transaction.
     await forged.execute("SET tenantry.scope = ''")
-    assert await tenants_in(forged, table) == set()
+    with pytest.raises(asyncpg.InvalidTextRepresentationError):
+        await tenants_in(forged, table)
 
 
-@pytest.mark.parametrize("table", TABLES[:-1])
-async def test_without_a_scope_nothing_is_changed(forged: "asyncpg.Connection[asyncpg.Record]", table: str) -> None:
-    assert await forged.execute(f"UPDATE {table} SET tenant_id = tenant_id") == "UPDATE 0"
-    assert await forged.execute(f"DELETE FROM {table}") == "DELETE 0"
+CHANGES = [
+    *(f"UPDATE {table} SET tenant_id = tenant_id" for table in TABLES[:-1]),
+    *(f"DELETE FROM {table}" for table in TABLES[:-1]),
+    f"INSERT INTO audit_events (tenant_id, id, action, occurred_at) VALUES ('{HERE.id}', '{HERE.id}', 'x', now())",
+]
+
+
+@pytest.mark.parametrize("statement", CHANGES)
+async def test_without_a_scope_nothing_is_changed(forged: "asyncpg.Connection[asyncpg.Record]", statement: str) -> None:
+    with pytest.raises(asyncpg.UndefinedObjectError, match='parameter "tenantry'):
+        await forged.execute(statement)
+    await forged.execute("SET tenantry.scope = ''")
+    with pytest.raises(asyncpg.InvalidTextRepresentationError):
+        await forged.execute(statement)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -125,7 +139,7 @@ async def test_the_scope_of_one_use_does_not_reach_the_next(filled: PostgresData
             assert await tenants_in(read.connection, "categories") == expected
 
 
-@pytest.mark.promise("entities, details: Row-level security shows nothing without a tenant")
+@pytest.mark.promise("entities, details: Row-level security refuses a statement without a tenant")
 async def test_every_table_with_a_tenant_is_behind_the_wall(
     postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry
 ) -> None:
