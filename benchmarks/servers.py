@@ -30,6 +30,7 @@ GRANIAN = "--interface asgi --loop uvloop --no-ws --workers 1 --backpressure 102
 SERVICE = [sys.executable, "-m", "entrypoints.cli.main"]
 ADMIN_EMAIL = "admin@example.com"
 ADMIN_PASSWORD = "a password for benchmarks only"
+CATALOGUE = "benchmarks.catalogue"
 SECRET_KEY = "a secret for benchmarks only, which guards nothing"
 
 
@@ -104,6 +105,7 @@ def service(
         "TENANTRY_SECRET_KEY": SECRET_KEY,
         "TENANTRY_ADMIN_EMAIL": ADMIN_EMAIL,
         "TENANTRY_ADMIN_PASSWORD": ADMIN_PASSWORD,
+        "TENANTRY_ENTITIES": CATALOGUE,
         "TENANTRY_RATE_LIMITS": "count",
         "TENANTRY_WORKERS": str(workers),
         **({} if owner_url is None else {"TENANTRY_DATABASE_OWNER_URL": owner_url}),
@@ -111,7 +113,7 @@ def service(
     with TemporaryDirectory(prefix="tenantry-bench-") as folder:
         if more_entities:
             module = write_entities(more_entities, Path(folder))
-            settings["TENANTRY_ENTITIES"] = f"tenantry.catalogue,{module}"
+            settings["TENANTRY_ENTITIES"] = f"{CATALOGUE},{module}"
             _migrate(settings)
         with running("service", [*SERVICE, "serve"], settings) as server:
             server.await_ready("/health/ready")

@@ -10,6 +10,7 @@ from uuid import UUID
 from msgspec import Meta, Struct
 
 from domain.entities.markers import entity, index, label, many, mine, money, ref, unique
+from domain.entities.screens.choices import choice, choices
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
@@ -33,6 +34,11 @@ class Status(Enum):
     RETIRED = "retired"
 
 
+ON_SCREENS = choices(
+    {"draft": choice(color="blue"), "live": choice("For sale", "green"), "retired": choice(color="grey")}
+)
+
+
 @entity(
     "products",
     search=["name", "sku", "description"],
@@ -41,7 +47,8 @@ class Status(Enum):
     has_many={"reviews": many("reviews", by="product_id")},
     check_reads=["status", "category_id"],
     display="name",
-    columns=["name", "sku", "price", "status"],
+    columns=["name", "sku", "category_id", "price", "stock", "status", "released_at"],
+    history=True,
 )
 class Product(Struct, rename="camel", kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -49,7 +56,7 @@ class Product(Struct, rename="camel", kw_only=True):
     description: Annotated[str, Meta(max_length=10_000)] | None = None
     price: Annotated[Decimal, money(12, 2, ge=0)]
     stock: Annotated[int, Meta(ge=0)] = 0
-    status: Status = Status.DRAFT
+    status: Annotated[Status, ON_SCREENS] = Status.DRAFT
     category_id: Annotated[UUID | None, ref("categories", on_delete="restrict")] = None
     released_at: datetime | None = None
 

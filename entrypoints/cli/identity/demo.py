@@ -5,17 +5,15 @@ from collections.abc import Sequence
 from typing import cast
 from uuid import UUID
 
-from msgspec.structs import replace
-
-from application.entities.writing import Write
 from application.identity.administration.memberships import MemberForm
 from application.identity.administration.roles import RoleForm
 from application.identity.administration.tenant_forms import NewTenantForm
 from application.identity.administration.user_forms import NewUserForm
 from domain.entities.catalogue import ENTITIES
-from domain.scope import Caller, EveryTenant, OneTenant
+from domain.scope import Caller, EveryTenant
 from entrypoints.assembly.use_cases import Services
-from entrypoints.cli.identity.demo_data import REVIEWS_OF_REVIEWER, SHOPS, Person, Shop, products, reviews
+from entrypoints.cli.identity.demo_data import SHOPS, Person
+from entrypoints.cli.identity.demo_rows import fill_catalogue
 from entrypoints.cli.operator import CLIENT, open_services, operator
 from entrypoints.server.preparation import prepare
 from entrypoints.settings.settings import Settings
@@ -25,8 +23,8 @@ from entrypoints.terminal.progress import Advance, progress_bar
 
 SHOP_FLOOR = RoleForm(
     name="Shop floor",
-    description="Reads the catalogue and writes reviews.",
-    permissions=["read:categories", "read:products", "read:reviews", "create:reviews"],
+    description="Reads the catalogue, counts the stock and writes reviews.",
+    permissions=["read:categories", "read:products", "update:products", "read:reviews", "create:reviews"],
 )
 REVIEWER = RoleForm(
     name="Reviewer",
@@ -78,8 +76,7 @@ async def fill_with(services: Services, base_url: str, advance: Advance = lambda
         for person in shop.people:
             ids[person.email] = await _join(services, caller, person, password, ids.get(person.email))
             advance(1)
-        reviewer = replace(caller, user_id=ids[shop.reviewer.email])
-        count = await _fill_catalogue(services, caller, reviewer, shop) if has_catalogue else 0
+        count = await fill_catalogue(services, caller, ids, shop) if has_catalogue else 0
         advance(1)
         shops.append({"identifier": shop.identifier, "id": tenant.id, "people": len(shop.people), "products": count})
         filled = f"{len(shop.people)} people, {count} products" if has_catalogue else f"{len(shop.people)} people"
@@ -119,26 +116,3 @@ def _serves_catalogue(services: Services) -> bool:
     # A project may serve only its entities, or entities with the same names as the catalogue's.
     models = services.registry.models
     return {"categories", "products", "reviews"} <= models.keys() and models["products"].struct in ENTITIES
-
-
-async def _fill_catalogue(services: Services, caller: Caller, reviewer: Caller, shop: Shop) -> int:
-    """Return the number of products."""
-    categories = await _add(services, caller, "categories", [{"name": name} for name in shop.categories])
-    named = dict(zip(shop.categories, categories, strict=True))
-    made = products(shop)
-    added = await _add(
-        services, caller, "products", [values | {"category_id": named[category]} for category, values in made]
-    )
-    rows = [values | {"product_id": added[number]} for number, values in reviews(shop)]
-    by_reviewer = [row | {"author": shop.reviewer.name} for row in rows[:REVIEWS_OF_REVIEWER]]
-    await _add(services, caller, "reviews", rows[REVIEWS_OF_REVIEWER:])
-    await _add(services, reviewer, "reviews", by_reviewer)
-    return len(added)
-
-
-async def _add(services: Services, caller: Caller, plural: str, rows: Sequence[dict[str, object]]) -> list[UUID]:
-    model = services.registry[plural]
-    defaults = {field.name: field.default for field in model.declared}
-    write = Write(caller=caller, scope=OneTenant(caller.tenant.id))
-    stored = await services.batches.create(write, model, [defaults | row for row in rows])
-    return [row.id for row in stored.answer]

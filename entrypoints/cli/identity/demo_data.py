@@ -10,6 +10,8 @@ from msgspec import Struct
 PRODUCTS_OF_A_CATEGORY = 15
 REVIEWS = 240
 REVIEWS_OF_REVIEWER = 12
+FIRST_DAY = 70
+"""Days before today on which the oldest rows were created."""
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 SIZES = ("small", "medium", "large", "travel size", "refill", "gift set")
 OPINIONS = (
@@ -83,33 +85,78 @@ SHOPS = (
 )
 
 
-def products(shop: Shop) -> list[tuple[str, dict[str, object]]]:
-    """Return products, each with the name of its category. Some are drafts, some are retired."""
+class DemoProduct(Struct, frozen=True):
+    """A product of the demo; ``day`` counts the days from its creation until today."""
+
+    day: int
+    category: str
+    values: dict[str, object]
+
+
+class DemoStep(Struct, frozen=True):
+    """A change or a review of a product on a past day; ``product`` is its place in the list of products."""
+
+    day: int
+    email: str
+    product: int
+    values: dict[str, object]
+
+
+def products(shop: Shop) -> list[DemoProduct]:
+    """Return the products, the oldest first. Some are drafts, some are retired."""
     chance = random.Random(shop.identifier)
-    made: list[tuple[str, dict[str, object]]] = []
-    for category, kinds in shop.categories.items():
-        for number in range(PRODUCTS_OF_A_CATEGORY):
+    made: list[DemoProduct] = []
+    for number in range(PRODUCTS_OF_A_CATEGORY):
+        for category, kinds in shop.categories.items():
             kind, size = kinds[number % len(kinds)], SIZES[(number // len(kinds) * 2 + len(made)) % len(SIZES)]
             values: dict[str, object] = {
                 "name": f"{kind}, {size}",
                 "sku": f"{shop.code}-{category[:3].upper()}-{number + 1:02}",
                 "description": f"{kind} by {shop.name}, {size}.",
                 "price": Decimal(chance.randrange(390, 18_990, 10)) / 100,
-                "stock": chance.randrange(0, 240),
+                "stock": chance.randrange(20, 240),
                 "status": chance.choices(("live", "draft", "retired"), (8, 1, 1))[0],
                 "released_at": START + timedelta(days=chance.randrange(300)),
             }
-            made.append((category, values))
+            made.append(DemoProduct(FIRST_DAY - number // 3 * 16, category, values))
     return made
 
 
-def reviews(shop: Shop) -> Sequence[tuple[int, dict[str, object]]]:
-    """Return reviews, each with the number of its product. As in a shop, a few products have many reviews."""
+def changes(shop: Shop) -> list[DemoStep]:
+    """Return changes of the oldest products in their order: counted stock, higher and lower prices, new states."""
+    chance = random.Random(shop.code)
+    first, second = shop.people[0].email, shop.people[1].email
+    made = products(shop)
+    old = [number for number, product in enumerate(made) if product.day == FIRST_DAY]
+    steps: list[DemoStep] = []
+    for day in range(FIRST_DAY - 3, 0, -3):
+        counted = chance.sample(old, 4)
+        steps += [DemoStep(day, second, number, {"stock": chance.randrange(0, 240)}) for number in counted]
+        if day % 2:
+            factor = chance.choice((90, 95, 104, 108))
+            steps += [
+                DemoStep(day - 1, first, number, _priced(made[number], factor)) for number in chance.sample(old, 2)
+            ]
+    drafts = [number for number in old if made[number].values["status"] == "draft"]
+    return [*steps, *(DemoStep(0, first, number, {"status": "live"}) for number in drafts)]
+
+
+def _priced(product: DemoProduct, percent: int) -> dict[str, object]:
+    price = product.values["price"]
+    assert isinstance(price, Decimal)
+    return {"price": (price * percent / 100).quantize(Decimal("0.01"))}
+
+
+def reviews(shop: Shop) -> Sequence[DemoStep]:
+    """Return reviews, the oldest first. As in a shop, a few products have many reviews."""
     chance = random.Random(shop.identifier)
     most = PRODUCTS_OF_A_CATEGORY * len(shop.categories)
-    made: list[tuple[int, dict[str, object]]] = []
-    for _ in range(REVIEWS):
+    made: list[DemoStep] = []
+    for place in range(REVIEWS):
         rating, text = chance.choices(OPINIONS, (6, 6, 4, 4, 2, 1, 1))[0]
         number = min(int(chance.expovariate(6) * most), most - 1)
-        made.append((number, {"rating": rating, "author": chance.choice(AUTHORS), "text": text}))
-    return made
+        writer = shop.reviewer if place % (REVIEWS // REVIEWS_OF_REVIEWER) == 0 else shop.people[1]
+        author = shop.reviewer.name if writer is shop.reviewer else chance.choice(AUTHORS)
+        values: dict[str, object] = {"rating": rating, "author": author, "text": text}
+        made.append(DemoStep(int(chance.triangular(0, FIRST_DAY - 14, 5)), writer.email, number, values))
+    return sorted(made, key=lambda review: (-review.day, review.email))

@@ -130,7 +130,7 @@ async def test_a_cell_is_changed_in_place_and_undone(visitor: Visitor) -> None:
 async def test_a_choice_is_changed_by_keys_and_escape_changes_nothing(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter(LAMPS)
-    await expect(row_of(visitor, "Lamp 001")).to_contain_text("Live")
+    await expect(row_of(visitor, "Lamp 001")).to_contain_text("For sale")
     await page.get_by_role("grid").focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         await page.keyboard.press(key)

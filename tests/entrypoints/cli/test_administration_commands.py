@@ -229,10 +229,25 @@ async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -
     }
     assert [page["totalCount"] for page in seen.values()] == [240, 12]
     assert {row["author"] for row in seen["reviewer"]["items"]} == {"Samir Haddad"}
+    changed = await authors_of_changes(app, "nils.petersen@example.com")
+    assert changed >= {"nils.petersen@example.com", "joana.reis@example.com"}
     body = {"email": "vera.lindqvist@example.com", "password": password[1], "isPasswordEncrypted": False}
     assert (await app.call("POST", "/api/auth/login", json=body)).json()["data"]["isGlobal"] is True
     with pytest.raises(CommandError, match="filled before"):
         await demo.fill_with(app.services, "http://127.0.0.1:8000")
+
+
+async def authors_of_changes(app: TestApp, whom: str) -> set[str]:
+    """E-mails of the users who wrote the most changed product, on different past days."""
+    people = (await app.call("GET", "/api/users", as_whom=whom)).json()["items"]
+    emails = {person["id"]: person["email"] for person in people}
+    listed = (await app.call("GET", "/api/products?sort=version:desc&pageSize=1", as_whom=whom)).json()["data"]
+    path = f"/api/products/{listed['items'][0]['id']}/history"
+    entries = (await app.call("GET", path, as_whom=whom)).json()["data"]["items"]
+    times = [entry["at"] for entry in entries]
+    assert times == sorted(times, reverse=True)
+    assert len({time[:10] for time in times}) == len(times) >= 4
+    return {emails[entry["by"]] for entry in entries}
 
 
 async def test_the_demo_of_a_project_without_the_catalogue_explains_the_missing_rows() -> None:

@@ -218,4 +218,6 @@ async def test_an_unknown_parameter_of_the_history_is_named(app: TestApp) -> Non
 
 async def test_only_entities_with_history_serve_a_history(app: TestApp) -> None:
     made = await app.call("POST", "/api/products", as_whom="acme", json={"name": "L", "sku": "L-1", "price": 1})
+    review = {"productId": made.json()["data"]["id"], "rating": 5, "author": "Ann"}
+    made = await app.call("POST", "/api/reviews", as_whom="acme", json=review)
     assert (await app.call("GET", f"{made.headers['Location']}/history", as_whom="acme")).status_code == 404

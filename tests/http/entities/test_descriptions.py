@@ -39,7 +39,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         "name": "Product",
         "title": "Products",
         "display": "name",
-        "columns": ["name", "sku", "price", "status"],
+        "columns": ["name", "sku", "categoryId", "price", "stock", "status", "releasedAt"],
         "may": {
             "create": True,
             "read": True,
@@ -53,7 +53,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         "mine": [],
         "has": {
             "softDelete": True,
-            "history": False,
+            "history": True,
             "shares": False,
             "changes": False,
             "search": ["name", "sku", "description"],
@@ -98,8 +98,8 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         {"choices": ["draft", "live", "retired"]},
     )
     assert fields["status"]["choices"] == [
-        {"value": "draft", "label": "Draft", "color": "grey"},
-        {"value": "live", "label": "Live", "color": "green"},
+        {"value": "draft", "label": "Draft", "color": "blue"},
+        {"value": "live", "label": "For sale", "color": "green"},
         {"value": "retired", "label": "Retired", "color": "grey"},
     ]
     assert (fields["sku"]["title"], fields["description"]["widget"]) == ("SKU", "multiline")

@@ -28,6 +28,7 @@ from adapters.postgres.schema.sql import is_soft
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.transaction import PostgresTransaction
 from application.ports.entities.records import Act, Change, NewRow, Values
+from benchmarks import catalogue
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import entity, ref, unique
 from domain.entities.owning import NO_LIMITS
@@ -45,6 +46,7 @@ from tests.waiting import until
 
 HERE = OneTenant(new_id())
 ACT = Act(by=new_id(), at=NOW)
+PLAIN = build_registry(catalogue.ENTITIES)  # products without a history
 
 Run = Callable[[PostgresTransaction], Awaitable[object]]
 
@@ -251,29 +253,27 @@ async def test_a_row_that_is_moved_concurrently_is_not_cascade_deleted(
 
 @pytest.mark.parametrize("plural", ["products", "categories"])  # without a history, and with one
 async def test_the_version_is_that_of_the_writer_who_was_waited_for(
-    postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", registry: Registry, plural: str
+    postgres: PostgresDatabase, owner: "asyncpg.Connection[asyncpg.Record]", plural: str
 ) -> None:
     values = {"products": PRODUCT, "categories": {"name": "Lamps", "description": None}}[plural]
-    row_id = await added(postgres, registry, plural, values)
+    row_id = await added(postgres, PLAIN, plural, values)
     async with owner.transaction():
         await owner.execute(f"UPDATE {plural} SET version = 2 WHERE id = $1", row_id)
-        refused = asyncio.create_task(removed(postgres, registry, plural, row_id, version=1))
+        refused = asyncio.create_task(removed(postgres, PLAIN, plural, row_id, version=1))
         await until(partial(owner.fetchval, SOMEBODY_WAITS))
     with pytest.raises(PreconditionFailed):
         await refused
     state = f"SELECT is_deleted, version, deleted_with FROM {plural} WHERE id = $1"
     assert tuple(await owner.fetchrow(state, row_id) or ()) == (False, 2, None)
-    await removed(postgres, registry, plural, row_id, version=2)
+    await removed(postgres, PLAIN, plural, row_id, version=2)
     assert tuple(await owner.fetchrow(state, row_id) or ()) == (True, 3, row_id)
 
 
-async def test_a_row_is_locked_marked_and_looked_for_in_two_statements(
-    postgres: PostgresDatabase, registry: Registry
-) -> None:
-    going, sent = await added(postgres, registry, "products", PRODUCT), list[str]()
+async def test_a_row_is_locked_marked_and_looked_for_in_two_statements(postgres: PostgresDatabase) -> None:
+    going, sent = await added(postgres, PLAIN, "products", PRODUCT), list[str]()
     async with postgres.transaction(HERE) as tx:
         with tx.connection.query_logger(lambda record: sent.append(record.query)):
-            await tx.records.remove(registry["products"], [going], ACT, None)
+            await tx.records.remove(PLAIN["products"], [going], ACT, None)
     assert [("UPDATE products" in text, "FROM reviews" in text) for text in sent] == [(True, False), (False, True)]
 
 
