@@ -92,15 +92,14 @@ function licences(inputs) {
     const found = /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(input);
     if (found) names.add(found[1]);
   }
-  return [...names]
-    .sort()
-    .map((name) => {
-      const folder = join(here, "node_modules", name);
-      const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-      const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
-    })
-    .join(`\n${"-".repeat(80)}\n\n`);
+  const texts = [...names].sort().map((name) => {
+    const folder = join(here, "node_modules", name);
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
+    const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return `${name} ${version}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+  });
+  texts.push(`Inter, a subset\n\n${readFileSync(join(here, "src/fonts/OFL.txt"), "utf8").trim()}\n`);
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 /** Chunks that the entry imports at once: the page names them, so that the browser asks for all together. */
@@ -136,6 +135,8 @@ async function bundle(outdir, entryPoints, icons) {
     outdir,
     entryNames: "[name]-[hash]",
     chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".woff2": "file" },
     metafile: true,
     plugins: [iconShapes(icons), wordTexts],
     logLevel: "warning",
@@ -153,7 +154,8 @@ function page(metafile, template, below, entry) {
   return readFileSync(join(here, template), "utf8")
     .replace("{{style}}", base(outputs.find((name) => name.endsWith(".css"))))
     .replace("{{script}}", script ? base(script) : "")
-    .replace("{{preload}}", preloads.join("\n    "));
+    .replace("{{preload}}", preloads.join("\n    "))
+    .replace("{{font}}", base(outputs.find((name) => /inter-\w+\.woff2$/.test(name))));
 }
 
 /** Packed forms alone: the service unpacks one of them for whoever takes neither. */

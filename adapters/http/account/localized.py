@@ -19,7 +19,10 @@ BUILT = ASSETS / "account"
 
 VARIES = {"vary": "Accept-Language"}
 # Security: the pages' addresses contain a secret, so forbid inline code and framing.
-POLICY = f"default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; {ALONE}"
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src data:; connect-src 'self'; "
+    f"{ALONE}"
+)
 
 
 class ShownTarget(Struct, frozen=True, kw_only=True, rename="camel"):

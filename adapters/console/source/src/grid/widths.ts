@@ -4,10 +4,9 @@ import { choiceOf, type Entity, entityOf, type Field, type Row, rowLabel } from 
 import { titleOf } from "./cells";
 import type { Pages } from "./pages";
 
-const CHARACTER = 7.4; // pixels of a character on average
 const MEASURED = 40; // rows
-const PADDING = 22;
-const HEADER = 48; // of a header: padding, the icon of the kind, and the arrow of the order
+const PADDING = 26;
+const HEADER = 52; // of a header: padding, the icon of the kind, and the arrow of the order
 
 type Range = [least: number, most: number];
 const TEXT: Range = [90, 300];
@@ -41,11 +40,20 @@ function textOf(field: Field, row: Row): string {
   return Array.isArray(value) ? value.map((one) => `${one}   `).join("") : String(value);
 }
 
+const canvas = document.createElement("canvas").getContext("2d");
+
+/** The width of the longest text in pixels, in the font of a cell. */
+function widest(texts: string[]): number {
+  if (!canvas) return 0;
+  canvas.font = `500 14px ${getComputedStyle(document.body).fontFamily}`;
+  return Math.max(0, ...texts.map((text) => canvas.measureText(text).width));
+}
+
 function measured(field: Field, entity: Entity, rows: Row[]): number {
   const [least, most] = field.name === entity.display ? DISPLAY : (RANGES[field.kind] ?? TEXT);
-  const longest = rows.reduce((length, row) => Math.max(length, textOf(field, row).length), 0);
-  const title = Math.min(most, titleOf(field).length * CHARACTER + HEADER);
-  return Math.round(Math.max(least, title, Math.min(most, longest * CHARACTER + PADDING)));
+  const contents = widest(rows.map((row) => textOf(field, row))) + PADDING;
+  const title = Math.min(most, widest([titleOf(field)]) + HEADER);
+  return Math.ceil(Math.max(least, title, Math.min(most, contents)));
 }
 
 /** Widths that the contents ask for. */

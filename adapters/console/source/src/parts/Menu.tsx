@@ -6,13 +6,15 @@ import { Icon } from "./Icon";
 interface Props {
   label: string;
   icon?: string;
+  /** Shown before the label in place of an icon. */
+  lead?: ComponentChildren;
   children: (close: () => void) => ComponentChildren;
   class?: string;
   hideText?: boolean;
   hasMarker?: boolean;
 }
 
-export function Menu({ label, icon, children, class: more = "", hideText, hasMarker }: Props) {
+export function Menu({ label, icon, lead, children, class: more = "", hideText, hasMarker }: Props) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);
   const popover = useRef<HTMLDivElement>(null);
@@ -44,6 +46,7 @@ export function Menu({ label, icon, children, class: more = "", hideText, hasMar
         title={hideText ? label : undefined}
       >
         {icon && <Icon name={icon} />}
+        {lead}
         {!hideText && <span>{label}</span>}
         {!icon && <Icon name="chevron-down" />}
       </button>

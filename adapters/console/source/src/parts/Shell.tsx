@@ -9,6 +9,7 @@ import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
 import { current, href, mayLeave, parts } from "../session/routes";
 import { logout, may, mustChangePassword, profile, resume, state, switchTo, tenant } from "../session/session";
+import { isDark, isDense, theme } from "../session/theme";
 import { tenantId } from "../session/tokens";
 import { t } from "../words/words";
 import { Questions } from "./Dialog";
@@ -104,11 +105,11 @@ export function Shell() {
       <a class="skip" href="#main" onClick={skip}>
         {t("skip")}
       </a>
+      <TopBar />
       <Navigation />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a click beside the open navigation closes it */}
       <div class="veil" onClick={() => (isOpen.value = false)} />
       <div class="page">
-        <TopBar />
         {scope.value && <ScopeBar name={scope.value.name} />}
         {mustChangePassword.value && (
           <div class="bar warn">
@@ -138,7 +139,6 @@ function Navigation() {
   const own = (plural: string) => meta.value?.entities.some((entity) => entity.plural === plural);
   return (
     <nav class="side" aria-label={t("navigation")} id="navigation">
-      <TenantMenu />
       <NavLink to={["/"]} icon="house">
         {t("home")}
       </NavLink>
@@ -227,13 +227,13 @@ function TenantMenu() {
   const name = tenant.value?.name ?? "Tenantry";
   if (!others.length)
     return (
-      <p class="tenant">
-        <Icon name="building-2" />
+      <div class="tenant">
+        <TenantMark name={name} />
         <bdi>{name}</bdi>
-      </p>
+      </div>
     );
   return (
-    <Menu class="tenant" label={name} icon="building-2">
+    <Menu class="tenant" label={name} lead={<TenantMark name={name} />}>
       {(close) => (
         <div class="menu">
           <h3>{t("tenant.switch")}</h3>
@@ -255,12 +255,19 @@ function TenantMenu() {
   );
 }
 
+/** The first letter of the tenant's name, in the colour of its branding. */
+const TenantMark = ({ name }: { name: string }) => (
+  <span class="mark-of" aria-hidden="true">
+    {[...name.trim()][0]?.toLocaleUpperCase()}
+  </span>
+);
+
 function TopBar() {
   return (
-    <div class="top">
+    <header class="top">
       <button
         type="button"
-        class="plain square"
+        class="plain square unfold"
         aria-label={t("navigation")}
         aria-expanded={isOpen.value}
         aria-controls="navigation"
@@ -268,8 +275,29 @@ function TopBar() {
       >
         <Icon name="menu" />
       </button>
-      <bdi>{tenant.value?.name}</bdi>
-    </div>
+      <TenantMenu />
+      <span class="space" />
+      <button
+        type="button"
+        class="plain square density"
+        aria-label={t("dense")}
+        title={t("dense")}
+        aria-pressed={isDense.value}
+        onClick={() => (isDense.value = !isDense.value)}
+      >
+        <Icon name={isDense.value ? "rows-4" : "rows-3"} />
+      </button>
+      <button
+        type="button"
+        class="plain square"
+        aria-label={t("theme.dark")}
+        title={t("theme.dark")}
+        aria-pressed={isDark.value}
+        onClick={() => (theme.value = isDark.value ? "light" : "dark")}
+      >
+        <Icon name={isDark.value ? "sun" : "moon"} />
+      </button>
+    </header>
   );
 }
 

@@ -65,8 +65,9 @@ export function Failure({ error, retry, name, isScreen }: FailureProps) {
 /** A screen that the caller may not see. */
 export const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} isScreen />;
 
-export const Loading = () => (
-  <div class="loading" role="status" aria-label={t("loading")}>
+/** The outline of what is read; of a whole screen it has the places of the heading and of a table. */
+export const Loading = ({ isScreen }: { isScreen?: boolean }) => (
+  <div class={isScreen ? "loading screen" : "loading"} role="status" aria-label={t("loading")}>
     <span />
     <span />
     <span />
@@ -121,5 +122,5 @@ interface ReadyProps<T> {
 
 export function Ready<T>({ loaded, isScreen, children }: ReadyProps<T>) {
   if (loaded.error) return <Failure error={loaded.error} retry={loaded.reload} isScreen={isScreen} />;
-  return loaded.data === null ? <Loading /> : <>{children(loaded.data)}</>;
+  return loaded.data === null ? <Loading isScreen={isScreen} /> : <>{children(loaded.data)}</>;
 }

@@ -39,6 +39,6 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
     const isOffline = error instanceof ApiError;
     if (error) return <Failure error={error} retry={() => (isOffline ? void fetched() : location.reload())} />;
     const Component = loaded;
-    return Component ? <Component {...props} /> : <Loading />;
+    return Component ? <Component {...props} /> : <Loading isScreen />;
   };
 }

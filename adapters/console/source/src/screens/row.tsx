@@ -163,7 +163,7 @@ function OldRow({ entity, id, beside }: OldProps) {
     <Ready loaded={loaded} isScreen={!beside}>
       {({ row, etag }) => (
         <>
-          <div class="head">
+          <div class="head of-row">
             <Title name={rowLabel(entity, row)} isPart={!!beside} />
             {row.isDeleted === true && <span class="badge bad">{t("deleted")}</span>}
             <span class="space" />
