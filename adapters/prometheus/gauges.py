@@ -120,6 +120,18 @@ def shared_families(state: SharedState, version: str) -> "Iterator[Metric]":
         yield GaugeMetricFamily(
             "tenantry_outbox_oldest_mail_seconds", "Age of the oldest mail that waits; 0 without any.", seconds
         )
+    if state.changes_lag is not None:
+        lag = state.changes_lag.total_seconds()
+        yield GaugeMetricFamily(
+            "tenantry_changes_lag_seconds", "Age of the oldest change without a position; 0 without any.", lag
+        )
+    if state.webhooks is not None:
+        deliveries = GaugeMetricFamily(
+            "tenantry_webhook_backlog", "Deliveries of webhooks: `waiting` and `given_up`.", labels=["state"]
+        )
+        deliveries.add_metric(["waiting"], state.webhooks.waiting)
+        deliveries.add_metric(["given_up"], state.webhooks.given_up)
+        yield deliveries
     build = GaugeMetricFamily(
         "tenantry_build_info", "Always 1; the label has the version of the service.", labels=["version"]
     )

@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from application.ports.access_log import AccessLine
+from application.ports.entities.webhooks import WebhookBacklog
 from application.ports.load import HashLoad, PoolLoad, ReplicaLoad
 from application.ports.mail_delivery import MailBacklog
 
@@ -29,6 +30,11 @@ class SharedState(Struct, frozen=True, kw_only=True):
     mails: MailBacklog | None
     oldest_mail: timedelta | None
     """Age of the oldest waiting mail; zero without any."""
+
+    changes_lag: timedelta | None
+    """Age of the oldest change without a position; zero without any."""
+
+    webhooks: WebhookBacklog | None
 
 
 class Metrics(Protocol):

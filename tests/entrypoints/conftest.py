@@ -106,6 +106,31 @@ async def module_migrated(servers: tuple[str, str], new_database: NewDatabase) -
     return settings_of(await new_database(), servers[1])
 
 
+FEED = """
+from msgspec import Struct
+from tenantry import entity
+
+
+@entity("postings", changes=True)
+class Posting(Struct, rename="camel", kw_only=True):
+    title: str
+
+
+ENTITIES = (Posting,)
+"""
+
+
+@pytest.fixture
+def followed(tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """``migrated`` with ``postings``, an entity that has a feed."""
+    (tmp_path / "postings.py").write_text(FEED, "utf-8")
+    settings = {**migrated, "ENTITIES": "tenantry.catalogue,postings.py"}
+    for arguments in (("migrate", "--write", "postings"), ("migrate",)):
+        ended = tenantry(*arguments, **settings)
+        assert ended.returncode == 0, ended.stderr
+    return settings
+
+
 def settings_of(database_url: str, redis_url: str) -> dict[str, str]:
     return {
         "DATABASE_URL": database_url,

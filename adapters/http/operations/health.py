@@ -17,8 +17,8 @@ class Live(Struct):
 class Ready(Struct):
     """Readiness of the process.
 
-    ``status`` is ``ready``, or ``degraded`` while the shared memory is unavailable. With a 503 it is ``unavailable``
-    while the database is, or ``draining`` before the service ends.
+    ``status`` is ``ready``, or ``degraded`` while the shared memory is unavailable or the feed is late. It is
+    ``unavailable`` with a 503 while the database is, and ``draining`` before the service ends.
     """
 
     status: str
@@ -36,7 +36,7 @@ def health_router(services: UseCases) -> Router:
         name="health.ready",
         summary="Whether the database and the shared memory answer",
         description="503 without the database, while migrations are pending, and while the service drains before it "
-        "ends; `degraded` without Redis.",
+        "ends; `degraded` without Redis, and while changes wait for more than 10 seconds before the feed has them.",
         responses={503: ResponseSpec(Ready, generate_examples=False)},
     )
     async def ready(state: State) -> Response[Ready]:
@@ -45,6 +45,7 @@ def health_router(services: UseCases) -> Router:
             return bare(Ready("draining", database, redis), 503)
         if not database:
             return bare(Ready("unavailable", database, redis), 503)
-        return bare(Ready("ready" if redis else "degraded", database, redis))
+        is_degraded = not redis or await services.monitoring.is_feed_late()
+        return bare(Ready("degraded" if is_degraded else "ready", database, redis))
 
     return Router("/health", route_handlers=[live, ready], tags=["health"], opt=rules(policy=PUBLIC, limit=UNLIMITED))

@@ -18,7 +18,7 @@ class Sequencer:
         """Give positions to some entries; return their number. Any number of processes may call it at once."""
         # One statement without a transaction, because the queue is usually empty.
         async with self.database.read_only(EveryTenant()) as read:
-            if await read.change_queue.is_empty():
+            if await read.change_queue.oldest() is None:
                 return 0
         async with self.database.transaction(EveryTenant()) as tx:
             return await tx.change_queue.sequence(AT_ONCE)

@@ -98,7 +98,9 @@ class ChangesTransaction(Protocol):
 class ChangeQueue(Protocol):
     """Entries that have no position yet. The caller MUST have the scope of every tenant."""
 
-    async def is_empty(self) -> bool: ...
+    async def oldest(self) -> datetime | None:
+        """Return the time of the change that waits longest, None if no entry waits."""
+        ...
 
     async def sequence(self, most: int) -> int:
         """Give positions to at most ``most`` entries in a transaction, and return their number.

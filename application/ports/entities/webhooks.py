@@ -128,11 +128,16 @@ OVERDUE_AFTER = timedelta(hours=1)
 
 
 class WebhookBacklog(Struct, frozen=True):
-    """Webhooks of all tenants that fail and that the service has disabled, and deliveries that are due for an hour."""
+    """Webhooks of all tenants that fail and that the service has disabled, and their deliveries.
 
-    failing: int
-    disabled: int
-    overdue: int
+    ``overdue`` deliveries are due for an hour.
+    """
+
+    failing: int = 0
+    disabled: int = 0
+    overdue: int = 0
+    waiting: int = 0
+    given_up: int = 0
 
 
 class ClaimSize(Struct, frozen=True, kw_only=True):

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from adapters.mail.smtp import SmtpMailer
 from adapters.mail.smtp_url import read_smtp_url
-from adapters.postgres.connection.server_facts import database_facts, replica_facts
+from adapters.postgres.connection.server_facts import database_facts, lock_holder, replica_facts
+from adapters.postgres.entities.changes.sequencer import SEQUENCER_LOCK
 from adapters.redis.connection_check import redis_facts
+from application.operations.monitoring import LATE_AFTER
 from application.ports.mail_delivery import MailServerUnavailable
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
@@ -51,8 +53,9 @@ def examine(settings: Settings, findings: Findings) -> bool:
 
 async def _collected(settings: Settings) -> list[str]:
     found = []
+    sources = (database_findings, replicas_findings, redis_findings, mail_findings, changes_findings, webhook_findings)
     async with explained(settings):
-        for source in (database_findings, replicas_findings, redis_findings, mail_findings, webhook_findings):
+        for source in sources:
             found += [finding async for finding in source(settings)]
     return found
 
@@ -149,6 +152,23 @@ async def mail_findings(settings: Settings) -> AsyncIterator[str]:
     if settings.smtp_url is not None:
         async for finding in mail_server_findings(settings.smtp_url.reveal(), settings.mail_from):
             yield finding
+
+
+async def changes_findings(settings: Settings) -> AsyncIterator[str]:
+    async with open_services(settings) as services:
+        lag = (await services.monitoring.shared_state()).changes_lag
+    if lag is None or lag <= LATE_AFTER:
+        return
+    late = f"The feed is {lag.total_seconds():.0f} s late: changes wait for their positions."
+    holder = await lock_holder(settings.owner_url, SEQUENCER_LOCK)
+    if holder is None:
+        yield f"{late} Check that a process of the service runs, and its log for errors of changes."
+    else:
+        since = "" if holder.since is None else f" since {holder.since:%Y-%m-%d %H:%M:%S} UTC"
+        yield (
+            f"{late} Process {holder.pid} of PostgreSQL ({holder.program}, {holder.state}, from {holder.address}) holds"
+            f" the lock of the sequencer{since}: if it does not end, run SELECT pg_terminate_backend({holder.pid})."
+        )
 
 
 async def webhook_findings(settings: Settings) -> AsyncIterator[str]:

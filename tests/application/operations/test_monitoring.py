@@ -77,6 +77,7 @@ async def test_monitoring_reports_an_unreachable_database_and_no_values_from_it(
     state = await broken.shared_state()
     assert (state.database, state.redis) == (False, True)
     assert (state.migrations_pending, state.mails, state.oldest_mail) == (None, None, None)
+    assert (state.changes_lag, state.webhooks) == (None, None)
 
 
 async def test_a_database_that_never_answers_is_not_waited_for(app: TestApp) -> None:

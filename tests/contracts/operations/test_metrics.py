@@ -20,6 +20,7 @@ from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import CodeCounts, InvitationCounts, SecondFactorCounts
 from adapters.system import SystemClock, Uuid7Ids
 from application.ports.access_log import AccessLine
+from application.ports.entities.webhooks import WebhookBacklog
 from application.ports.load import HashLoad, PoolLoad, ReplicaLoad
 from application.ports.metrics import Metrics, ProcessLoad, SharedState
 from application.ports.runtime import Clock, Ids
@@ -30,7 +31,15 @@ from domain.errors import InternalError
 from domain.scope import AuditEvent, EveryTenant, OneTenant
 from tests.builders import NOW, new_id
 
-STATE = SharedState(database=True, redis=False, migrations_pending=None, mails=None, oldest_mail=timedelta(0))
+STATE = SharedState(
+    database=True,
+    redis=False,
+    migrations_pending=None,
+    mails=None,
+    oldest_mail=timedelta(0),
+    changes_lag=timedelta(seconds=4),
+    webhooks=WebhookBacklog(waiting=3, given_up=2),
+)
 
 
 def test_answers_are_counted_by_endpoint_and_status() -> None:
@@ -87,6 +96,13 @@ def test_every_listener_learns_what_came_of_an_invitation() -> None:
 
 
 SUBJECT = "user:ada"
+
+
+def test_the_lag_of_the_feed_and_the_backlog_of_webhooks_are_gauges() -> None:
+    lines = PrometheusMetrics().text(STATE).decode().splitlines()
+    assert "tenantry_changes_lag_seconds 4.0" in lines
+    assert 'tenantry_webhook_backlog{state="waiting"} 3.0' in lines
+    assert 'tenantry_webhook_backlog{state="given_up"} 2.0' in lines
 
 
 async def count(database: WholeDatabase) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import cast
 from uuid import UUID
 
@@ -169,8 +170,8 @@ def _at(entry: LogEntry, position: int) -> LogEntry:
 
 @dataclass(frozen=True)
 class MemoryChangeQueue:
-    async def is_empty(self) -> bool:
-        return True
+    async def oldest(self) -> datetime | None:
+        return None
 
     async def sequence(self, most: int) -> int:  # noqa: ARG002  # entries have positions already
         return 0

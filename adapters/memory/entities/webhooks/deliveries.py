@@ -103,15 +103,16 @@ class MemoryDeliveries:
         store = self.access.read()
         webhooks = store.webhooks.values()
         healthy = [each for each in webhooks if _is_live(store, each) and each.failing_since is None]
-        waiting = [
-            stored.delivery for stored in store.webhook_deliveries.values() if stored.delivery.state == "waiting"
-        ]
+        stored = [each.delivery for each in store.webhook_deliveries.values()]
+        waiting = [delivery for delivery in stored if delivery.state == "waiting"]
         of_healthy = {webhook.id for webhook in healthy}
         due = [each for each in waiting if each.webhook_id in of_healthy and each.due_at <= now - OVERDUE_AFTER]
         return WebhookBacklog(
             sum(each.is_active and each.failing_since is not None for each in webhooks),
             sum(each.disabled_at is not None for each in webhooks),
             len(due),
+            len(waiting),
+            sum(delivery.state == "given-up" for delivery in stored),
         )
 
     async def _entry(self, delivery: Delivery) -> LogEntry | None:

@@ -5,12 +5,14 @@ other's results, ascend by number; and a statement that sees one of them sees th
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from adapters.postgres.connection.connections import ServiceConnection
 
-_IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM change_queue)"
+_OLDEST = "SELECT at FROM change_queue ORDER BY number LIMIT 1"
+SEQUENCER_LOCK = "tenantry.sequencer"
 # A separate statement, so that the snapshot of the next one is younger than the lock.
-_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('tenantry.sequencer', 0))"
+_LOCK = f"SELECT pg_try_advisory_xact_lock(hashtextextended('{SEQUENCER_LOCK}', 0))"
 _SEQUENCE = """
 WITH taken AS (
     DELETE FROM change_queue WHERE number IN (SELECT number FROM change_queue ORDER BY number LIMIT $1) RETURNING *
@@ -35,8 +37,9 @@ SELECT count(*) FROM taken"""
 class PostgresChangeQueue:
     connection: ServiceConnection
 
-    async def is_empty(self) -> bool:
-        return bool(await self.connection.fetchval(_IS_EMPTY))
+    async def oldest(self) -> datetime | None:
+        oldest: datetime | None = await self.connection.fetchval(_OLDEST)
+        return oldest
 
     async def sequence(self, most: int) -> int:
         if not await self.connection.fetchval(_LOCK):

@@ -137,7 +137,9 @@ SELECT count(*) FILTER (WHERE w.is_active AND w.failing_since IS NOT NULL),
     SELECT count(*) FROM webhook_deliveries d JOIN webhooks o ON o.tenant_id = d.tenant_id AND o.id = d.webhook_id
     JOIN service_accounts a ON a.tenant_id = o.tenant_id AND a.id = o.service_account_id
     WHERE d.state = 'waiting' AND d.due_at <= $1 AND o.is_active AND o.failing_since IS NULL
-    AND a.is_active AND a.deleted_at IS NULL)
+    AND a.is_active AND a.deleted_at IS NULL),
+    (SELECT count(*) FROM webhook_deliveries WHERE state = 'waiting'),
+    (SELECT count(*) FROM webhook_deliveries WHERE state = 'given-up')
 FROM webhooks w"""
 
 

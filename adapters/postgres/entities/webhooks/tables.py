@@ -84,6 +84,13 @@ class DeliveryRow(IdentityBase):
             "due_at",
             postgresql_where=text("state = 'waiting'"),
         ),
+        # Metrics count these at each scrape.
+        Index(
+            "ix_webhook_deliveries_given_up",
+            "tenant_id",
+            "webhook_id",
+            postgresql_where=text("state = 'given-up'"),
+        ),
         Index(
             "ix_webhook_deliveries_row",
             "tenant_id",

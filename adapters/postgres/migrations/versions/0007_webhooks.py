@@ -84,6 +84,8 @@ def upgrade() -> None:
     _index("ix_webhook_deliveries_created_at", "created_at")
     _index("ix_webhook_deliveries_due_at", "due_at", postgresql_where=WAITING)
     _index("ix_webhook_deliveries_waiting", "tenant_id", "webhook_id", "due_at", postgresql_where=WAITING)
+    given_up = sa.text("state = 'given-up'")
+    _index("ix_webhook_deliveries_given_up", "tenant_id", "webhook_id", postgresql_where=given_up)
     row = ("tenant_id", "webhook_id", "entity", "row_id", "position")
     _index("ix_webhook_deliveries_row", *row, postgresql_where=WAITING)
     leased = sa.text("leased_until IS NOT NULL")

@@ -201,8 +201,14 @@ async def test_the_backlog_counts_what_needs_somebody(hooks: Hooks) -> None:
     await stored(hooks, failing_since=NOW)
     await stored(hooks, is_active=False, disabled_at=NOW)
     await add(hooks, *deliveries(webhook, 2))
+    (lost,) = deliveries(webhook, 1, first=3)
+    await add(hooks, lost)
+    given_up = DeliveryOutcome(delivery=lost, attempt=Attempt(was_sent=False), state="given-up", due_at=NOW)
+    async with hooks.desk.database.transaction(EveryTenant()) as tx:
+        await tx.deliveries.finish([given_up], NOW)
     async with hooks.desk.database.read_only(EveryTenant()) as read:
         after = await read.deliveries.backlog(NOW + OVERDUE_AFTER)
         assert (await read.deliveries.backlog(NOW)).overdue == before.overdue
     changes = (after.failing - before.failing, after.disabled - before.disabled, after.overdue - before.overdue)
     assert changes == (1, 1, 2)
+    assert (after.waiting - before.waiting, after.given_up - before.given_up) == (2, 1)
