@@ -50,6 +50,16 @@ BEGIN
     END LOOP;
 END
 $$"""
+# Positions continue from those of the backup, so cursors of the replaced log would name other entries. A backup of an
+# older version has no log.
+_NEW_EPOCH = """
+DO $$
+BEGIN
+    IF to_regclass('public.service_epoch') IS NOT NULL THEN
+        UPDATE service_epoch SET epoch = gen_random_uuid();
+    END IF;
+END
+$$"""
 
 Tell = Callable[[str], None]
 
@@ -119,6 +129,7 @@ async def restore(owner_url: str, file: Path, folders: Sequence[Path], tell: Tel
     await _run(program, [*options, str(file)], owner_url, tell)
     async with connected(owner_url) as connection:
         await connection.execute(_SEARCH_OWNED)
+        await connection.execute(_NEW_EPOCH)
 
 
 @asynccontextmanager
@@ -166,6 +177,7 @@ async def finish(owner_url: str) -> None:
             raise RestoreLeft(left)
         async with connection.transaction():
             await connection.execute(_SEARCH_OWNED)
+            await connection.execute(_NEW_EPOCH)
             await delete_aside(connection)
 
 
