@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from application.ports.database import AuditedTransaction
-from domain.identity.users import AccountState
+from domain.identity.users import AccountState, User
 from domain.scope import SYSTEM_TENANT_ID, Caller, Client, event
 
 
@@ -21,6 +21,17 @@ async def record_on_member(
     """Record the caller's action on another account in each audited tenant."""
     tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
     await tx.audit.add_to_each(tenants, event(action, caller.user_id, state.user.id, client, now))
+
+
+async def record_changed_account(
+    tx: AuditedTransaction, caller: Caller, state: AccountState, after: User, client: Client, now: datetime
+) -> None:
+    """Record the caller's change of another account in each audited tenant; ``state`` is the account before it."""
+    tenants = caller.audited_tenants(membership.tenant_id for membership in state.memberships)
+    line = event("user.changed", caller.user_id, after.id, client, now)
+    await tx.audit.add_to_each(
+        tenants, line, ("user.disabled",) if state.user.is_active and not after.is_active else None
+    )
 
 
 async def record_by_mail(

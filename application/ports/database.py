@@ -15,6 +15,9 @@ Transaction_co = TypeVar("Transaction_co", covariant=True)
 """Transaction of a use case; each module of ports defines its own."""
 Found = TypeVar("Found")
 
+Means = Sequence[str] | None
+"""Names of events for the feed, such as ``member.joined``; None for those that the audited action always has."""
+
 ASKED_BY: ContextVar[UUID | None] = ContextVar("asked_by", default=None)
 """Tenant of the caller, or the caller if they have no tenant; None for anonymous callers and the service.
 
@@ -55,11 +58,11 @@ class RowReads(Protocol[Transaction_co]):
 
 
 class AuditTrail(Protocol):
-    """Append-only entries."""
+    """Append-only entries. In a service with a feed, each also adds its ``events`` to the log of changes."""
 
-    async def add(self, tenant_id: UUID, event: AuditEvent) -> None: ...
+    async def add(self, tenant_id: UUID, event: AuditEvent, events: Means = None) -> None: ...
 
-    async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent) -> None:
+    async def add_to_each(self, tenants: Iterable[UUID], event: AuditEvent, events: Means = None) -> None:
         """Add a separate entry to the trail of each tenant, possibly thousands."""
         ...
 

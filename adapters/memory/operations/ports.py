@@ -10,7 +10,7 @@ from adapters.memory.store import MemoryContext
 class MemoryOperationPorts(MemoryContext):
     @property
     def audit(self) -> MemoryAuditTrail:
-        return MemoryAuditTrail(self.access, self.ids)
+        return MemoryAuditTrail(self.access, self.ids, self.registry)
 
     @property
     def outbox(self) -> MemoryOutbox:

@@ -12,7 +12,7 @@ class PostgresOperationPorts(PostgresContext):
 
     @property
     def audit(self) -> PostgresAuditTrail:
-        return PostgresAuditTrail(self.connection, self.ids)
+        return PostgresAuditTrail(self.connection, self.ids, self.registry)
 
     @property
     def outbox(self) -> PostgresOutbox:

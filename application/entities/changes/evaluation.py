@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from application.ports.entities.changes import ChangesTransaction, LogEntry
 from domain.entities.changes.seeing import (
+    WITHOUT_ROW,
     Interest,
     Members,
     SeenChange,
@@ -98,8 +99,7 @@ class Evaluation:
             return seen_change(interest, {**after, **was}, after, tuple(was), is_own)
         if not is_followed(interest, after, is_own):
             return None
-        is_gone = entry.action in ("deleted", "purged")
-        return SeenChange(entry.action, (), None if is_gone else shown(interest, after))
+        return SeenChange(entry.action, (), None if entry.action in WITHOUT_ROW else shown(interest, after))
 
     async def _of_share(self, interest: Interest, entry: LogEntry) -> SeenChange | None:
         """Return the event of a share that names the reader, unless a rule decides the same."""
@@ -116,10 +116,9 @@ class Evaluation:
         """Return the event of a row that is too large for the log, if the reader may read the row now."""
         if interest.own_of is not None and await self._row(interest.model, entry.row_id) is None:
             return None
-        is_gone = entry.action in ("deleted", "purged")
         assert entry.action != "shared"
         assert entry.action != "unshared"
-        return SeenChange(entry.action, (), None, truncated=not is_gone)
+        return SeenChange(entry.action, (), None, truncated=entry.action not in WITHOUT_ROW)
 
     async def _through(self, rule: Through, model: EntityModel, given: Iterable[object]) -> Collection[UUID]:
         return await self.read.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})

@@ -10,14 +10,14 @@ from msgspec import Raw, Struct
 
 from application.entities.guarded_fields import GuardedFields
 from application.ports.entities.changes import LogEntry
+from domain.entities.changes.feeds import IDENTITY_ENTITIES
+from domain.entities.changes.identity_events import event_name, may_read_identity
+from domain.entities.changes.seeing import WITHOUT_ROW
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import Mine
 from domain.entities.owning import limits_of
 from domain.identity.service_accounts import ServiceAccount
 from domain.scope import Caller, OwnRows
-
-WITHOUT_ROW = frozenset({"deleted", "purged", "left"})
-"""Actions whose events send no row."""
 
 SHARES = frozenset({"shared", "unshared"})
 
@@ -36,7 +36,7 @@ class Event(Struct, frozen=True):
     needs_row: bool
 
     def named(self, entity: str) -> str:
-        return f"{entity}.{self.action}"
+        return event_name(entity, self.action)
 
 
 def caller_of(account: ServiceAccount) -> Caller:
@@ -71,8 +71,10 @@ class EventReader:
     @cached_property
     def readable(self) -> frozenset[str]:
         """Entities with rows that the account may read."""
+        rights = self.caller.rights
         models = (model for model in self.registry if model.declaration.changes)
-        return frozenset(model.plural for model in models if self.caller.rights.may(*model.permissions("read")))
+        readable = {model.plural for model in models if rights.may(*model.permissions("read"))}
+        return frozenset({*readable, *(plural for plural in IDENTITY_ENTITIES if may_read_identity(plural, rights))})
 
     @property
     def own_rows(self) -> OwnRows:
@@ -85,6 +87,8 @@ class EventReader:
         # Shares are of members, so they concern no service account.
         if entry.entity not in self.readable or entry.action in SHARES:
             return None
+        if entry.entity in IDENTITY_ENTITIES:
+            return Event(entry.action, (), entry.data, is_truncated=False, needs_row=False)
         model = self.registry[entry.entity]
         after = _members(entry.data)
         if not self._is_shared_with_tenant(model, after):

@@ -108,9 +108,8 @@ class MembershipAdministration:
             digests = self.departures.digests(state.user.email_key, tenant_id)
             await tx.former_members.readmit(tenant_id, form.user_id, digests)
             published.update(await tx.token_versions.bump([subject]))
-            await tx.audit.add(
-                tenant_id, event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
-            )
+            line = event("membership.changed", caller.user_id, form.user_id, client, self.clock.now())
+            await tx.audit.add(tenant_id, line, ("member.joined",) if before is None else None)
             after = (await self._state(tx, caller, form.user_id, tenant_id)).membership_in(tenant_id)
         await self.cache.drop([profile_key(form.user_id)])
         assert after is not None

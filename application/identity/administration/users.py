@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from application.audit import record, record_on_member
+from application.audit import record, record_changed_account, record_on_member
 from application.identity.administration.listing import SORTABLE_USERS, Parameters, paging, read_listing
 from application.identity.administration.mails_to_strangers import (
     AdministrationTransaction,
@@ -147,7 +147,7 @@ class UserAdministration:
                     ensure_may_change_owner(caller, state, await tx.users.state(caller.user_id))
                 await tx.users.save(changed, state.user)
                 await self._mail_new_address(tx, state.user, changed, client)
-                await record_on_member(tx, "user.changed", caller, state, client, self.clock.now())
+                await record_changed_account(tx, caller, state, changed, client, self.clock.now())
             published.update(await self._revoke_tokens(tx, caller, state, form, now))
             detail = await self._detail(tx, caller, user_id)
         await self.cache.drop([profile_key(user_id)])

@@ -14,7 +14,7 @@ from application.identity.login.forms import LoginResult
 from application.identity.login.sign_in import SignIn
 from application.identity.passwords.encrypted_passwords import PasswordReader
 from application.identity.passwords.password_rules import PasswordRules
-from application.ports.database import Database
+from application.ports.database import Database, Means
 from application.ports.identity.invitations import InvitationTransaction
 from application.ports.identity.service_accounts import ServiceAccounts
 from application.ports.runtime import Clock, Ids, InvitationOutcomes, Passwords
@@ -144,7 +144,8 @@ class InvitationAcceptance:
             if invitation.status_at(now) != "pending" or invitation.email_key != user.email_key:
                 raise wrong_link()
             await self._add_member(tx, invitation, user.id, (), client, now)
-            await tx.audit.add(invitation.tenant_id, event("user.registered", user.id, user.id, client, now))
+            # The acceptance has already logged the new member.
+            await tx.audit.add(invitation.tenant_id, event("user.registered", user.id, user.id, client, now), ())
             state = await tx.users.state(user.id)
         assert state is not None
         self.outcomes.count("accepted")
@@ -168,7 +169,7 @@ class InvitationAcceptance:
                     state = await self._state(tx, caller)
                 else:
                     # Security: an old invitation must not restore a member's removed roles.
-                    await self._end(tx, invitation, caller.user_id, client, now)
+                    await self._end(tx, invitation, caller.user_id, client, now, ("invitation.accepted",))
             joined = state.membership_in(invitation.tenant_id)
         if invitation.accepted_by is None:
             self.outcomes.count("accepted")
@@ -232,11 +233,11 @@ class InvitationAcceptance:
         if not is_open or not await self._is_still_meant(tx, invitation, roles, now):
             raise wrong_link()
         ensure_fits_token((*roles, *system_roles), "token")
-        await self._end(tx, invitation, user_id, client, now)
         try:
             await tx.memberships.save(user_id, invitation.tenant_id, [role.id for role in roles], None, now)
         except NotFound:
             raise wrong_link() from None
+        await self._end(tx, invitation, user_id, client, now, ("member.joined", "invitation.accepted"))
         digests = self.departures.digests(invitation.email_key, invitation.tenant_id)
         await tx.former_members.readmit(invitation.tenant_id, user_id, digests)
 
@@ -253,13 +254,19 @@ class InvitationAcceptance:
         return may_give_by(program.account.permissions, roles, INVITE)
 
     async def _end(
-        self, tx: AcceptanceTransaction, invitation: Invitation, user_id: UUID, client: Client, now: datetime
+        self,
+        tx: AcceptanceTransaction,
+        invitation: Invitation,
+        user_id: UUID,
+        client: Client,
+        now: datetime,
+        events: Means,
     ) -> None:
         # Only one of parallel answers ends the invitation.
         if not await tx.invitations.end(invitation.tenant_id, invitation.id, "accepted", now, user_id):
             raise wrong_link()
         line = event("invitation.accepted", user_id, invitation.id, client, now)
-        await tx.audit.add(invitation.tenant_id, line)
+        await tx.audit.add(invitation.tenant_id, line, events)
 
     def _new_user(self, invitation: Invitation, form: AcceptForm, hashed: str) -> User:
         now = self.clock.now()

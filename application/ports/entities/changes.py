@@ -12,13 +12,14 @@ from msgspec import Raw, Struct
 
 from application.ports.entities.history import Action
 from application.ports.entities.records import Records
+from domain.entities.changes.identity_events import IdentityAction
 from domain.entities.declaration import EntityModel
 from domain.entities.markers import Through
 
 Stream = Literal["own", "shared"]
 
-LoggedAction = Action | Literal["shared", "unshared"]
-"""A share and its end concern the ``subject`` only, and have version 0."""
+LoggedAction = Action | Literal["shared", "unshared"] | IdentityAction
+"""A share and its end concern the ``subject`` only. They and the entries of identity have version 0."""
 
 
 class LogEntry(Struct, frozen=True, kw_only=True):

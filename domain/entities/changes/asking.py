@@ -5,6 +5,7 @@ from functools import partial
 from msgspec import Struct
 
 from domain.entities.changes.cursors import FeedCursor, read_feed_cursor
+from domain.entities.changes.feeds import IDENTITY_ENTITIES
 from domain.entities.declaration import EntityModel, Hidden, Registry
 from domain.entities.query.query import Condition, Parameters
 from domain.entities.query.read_query import EntityParameters
@@ -57,6 +58,7 @@ def read_feed(registry: Registry, parameters: Parameters) -> tuple[Asked, tuple[
             wrong.append(FieldError(name, str(mistake)))
     named = tuple(dict.fromkeys(given["entities"].split(","))) if "entities" in given else None
     feeds = [model.plural for model in registry if model.declaration.changes]
+    feeds += IDENTITY_ENTITIES if feeds else ()
     if unknown := [name for name in named or () if name not in feeds]:
         known = ", ".join(feeds) or "no entity"
         # Name the first only: a client can send thousands of unknown names.

@@ -5,6 +5,9 @@ from domain.entities.declaration import Registry
 LARGEST_ENTRY_BYTES = 65_536
 """Maximum bytes of JSON in ``data`` and in ``was``; a larger entry is logged without both."""
 
+IDENTITY_ENTITIES = ("members", "roles", "tenants")
+"""Entities of the log without rows of a declared entity."""
+
 
 def has_feeds(registry: Registry) -> bool:
     """Return whether the changes of some entity are logged."""

@@ -15,7 +15,12 @@ from domain.entities.markers import Mine
 from domain.entities.query.matching import holds
 from domain.entities.query.query import Condition
 
-EventAction = Literal["created", "changed", "deleted", "restored", "purged", "entered", "left"]
+EventAction = Literal[
+    "created", "changed", "deleted", "restored", "purged", "entered", "left", "joined", "accepted", "disabled"
+]
+WITHOUT_ROW = frozenset({"deleted", "purged", "left"})
+"""Actions whose events have no row."""
+
 Members = Mapping[str, Raw]
 """A row as JSON values by JSON name."""
 IsOwn = Callable[[Members], bool]

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from domain.entities.changes.identity_events import IDENTITY_EVENTS
 from domain.entities.webhooks.signatures import SignatureScheme
 
 WEBHOOKS_PER_TENANT = 20
@@ -90,15 +91,25 @@ class Webhook(Struct, frozen=True, kw_only=True):
 
     @property
     def entities(self) -> frozenset[str]:
-        """Entities that the patterns name."""
-        return frozenset(pattern.partition(".")[0] for pattern in self.events)
+        """Entities of the log that the patterns name."""
+        named = {pattern.partition(".")[0] for pattern in self.events}
+        of_identity = {event.entity for event in IDENTITY_EVENTS.values() if event.name.partition(".")[0] in named}
+        return frozenset(named | of_identity)
 
 
 def pattern_error(pattern: str, entities: Collection[str], actions: Sequence[str]) -> str | None:
-    """Return the error of a pattern such as ``orders.*``, None if it names an entity with a feed and its action."""
+    """Return the error of a pattern such as ``orders.*``, None if it names an entity with a feed and its action.
+
+    With some feed, ``member.joined`` and the other events of members, roles and tenants are valid too.
+    """
     entity, _, action = pattern.partition(".")
-    if entity not in entities:
-        return f"must begin with an entity that has a feed: {', '.join(sorted(entities)) or 'there is none'}"
+    known: dict[str, Sequence[str]] = {}
+    for name in IDENTITY_EVENTS if entities else ():
+        known[name.partition(".")[0]] = (*known.get(name.partition(".")[0], ()), name.partition(".")[2])
+    known |= dict.fromkeys(sorted(entities), actions)
+    if entity not in known:
+        return f"must begin with an entity that has a feed: {', '.join(known) or 'there is none'}"
+    actions = known[entity]
     if action != EVERY_ACTION and action not in actions:
         return f"must end with .* or one of: {', '.join(actions)}"
     return None

@@ -20,8 +20,11 @@ from adapters.http.routers import FreshRouter
 from application.entities.changes.following import FeedEvent, FeedPage, Following, Interests
 from application.entities.guarded_fields import GuardedFields
 from domain.entities.changes.asking import read_feed
+from domain.entities.changes.feeds import IDENTITY_ENTITIES
+from domain.entities.changes.identity_events import ensure_may_read_identity
 from domain.entities.changes.seeing import EventAction, Interest
 from domain.entities.declaration import EntityModel, Registry
+from domain.entities.markers import MEMBERS
 from domain.entities.owning import RowLimits
 from domain.entities.query.query import Condition
 from domain.limits import Limit
@@ -63,7 +66,7 @@ def changes_router(following: Following, registry: Registry) -> Router:
     async def changes(request: StrictRequest) -> Response[EntityData[ChangePage]]:
         asked, named = read_feed(registry, request.parameters())
         scope = request.row_scope(limits)
-        interests = interests_of(request.caller, scope, fields, named)
+        interests = interests_of(request.caller, scope, registry, fields, named)
         return page_of(
             request, await while_asked_for(request.receive, following.page(request.caller, scope, interests, asked))
         )
@@ -98,16 +101,28 @@ def entity_changes_handler(entity: ServedEntity, following: Following) -> HTTPRo
 
 
 def interests_of(
-    caller: Caller, scope: Scope, fields: dict[str, GuardedFields], named: Iterable[str] | None
+    caller: Caller, scope: Scope, registry: Registry, fields: dict[str, GuardedFields], named: Iterable[str] | None
 ) -> Interests:
     """Return what the caller follows. Raises Forbidden for a named entity that the caller may not read."""
     if named is None:
         chosen = [plural for plural, each in fields.items() if caller.rights.may(*each.model.permissions("read"))]
     else:
-        chosen = list(named)
+        chosen = [plural for plural in named if plural in fields]
         for plural in chosen:
             caller.ensure_may(*fields[plural].model.permissions("read"))
-    return {plural: interest_in(caller, scope, fields[plural], ()) for plural in chosen}
+    return {
+        **{plural: interest_in(caller, scope, fields[plural], ()) for plural in chosen},
+        **identity_interests(caller, registry, named or ()),
+    }
+
+
+def identity_interests(caller: Caller, registry: Registry, named: Iterable[str]) -> Interests:
+    """Return the interests in members, roles and tenants. Raises Forbidden for one that the caller may not read."""
+    chosen = [plural for plural in IDENTITY_ENTITIES if plural in named]
+    for plural in chosen:
+        ensure_may_read_identity(plural, caller)
+    # These entries have no filters and no rules, so any model without rules serves.
+    return {plural: Interest(model=registry[MEMBERS]) for plural in chosen}
 
 
 def interest_in(caller: Caller, scope: Scope, fields: GuardedFields, where: tuple[Condition, ...]) -> Interest:

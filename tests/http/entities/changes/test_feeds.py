@@ -21,6 +21,7 @@ async def app() -> AsyncIterator[TestApp]:
         await opened.make_tenant(name)
     await opened.make_role("acme", "Reader", READER)
     await opened.make_user("acme", "ann@acme.example", ["Reader"])
+    await opened.make_user("globex", "gus@globex.example", [])
     await opened.login("ann", "ann@acme.example")
     yield opened
     await opened.client.aclose()
