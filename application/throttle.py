@@ -65,7 +65,7 @@ Renewal = Callable[[], Awaitable[Caller]]
 
 
 def counted_for(
-    limit: Limit, caller: Caller | None, address: Hit, refusal: Error | None
+    limit: Limit, caller: Caller | None, network: str, refusal: Error | None
 ) -> tuple[list[Hit], list[Hit]]:
     """Return the hits to count, and the hits to count instead if the token is dead.
 
@@ -75,7 +75,7 @@ def counted_for(
     if caller is not None:
         return [Hit(limit, caller.counted_as)], [Hit(limit, f"session:{caller.session_id}")]
     ended = refusal.session_id if isinstance(refusal, TokenExpired) else None
-    return [address if ended is None else Hit(limit, f"session:{ended}")], []
+    return [Hit(limit, f"address:{network}" if ended is None else f"session:{ended}")], []
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,8 @@ class Throttle:
         # Use one round trip to count the limits and to read the token versions.
         token = PresentedToken(caller.issued, instead) if caller else None
         admission = await self.admissions.admit(hits, token)
-        if caller is None:
+        # The shared memory returns the token's versions themselves if all are current.
+        if caller is None or admission.token_versions is caller.issued:
             return Judged(admission.verdicts)
         try:
             ensure_alive(caller.issued, await self._versions(admission, tuple(caller.issued)))

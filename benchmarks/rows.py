@@ -18,6 +18,13 @@ _AUDIT = """
     is_deleted boolean NOT NULL DEFAULT false, deleted_at timestamptz, deleted_by uuid, version integer NOT NULL,
     PRIMARY KEY (tenant_id, id)"""
 
+SEARCH_INDEX = """
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+CREATE INDEX ON products USING gin (
+    tenant_id, name gin_trgm_ops, sku gin_trgm_ops, description gin_trgm_ops)"""
+"""Index of the service's searches. Every database on PostgreSQL has it, because each write pays for it."""
+
 BASELINE_TABLES = f"""
 CREATE TABLE users (
     id uuid PRIMARY KEY, tenant_id uuid NOT NULL, name text NOT NULL, email text NOT NULL UNIQUE,
@@ -33,10 +40,7 @@ CREATE INDEX ON products (tenant_id, category_id);
 CREATE INDEX ON products (tenant_id, created_at, id) WHERE NOT is_deleted;
 CREATE INDEX ON products (tenant_id, category_id, price, id) WHERE NOT is_deleted;
 CREATE UNIQUE INDEX ON products (tenant_id, sku) WHERE NOT is_deleted;
-CREATE EXTENSION IF NOT EXISTS pg_trgm;
-CREATE EXTENSION IF NOT EXISTS btree_gin;
-CREATE INDEX ON products USING gin (
-    tenant_id, name gin_trgm_ops, sku gin_trgm_ops, description gin_trgm_ops);
+{SEARCH_INDEX};
 CREATE INDEX ON categories (tenant_id, created_at, id) WHERE NOT is_deleted"""
 
 

@@ -131,6 +131,8 @@ def entity_limit(plural: str, operation: str) -> Limit:
 
 def tightest(verdicts: tuple[Verdict, ...]) -> Verdict:
     """Return the verdict to report if several limits counted: a refusal first, then the least remaining."""
+    if len(verdicts) == 1:
+        return verdicts[0]
     return min(verdicts, key=lambda verdict: (verdict.allowed, verdict.remaining))
 
 

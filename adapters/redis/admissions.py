@@ -162,13 +162,12 @@ class RedisAdmissions:
 
 
 def _verdicts(hits: Sequence[Hit], counted: Sequence[int], now: int) -> tuple[Verdict, ...]:
-    # zip reads the same iterator four times, so each tuple has four numbers of a hit: allowed, length, oldest and
-    # leaver.
-    fours = zip(*[iter(counted)] * 4, strict=True)
-    return tuple(
-        verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now)
-        for hit, (allowed, length, oldest, leaver) in zip(hits, fours, strict=True)
-    )
+    """Return the verdicts; ``counted`` has four numbers of each hit: allowed, length, oldest and leaver."""
+    verdicts = list[Verdict]()
+    for at, hit in enumerate(hits):
+        allowed, length, oldest, leaver = counted[4 * at : 4 * at + 4]
+        verdicts.append(verdict_of(hit.limit, CountedHit(bool(allowed), length, oldest or None, leaver or None), now))
+    return tuple(verdicts)
 
 
 def _certain_versions(

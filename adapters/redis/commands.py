@@ -41,8 +41,8 @@ class Commands:
         keys = self._logs((*hits, *instead))
         if issued:
             keys += self._with_copy(issued)
-        limits = (len(hits), len(instead), *_limits(hits), *_limits(instead))
-        return ("EVALSHA", ADMIT.sha, len(keys), *keys, self._at(), *limits, *issued.values())
+        limits = _limits((*hits, *instead))
+        return ("EVALSHA", ADMIT.sha, len(keys), *keys, self._at(), len(hits), len(instead), *limits, *issued.values())
 
     def take_back(self, hits: Sequence[Hit]) -> Command:
         return _script(TAKE_BACK, self._logs(hits))
@@ -78,7 +78,8 @@ class Commands:
         return [*self._copy, *self._version_keys(subjects)]
 
     def _version_keys(self, subjects: Iterable[str]) -> list[str]:
-        return [self.version_key(subject) for subject in subjects]
+        start = f"{self._prefix}count:"
+        return [start + subject for subject in subjects]
 
     def _at(self) -> str | int:
         # All processes share the server's clock, unless a test sets the time.

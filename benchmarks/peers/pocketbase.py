@@ -42,11 +42,26 @@ CATEGORIES = {
     **RULES,
 }
 INDEXES = [
+    "CREATE INDEX products_by_category ON products (tenant, category)",
     "CREATE INDEX products_by_price ON products (tenant, category, price, id)",
     "CREATE INDEX products_by_time ON products (tenant, created, id)",
     "CREATE UNIQUE INDEX products_by_sku ON products (tenant, sku)",
 ]
-
+SEARCHED = "tenant, name, sku, description"
+ADDED, REMOVED = (f"{row}.{SEARCHED.replace(', ', f', {row}.')}" for row in ("new", "old"))
+SEARCH_INDEX = f"""
+CREATE VIRTUAL TABLE products_search USING fts5({SEARCHED}, content='products', tokenize='trigram');
+CREATE TRIGGER products_search_insert AFTER INSERT ON products BEGIN
+    INSERT INTO products_search (rowid, {SEARCHED}) VALUES (new.rowid, {ADDED});
+END;
+CREATE TRIGGER products_search_delete AFTER DELETE ON products BEGIN
+    INSERT INTO products_search (products_search, rowid, {SEARCHED}) VALUES ('delete', old.rowid, {REMOVED});
+END;
+CREATE TRIGGER products_search_update AFTER UPDATE OF {SEARCHED} ON products BEGIN
+    INSERT INTO products_search (products_search, rowid, {SEARCHED}) VALUES ('delete', old.rowid, {REMOVED});
+    INSERT INTO products_search (rowid, {SEARCHED}) VALUES (new.rowid, {ADDED});
+END"""
+"""Index of trigrams by FTS5, as PostgreSQL has it for the other peers; see https://www.sqlite.org/fts5.html."""
 
 PRODUCTS = {
     "id": "products0000000",
@@ -143,6 +158,7 @@ async def _copy_rows(file: Path, rows: asyncpg.Connection) -> None:
         "FROM products"
     )
     connection = sqlite3.connect(file, timeout=60.0)
+    connection.executescript(SEARCH_INDEX)
     with connection:
         connection.executemany(
             "INSERT INTO categories (id, tenant, name, description, created, updated) VALUES (?, ?, ?, ?, ?, ?)",

@@ -65,6 +65,7 @@ FAIRNESS = """How each is made, in `benchmarks/peers/`:
   carries a bearer token (JWT), and reaches the rows of the token's tenant alone. Before an operation is measured, its
   answers are compared with the rows: ids and their order, totals, related rows, what is stored afterwards, and that
   another tenant's row, a missing token and a wrong password are refused.
+- Every peer has the service's indexes, that of searches included: trigrams by `pg_trgm`, in PocketBase by FTS5.
 - What the service does and most peers do not: it looks at each request whether the token was revoked, counts rate
   limits, sets the tenant for row-level security, deletes softly, keeps a version of each row for `If-Match`, stores a
   session at a login, and writes log lines and metrics. Of the peers, PocketBase looks up the account at each request.

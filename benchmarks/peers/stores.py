@@ -30,11 +30,13 @@ CREATE TABLE products (
     description text COLLATE "C", price numeric(12, 2) NOT NULL, stock integer NOT NULL DEFAULT 0,
     status text COLLATE "C" NOT NULL DEFAULT 'draft', category_id uuid, released_at timestamptz, {_AUDIT},
     FOREIGN KEY (tenant_id, category_id) REFERENCES categories (tenant_id, id));
+CREATE INDEX ON products (tenant_id, category_id);
 CREATE INDEX ON products (tenant_id, category_id, price, id);
 CREATE INDEX ON products (tenant_id, created_at, id);
 CREATE UNIQUE INDEX ON products (tenant_id, sku);
+{rows.SEARCH_INDEX};
 CREATE INDEX ON categories (tenant_id, created_at, id)"""
-"""Tables of the peers on PostgreSQL: an ``id`` of its own as their models want it, and an index for each operation."""
+"""Tables of the peers on PostgreSQL: an ``id`` as their models want it, and the indexes of the service."""
 
 DELETABLE = f"""
 INSERT INTO products (tenant_id, id, name, sku, description, price, stock, status, created_at, updated_at, version)

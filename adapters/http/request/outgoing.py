@@ -184,7 +184,17 @@ def _kept_by_the_caller(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes,
 
     With the plugin, an application may set ``cache_control`` for the service's handlers too.
     """
-    said = next((value.lower() for name, value in headers if name == b"cache-control"), None)
-    if said is not None and (b"private" in said or not any(directive in said for directive in OPEN_TO_ALL)):
-        return headers
+    for name, value in headers:
+        if name == b"cache-control":
+            # Most private answers are not stored, so compare with that value first.
+            if value == NO_STORE[1] or _is_for_one(value.lower()):
+                return headers
+            break
+    else:
+        return [*headers, NO_STORE]
     return [*(header for header in headers if header[0] != b"cache-control"), NO_STORE]
+
+
+def _is_for_one(said: bytes) -> bool:
+    """Return whether no shared cache may store an answer with this Cache-Control, in lower case."""
+    return b"private" in said or not any(directive in said for directive in OPEN_TO_ALL)

@@ -227,8 +227,7 @@ class Pipeline(ASGIMiddleware):
         """Check rate limits and revocation in one round trip."""
         caller: Caller | None = scope["auth"]
         client: Client = scope["state"]["client"]
-        address = Hit(limit, f"address:{client.network}")
-        hits, instead = counted_for(limit, caller, address, refusal) if self.counts_limits else ([], [])
+        hits, instead = counted_for(limit, caller, client.network, refusal) if self.counts_limits else ([], [])
         key, too_large, renewal = None, None, scope["state"].get("renewal")
         if rules.by_email and self.counts_limits and refusal is None:
             key, too_large = await _email_of(scope, outgoing.body)
@@ -236,6 +235,7 @@ class Pipeline(ASGIMiddleware):
             admitted = await self.throttle.admit(hits, caller, instead, renewal)
         else:
             is_silent, at = rules.by_email == "silent", scope["state"]["at"]
+            address = Hit(limit, f"address:{client.network}")
             about = AboutAccount(email_key=key, address=address, client=client, at=at, silent=is_silent)
             admitted = await self.throttle.admit_about(about, caller, instead, renewal)
         if admitted.renewed is not None:
