@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import asyncpg
-from litestar import Litestar, Request, Response, get, post, put
+from litestar import Litestar, Request, Response, delete, get, post, put
 from litestar.exceptions import ClientException, NotFoundException
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from msgspec import Meta, Struct, json
@@ -247,6 +247,20 @@ async def update(request: Call, product_id: FromPath[UUID], data: JSONBody[Produ
     return answer(Success(Product(*row)))
 
 
+DELETE = """
+UPDATE products SET is_deleted = true, deleted_at = $3, deleted_by = $4, updated_at = $3, updated_by = $4,
+    version = version + 1
+WHERE tenant_id = $1 AND id = $2 AND NOT is_deleted"""
+
+
+@delete("/api/products/{product_id:uuid}")
+async def remove(request: Call, product_id: FromPath[UUID]) -> None:
+    who = caller(request)
+    done = await request.app.state.pool.execute(DELETE, who.tenant_id, product_id, datetime.now(UTC), who.sub)
+    if done == "UPDATE 0":
+        raise NotFoundException
+
+
 INSERT_MANY = f"""
 INSERT INTO products (tenant_id, created_at, updated_at, created_by, updated_by, version,
     id, name, sku, description, price, stock, status, category_id, released_at)
@@ -310,7 +324,7 @@ async def lifespan(app: Litestar) -> AsyncIterator[None]:
 
 
 app = Litestar(
-    [read, page, create, update, create_batch, export_products, import_products, login, me, live],
+    [read, page, create, update, remove, create_batch, export_products, import_products, login, me, live],
     lifespan=[lifespan],
     openapi_config=None,
     logging_config=None,

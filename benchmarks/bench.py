@@ -23,6 +23,11 @@ from benchmarks.servers import Server, baseline, service
 
 MEASURED_NUMBERS = 500_000_000
 """First number of a measured run; numbers of its warm-up begin at 0."""
+FIRST_NUMBER = 2 * MEASURED_NUMBERS - 10_000
+"""Number of the request that is checked before a run."""
+FASTEST_DELETES = 8_000
+"""Rows for each second of a warm-up. A measured run gets half as many again as the warm-up deleted, and a reserve."""
+RESERVE = 2_000
 
 
 class Timing(Struct, frozen=True, kw_only=True):
@@ -61,9 +66,16 @@ class Bench:
     async def run(self, operation: Operation, target: Target) -> Reading:
         """Runs the operation and removes the rows it made. Raises BenchmarkFailed on any error."""
         requests = tuple(operation.load(self.bench_data, target.tokens))
+        if operation.deletes:
+            await self._add_deletable(target, FIRST_NUMBER, 1)
         await _ensure_right(operation, target, requests[0])
         try:
-            await self._load(operation, target, requests, self.timing.warm_up, 0)
+            if operation.deletes:
+                await self._add_deletable(target, 0, round(FASTEST_DELETES * self.timing.warm_up))
+            warm = await self._load(operation, target, requests, self.timing.warm_up, 0)
+            if operation.deletes:
+                wanted = 1.5 * warm.requests / warm.seconds * self.timing.seconds
+                await self._add_deletable(target, MEASURED_NUMBERS, round(wanted) + RESERVE)
             cpu, database_cpu = target.server.cpu(), await target.database.cpu()
             load = await self._load(operation, target, requests, self.timing.seconds, MEASURED_NUMBERS)
             return reading(
@@ -75,6 +87,9 @@ class Bench:
         finally:
             target.server.forget_words()
             await rows.clean(target.database.connection)
+
+    async def _add_deletable(self, target: Target, first: int, count: int) -> None:
+        await rows.add_deletable(target.database.connection, self.bench_data.tenants, first, count)
 
     async def _load(
         self, operation: Operation, target: Target, requests: tuple[Request, ...], seconds: float, first_number: int
@@ -119,7 +134,7 @@ async def _ensure_right(operation: Operation, target: Target, request: Request) 
     """Raises BenchmarkFailed for a wrong response, however fast it was."""
     line = await client.Line.open(target.server.port)
     try:
-        text, _ = numbered(request.wire(), 2 * MEASURED_NUMBERS - 10_000)
+        text, _ = numbered(request.wire(), FIRST_NUMBER)
         answer = await line.ask(text)
     finally:
         line.close()

@@ -5,6 +5,9 @@ from msgspec import Struct, json
 MARK = "@" * 9
 """Placeholder for a number, with as many digits, that each request replaces by its own."""
 
+DELETED_UUID = f"01900000-0000-7000-8000-000{MARK}"
+"""Id of a row that exists to be deleted, by its number."""
+
 JSON = "application/json"
 FORM_OF_FIELDS = "application/x-www-form-urlencoded"
 BOUNDARY = "----a-line-that-no-row-holds"

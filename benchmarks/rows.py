@@ -83,6 +83,14 @@ SELECT ($1::uuid[])[1 + n % $2::int], {_id("product", "n")},
 FROM generate_series($5::int, $4::int - 1) n"""
 
 
+DELETABLE = f"""
+INSERT INTO products (tenant_id, id, name, sku, description, price, stock, status, created_at, updated_at, version)
+SELECT ($1::uuid[])[1 + n % $2::int], ('01900000-0000-7000-8000-000' || lpad(($3::bigint + n)::text, 9, '0'))::uuid,
+    'To be deleted', '{TRANSIENT}D' || lpad(($3::bigint + n)::text, 9, '0'), 'A row that is made to be deleted.',
+    1.5, 1, 'live', to_timestamp(1600000000 + n), to_timestamp(1600000000 + n), 1
+FROM generate_series(0, $4::int - 1) n"""
+
+
 async def make_baseline(connection: Connection, users: Sequence[User], password_hash: str) -> None:
     await connection.execute(BASELINE_TABLES)
     await connection.executemany(
@@ -108,6 +116,14 @@ async def add(connection: Connection, tenants: Sequence[UUID], size: Size, first
         if not first:
             await connection.execute(CATEGORIES, tenants, count, each * count, timeout=SECONDS)
         await connection.execute(PRODUCTS, tenants, count, each, size.rows, first, timeout=SECONDS)
+
+
+async def add_deletable(connection: Connection, tenants: Sequence[UUID], first: int, count: int) -> None:
+    """Inserts rows to delete, of each tenant in turn; the numbers from ``first`` on make their ids, as DELETED_UUID."""
+    async with connection.transaction():
+        await connection.execute("SET LOCAL session_replication_role = replica")
+        await connection.execute(DELETABLE, tenants, len(tenants), first, count, timeout=SECONDS)
+    await settle(connection)
 
 
 async def settle(connection: Connection) -> None:

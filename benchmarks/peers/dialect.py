@@ -6,13 +6,10 @@ from uuid import UUID
 
 from msgspec import Struct, json
 
-from benchmarks.requests import FORM_OF_FIELDS, JSON, MARK
+from benchmarks.requests import DELETED_UUID, FORM_OF_FIELDS, JSON, MARK
 
 Keys = tuple[str | int, ...]
 Product = Mapping[str, Any]
-
-DELETED_UUID = f"01900000-0000-7000-8000-000{MARK}"
-"""Id of a row that is made to be deleted, by its number."""
 
 
 class Dialect(Struct, frozen=True, kw_only=True):

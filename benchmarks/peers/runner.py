@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from msgspec import Struct
 
 from benchmarks import client, wrk
+from benchmarks.bench import FASTEST_DELETES, RESERVE
 from benchmarks.failures import BenchmarkFailed, NothingAnswered
 from benchmarks.measures import Load, Reading, medians, reading
 from benchmarks.peers.checks import ensure_right
@@ -19,10 +20,6 @@ from benchmarks.peers.started import Field, Peer
 from benchmarks.requests import Request
 
 MEASURED_NUMBERS = 500_000_000
-FASTEST_DELETES = 8_000
-"""Rows for each second of a warm-up; the measured run gets half as many again as the warm-up deleted, and a reserve."""
-
-RESERVE = 2_000
 LONGEST_ROUNDS = 12 * 60.0
 """Seconds of all rounds together; no round begins that would end after them."""
 

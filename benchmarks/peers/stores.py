@@ -38,13 +38,6 @@ CREATE UNIQUE INDEX ON products (tenant_id, sku);
 CREATE INDEX ON categories (tenant_id, created_at, id)"""
 """Tables of the peers on PostgreSQL: an ``id`` as their models want it, and the indexes of the service."""
 
-DELETABLE = f"""
-INSERT INTO products (tenant_id, id, name, sku, description, price, stock, status, created_at, updated_at, version)
-SELECT ($1::uuid[])[1 + n % $2::int], ('01900000-0000-7000-8000-000' || lpad(($3::bigint + n)::text, 9, '0'))::uuid,
-    'To be deleted', '{TRANSIENT}D' || lpad(($3::bigint + n)::text, 9, '0'), 'A row that is made to be deleted.',
-    1.5, 1, 'live', to_timestamp(1600000000 + n), to_timestamp(1600000000 + n), 1
-FROM generate_series(0, $4::int - 1) n"""
-
 
 class Stored(Struct, frozen=True):
     """A row as it is stored."""
@@ -90,10 +83,7 @@ class PostgresStore:
         return None if found is None else Stored(found["sku"], float(found["price"]))
 
     async def add_deletable(self, tenants: Sequence[UUID], first: int, count: int) -> None:
-        async with self._connection.transaction():
-            await self._connection.execute("SET LOCAL session_replication_role = replica")
-            await self._connection.execute(DELETABLE, tenants, len(tenants), first, count, timeout=rows.SECONDS)
-        await rows.settle(self._connection)
+        await rows.add_deletable(self._connection, tenants, first, count)
 
     async def clean(self) -> None:
         await rows.clean(self._connection)
