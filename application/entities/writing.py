@@ -37,7 +37,7 @@ from domain.errors import (
     StillReferredTo,
     UnprocessableEntity,
 )
-from domain.scope import Caller, OneTenant
+from domain.scope import Caller, OneTenant, OwnRows
 
 _RESTORED_AT_ONCE = 1_000
 
@@ -122,7 +122,8 @@ class RowWriter:
     | Change several rows with a rule | one transaction |
     | Add or change with an idempotency key, a rule on other rows, or conditions; change links | one transaction |
     | Add or change where a rule refuses or a version differs | one transaction, to find the error to report |
-    | Remove, restore or purge | one transaction |
+    | Remove one row of an entity with soft delete, to which no entity refers | one statement |
+    | Remove other rows, or at a wanted version; restore or purge | one transaction |
 
     The statement that writes rows also writes their history.
     """
@@ -193,6 +194,11 @@ class RowWriter:
         self, write: Write, model: EntityModel, ids: Sequence[UUID], version: Versions
     ) -> WriteOutcome[list[UUID]]:
         """Delete all rows or none. Raises NotFound naming each missing id as ``ids[2]``."""
+        if version is None and len(ids) == 1 and self._is_removed_in_one_statement(write, model):
+            async with self.database.autocommit(write.scope) as tx:
+                removed = await tx.records.remove(model, ids, write.act(self.clock.now()), version)
+            ensure_found(ids, removed)
+            return WriteOutcome(removed)
         async with self.database.transaction(write.scope) as tx:
             if (replayed := await replayed_response(tx, write, list[UUID], self.clock.now())) is not None:
                 return replayed
@@ -242,6 +248,11 @@ class RowWriter:
             broken += [_of_item(number, error) if len(inputs) > 1 else error for error in errors]
         if broken:
             raise UnprocessableEntity(fields=broken)
+
+    def _is_removed_in_one_statement(self, write: Write, model: EntityModel) -> bool:
+        """Return whether no other row and no limit to own rows can refuse the deletion of a row, or change with it."""
+        is_marked = model.declaration.soft_delete and not self.registry.is_referred_to(model.plural)
+        return is_marked and write.idempotency_key is None and not isinstance(write.scope, OwnRows)
 
     async def _cleared_by(self, tx: WriteTransaction, model: EntityModel, ids: Sequence[UUID]) -> ClearedRows:
         return await ClearedReferences(tx.whole_records, self.registry).find(model, ids)

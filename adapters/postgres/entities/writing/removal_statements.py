@@ -15,9 +15,8 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.sql.selectable import NamedFromClause
 
 from adapters.postgres.entities.attachments.holding import released_with
-from adapters.postgres.entities.changes.change_lines import change_lines
 from adapters.postgres.entities.changes.tables import QUEUE
-from adapters.postgres.entities.recording import record_lines, with_records
+from adapters.postgres.entities.recording import is_recorded, record_lines, with_records
 from adapters.postgres.entities.tables import FILES, SHARES
 from adapters.postgres.entities.writing.link_statements import stored_links
 from adapters.postgres.schema.sql import DELETED_WITH, is_soft
@@ -160,7 +159,8 @@ def lock_and_mark(registry: Registry, model: EntityModel, limits: Limits) -> Com
     """Return one statement for ``lock_rows`` and ``mark_deleted``, for rows deleted individually; it selects their
     former versions.
 
-    Only for entities without a history, because ``take_mark_back`` cannot undo history entries.
+    For an entity with a history, nothing may refuse the deletion afterwards: ``take_mark_back`` cannot undo entries of
+    the history.
     """
     table = table_of(registry, model)
     reached = reachable(registry, model, table, limits, "delete")
@@ -168,10 +168,10 @@ def lock_and_mark(registry: Registry, model: EntityModel, limits: Limits) -> Com
     held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
     change = sa.update(table).values(_marked(table, held.c.id))
     change = change.where(*owner(model, table), table.c.id == held.c.id)
-    if not model.declaration.changes:
+    if not is_recorded(model):
         return compiled(change.returning(table.c.id, _former_version(table)))
     written = change.returning(*table.c).cte("written rows")
-    lines = change_lines(registry, model, "deleted", written)
+    lines = record_lines(registry, model, "deleted", written)
     return compiled(sa.select(written.c.id, _former_version(written)).add_cte(*lines))
 
 

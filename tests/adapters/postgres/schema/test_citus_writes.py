@@ -171,6 +171,7 @@ WITH_HISTORY = {
     "insert rows",
     "update rows",
     "delete rows",
+    "lock and delete rows",
     "purge rows",
     "restore rows",
     "restore rows that went along",

@@ -23,7 +23,7 @@ from domain.entities.catalogue import Status
 from domain.entities.declaration import Registry
 from domain.entities.query.query import Operator
 from domain.entities.rules import OtherRows, where
-from domain.errors import Conflict, NotFound, SerializationConflict, UnprocessableEntity
+from domain.errors import Conflict, NotFound, PreconditionFailed, SerializationConflict, UnprocessableEntity
 from domain.scope import OneTenant, Scope
 from tests.builders import caller, new_id
 from tests.library import Condition, Genre, Loan, Volume
@@ -235,6 +235,35 @@ async def test_one_row_with_its_history_costs_one_statement(postgres: PostgresDa
     counting.statements.clear()
     await desk.crud.update(Write(caller=ADA, scope=HERE), categories, Change(made.id, {"name": "Films"}))
     assert len(counting.statements) == 1, counting.statements
+
+
+async def test_the_deletion_of_a_row_that_no_entity_references_costs_one_statement(
+    postgres: PostgresDatabase, registry: Registry
+) -> None:
+    counting, write = Counting(postgres), Write(caller=ADA, scope=HERE)
+    desk, reviews = Desk(counting, registry), registry["reviews"]
+    lamp = await desk.create("products", name="L", sku="L-0001", price=Decimal(1))
+    review, other = [await desk.create("reviews", product_id=lamp.id, rating=5, author="Ada") for _ in range(2)]
+    counting.statements.clear()
+    await desk.crud.delete(write, reviews, review.id, None)
+    assert len(counting.statements) == 1, counting.statements
+    with pytest.raises(NotFound):
+        await desk.crud.delete(write, reviews, review.id, None)
+    with pytest.raises(NotFound):
+        await desk.crud.delete(Write(caller=ADA, scope=THERE), reviews, other.id, None)
+    with pytest.raises(PreconditionFailed):
+        await desk.crud.delete(write, reviews, other.id, other.version + 1)
+    await desk.crud.delete(write, reviews, other.id, other.version)
+
+
+async def test_the_deletion_in_one_statement_is_recorded_and_can_be_undone(desk: Desk, library: WholeDatabase) -> None:
+    write, seats = Write(caller=ADA, scope=HERE), desk.registry["seats"]
+    seat = await desk.create("seats", code="A1", shelf_id=(await desk.create("shelves", name="S")).id)
+    await desk.crud.delete(write, seats, seat.id, None)
+    async with library.read_only(HERE) as read:
+        entries, _ = await read.history.page(seats, seat.id, 0, 10)
+    assert [(entry.action, entry.version) for entry in entries] == [("deleted", 2), ("created", 1)]
+    assert (await desk.crud.restore(write, seats, seat.id, None)).answer.version == 3
 
 
 async def test_a_change_reads_the_row_first_only_when_a_rule_needs_it(
