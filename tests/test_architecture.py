@@ -17,8 +17,8 @@ PORTS = ROOT / "application" / "ports"
 
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "base", "core", "lib", "services", "managers", "dto"}
 FILE_LINES, FUNCTION_LINES, FOLDER_FILES = 350, 50, 15
-REACH = {"identity/login/auth.py": 5_100, "entities/rows.py": 6_750}
-REACH_OF_OTHERS = 8_050
+REACH = {"identity/login/auth.py": 5_200, "entities/rows.py": 6_850}
+REACH_OF_OTHERS = 8_200
 """Most lines of the files of ours that a reader opens from a handler's module to the ports."""
 
 COMMENTS_PER_100_LINES = 2
