@@ -1,6 +1,7 @@
 """Files in a folder of this machine."""
 
 import asyncio
+import errno
 import os
 import shutil
 import tempfile
@@ -49,6 +50,10 @@ class DiskStore:
 
     async def link(self, key: str, *, lifetime: timedelta, media_type: str, disposition: str) -> str | None:  # noqa: ARG002 - a folder has no URLs
         return None
+
+    async def ensure_available(self) -> None:
+        with _failures():
+            await asyncio.to_thread(_ensure_writable, self.folder)
 
     async def keys(self, folder: str) -> AsyncIterator[StoredObject]:
         waiting = [self.folder / ensure_folder(folder)]
@@ -138,6 +143,18 @@ def _delete(paths: Sequence[Path]) -> None:
     for path in paths:
         with suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
+
+
+def _ensure_writable(folder: Path) -> None:
+    """Raise OSError if the folder, or the one that it would be made in, is read-only or has no room."""
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    if not os.statvfs(folder).f_bavail:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def _make_durably(folder: Path) -> None:

@@ -29,6 +29,9 @@ _WHOLE = timedelta(days=1)
 _PART, _PARTS_AT_ONCE = 5 * 1024 * 1024, 2
 """Bytes of a part of a large object, the least that S3 accepts, and parts in memory."""
 
+_ABSENT = "availability"
+"""Key of no object: a service that says so is available."""
+
 log = logging.getLogger(__name__)
 Bucket = S3Store | GCSStore | AzureStore
 
@@ -103,6 +106,13 @@ class RemoteStore:
         headers = {"response-content-type": media_type, "response-content-disposition": disposition}
         signer = UrlSigner(self.key.key_id, self.key.secret, address.region)
         return signer.url(f"{endpoint}/{place}", headers, lifetime, datetime.now(UTC))
+
+    async def ensure_available(self) -> None:
+        with _failures():
+            try:
+                await obstore.head_async(self.bucket, _ABSENT)
+            except FileNotFoundError:
+                return
 
     async def keys(self, folder: str) -> AsyncIterator[StoredObject]:
         stream = obstore.list(self.bucket, ensure_folder(folder) or None, chunk_size=1_000)

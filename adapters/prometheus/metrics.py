@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from importlib.metadata import version
 
+from adapters.prometheus.files import FileMetrics
 from adapters.prometheus.gauges import Families, ProcessGauges, process_families, shared_families
 from adapters.prometheus.workers import SHARED_FOLDER, Workers
 from application.operations.traffic import SECONDS
@@ -43,6 +44,7 @@ class PrometheusMetrics:
         )
         # Cache labelled counters: finding one costs more than counting. Endpoints and statuses are few.
         self._gauges, self._workers = ProcessGauges(self._own), Workers(os.environ.get(SHARED_FOLDER))
+        self._files = FileMetrics(self._own)
         self._counting: dict[tuple[str, int], tuple[Callable[[], None], Callable[[float], None]]] = {}
 
     def see(self, line: AccessLine) -> None:
@@ -69,6 +71,7 @@ class PrometheusMetrics:
 
     def see_load(self, load: ProcessLoad, lag: float | None = None) -> None:
         self._gauges.see(load, lag)
+        self._files.see(load.files)
 
     def _labelled(self, line: AccessLine) -> tuple[Callable[[], None], Callable[[float], None]]:
         answers = self._answers.labels(line.operation, str(line.status))

@@ -1,12 +1,13 @@
 """Figures for operators' metrics: the load of a process, and the state shared by all processes."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from application.ports.entities.webhooks import WebhookBacklog
-from application.ports.load import Loads
+from application.ports.load import FileLoad, Loads
 from application.ports.mail_delivery import MailBacklog
 from application.ports.metrics import ProcessLoad, SharedState
 from application.ports.runtime import Clock
@@ -43,6 +44,7 @@ class Monitoring:
     counts: ThrottleCounts
     patience: timedelta = PATIENCE
     has_feeds: bool = False
+    files: Callable[[], FileLoad] = FileLoad
 
     def load(self) -> ProcessLoad:
         return ProcessLoad(
@@ -51,6 +53,7 @@ class Monitoring:
             replicas=self.loads.replicas(),
             limits_refused=self.counts.refused,
             revocation_fallbacks=self.counts.fallbacks,
+            files=self.files(),
         )
 
     async def shared_state(self) -> SharedState:

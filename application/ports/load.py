@@ -1,6 +1,6 @@
 """Load of a process for operators' metrics; the process's adapters can report it at any moment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -31,6 +31,19 @@ class ReplicaLoad(Struct, frozen=True, kw_only=True):
     in_rotation: int = 0
     left_out: int = 0
     lag: float = 0.0
+
+
+class FileLoad(Struct, frozen=True, kw_only=True):
+    """Thumbnails that wait, and counts since the start: bytes to and from the store, its errors, refused uploads.
+
+    ``refusals`` are by error code.
+    """
+
+    thumbnails_waiting: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    store_errors: int = 0
+    refusals: Mapping[str, int] = {}
 
 
 class Loads(Struct, frozen=True):

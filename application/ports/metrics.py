@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from application.ports.access_log import AccessLine
 from application.ports.entities.webhooks import WebhookBacklog
-from application.ports.load import HashLoad, PoolLoad, ReplicaLoad
+from application.ports.load import FileLoad, HashLoad, PoolLoad, ReplicaLoad
 from application.ports.mail_delivery import MailBacklog
 
 
@@ -19,6 +19,7 @@ class ProcessLoad(Struct, frozen=True, kw_only=True):
     replicas: ReplicaLoad
     limits_refused: int
     revocation_fallbacks: int
+    files: FileLoad = FileLoad()
 
 
 class SharedState(Struct, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from adapters.objects.disk import DiskStore
 from adapters.scanner import AskedScanner
 from adapters.sheets.xlsx.archive import office_archive
 from application.entities.attachments.uploads import Scanner
+from application.entities.attachments.watched_store import FileFigures, WatchedStore
 from application.ports.entities.attachments import Contents, FileStore
 from entrypoints.assembly.entities import load_function
 from entrypoints.settings.settings import Settings, SettingsError
@@ -21,6 +22,7 @@ class FileAdapters:
     """Adapters for the files of rows. Uploads are written to ``spool`` first, None for the folder of the system."""
 
     store: FileStore
+    figures: FileFigures
     contents: Contents
     spool: Path | None = None
     scan: Scanner | None = None
@@ -28,7 +30,8 @@ class FileAdapters:
 
 def file_adapters(settings: Settings, store: FileStore, spool: Path | None = None) -> FileAdapters:
     scan = AskedScanner(load_function(settings.files_scanner)).scan if settings.files_scanner else None
-    return FileAdapters(store=store, contents=DetectedContents(office_archive), spool=spool, scan=scan)
+    figures, contents = FileFigures(), DetectedContents(office_archive)
+    return FileAdapters(store=WatchedStore(store, figures), figures=figures, contents=contents, spool=spool, scan=scan)
 
 
 def files_folder(settings: Settings) -> Path | None:

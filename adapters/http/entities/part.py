@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from application.entities.attachments.availability import FileAvailability
 from application.entities.attachments.contents import FileContents
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
@@ -30,6 +31,7 @@ class EntityUseCases:
     sharing: Sharing
     file_uploads: FileUploads
     file_contents: FileContents
+    file_availability: FileAvailability
     summarizing: Summarizing
     exporting: CallersExport
     importing: FileImport

@@ -4,13 +4,14 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
 from msgspec import Struct
 
 from application.entities.attachments.thumbnails import Thumbnails
-from application.ports.database import RowReads
+from application.ports.database import Database, RowReads
 from application.ports.entities.attached_files import FileTransaction
 from application.ports.entities.attachments import FileStore
 from application.ports.identity.sessions import Tickets
@@ -22,7 +23,7 @@ from domain.entities.attachments.types import INLINE
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.query.query import View
 from domain.errors import BadRequest, NotFound, ValidationError
-from domain.scope import OneTenant, Scope
+from domain.scope import Caller, Client, OneTenant, Scope, event
 
 LINKED_FOR = timedelta(minutes=5)
 """Lifetime of a link."""
@@ -70,6 +71,13 @@ class FileLink(Struct, frozen=True):
     size: str | None = None
 
 
+class Linker(NamedTuple):
+    """The user who makes a link."""
+
+    caller: Caller
+    client: Client
+
+
 class SealedLink(Struct, frozen=True):
     token: str
     expires_at: datetime
@@ -82,6 +90,7 @@ class FileContents:
     ``links_at`` is the address that links begin with. With ``redirects``, clients read from the store, if it has URLs.
     """
 
+    database: Database[FileTransaction]
     reads: RowReads[FileTransaction]
     registry: Registry
     store: FileStore
@@ -102,11 +111,15 @@ class FileContents:
             raise NotFound
         return file
 
-    def link(self, model: EntityModel, field: FieldModel, row_id: UUID, shown: Shown) -> SealedLink:
+    async def link(self, by: Linker, model: EntityModel, field: FieldModel, row_id: UUID, shown: Shown) -> SealedLink:
         """Return a link to the content, for clients that send no token."""
-        file, until = shown.file, self.clock.now() + LINKED_FOR
-        content = FileLink(file.tenant_id, purpose_of(model, field), row_id, file.id, shown.is_download, shown.size)
-        return SealedLink(self.tickets.seal("file", content, until), until)
+        file, now, purpose = shown.file, self.clock.now(), purpose_of(model, field)
+        if model.declaration.history:
+            made = event(f"file.linked:{purpose}:{row_id}", by.caller.user_id, None, by.client, now)
+            async with self.database.transaction(OneTenant(file.tenant_id)) as tx:
+                await tx.audit.add(file.tenant_id, made)
+        content = FileLink(file.tenant_id, purpose, row_id, file.id, shown.is_download, shown.size)
+        return SealedLink(self.tickets.seal("file", content, now + LINKED_FOR), now + LINKED_FOR)
 
     async def of_link(self, token: str) -> Shown:
         """Return the linked file. Raises NotFound for every other text, and for a file that its row does not hold."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
+from application.entities.attachments.watched_store import FileFigures
 from application.ports.entities.attachments import FileStore, Images, ObjectMissing
 from domain.entities.attachments.files import StoredFile
 from domain.entities.attachments.keys import file_key
@@ -24,6 +25,7 @@ class Thumbnails:
     store: FileStore
     images: Images
     spool: Path | None = None
+    figures: FileFigures = field(default_factory=FileFigures)
     _lane: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: dict[str, asyncio.Task[bytes]] = field(default_factory=dict)
     _of_tenants: Counter[UUID] = field(default_factory=Counter)
@@ -62,13 +64,17 @@ class Thumbnails:
         return running
 
     async def _create(self, file: StoredFile, key: str, box: tuple[int, int]) -> bytes:
-        async with self._lane:
+        with self.figures.waiting_thumbnail():
+            await self._lane.acquire()
+        try:
             with tempfile.TemporaryDirectory(dir=self.spool) as folder:
                 source, target = Path(folder, "source"), Path(folder, "target")
                 await self._fetch(file, source)
                 await self.images.thumbnail(source, target, box)
                 await self.store.put(key, target, THUMBNAIL_TYPE)
                 return await asyncio.to_thread(target.read_bytes)
+        finally:
+            self._lane.release()
 
     async def _fetch(self, file: StoredFile, path: Path) -> None:
         key = file_key(file.tenant_id, file.id, file.created_at)

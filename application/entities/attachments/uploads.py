@@ -3,13 +3,14 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from application.entities.attachments.watched_store import FileFigures
 from application.entities.transfers.transfer_slots import TransferSlots
 from application.ports.database import Database
 from application.ports.entities.attached_files import FileTransaction
@@ -65,6 +66,7 @@ class FileUploads:
     spool: Path | None = None
     quota: int | None = None
     scan: Scanner | None = None
+    figures: FileFigures = field(default_factory=FileFigures)
 
     def purpose(self, caller: Caller, name: str | None) -> Purpose:
         """Return the field for a purpose such as ``products.photo``.

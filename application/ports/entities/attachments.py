@@ -64,6 +64,10 @@ class FileStore(Protocol):
         """
         ...
 
+    async def ensure_available(self) -> None:
+        """Raise StoreUnavailable if the store cannot be read, or is known to accept no writes. Writes nothing."""
+        ...
+
     def keys(self, folder: str) -> AsyncIterator[StoredObject]:
         """Yield all objects below a folder, such as ``{tenant}`` or ``{tenant}/2026``; all objects for ``""``."""
         ...

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from adapters.http.entities.part import EntityUseCases
 from adapters.images.processes import ProcessImages
+from application.entities.attachments.availability import FileAvailability
 from application.entities.attachments.contents import FileContents
 from application.entities.attachments.thumbnails import Thumbnails
 from application.entities.attachments.unused_files import UnusedFileRemoval
@@ -55,14 +56,18 @@ def assemble_entities(
             database, adapters.files.store, adapters.upkeep, clock, timedelta(days=settings.files_kept_days)
         ),
         file_contents=FileContents(
+            database,
             reads,
             registry,
             adapters.files.store,
-            Thumbnails(adapters.files.store, ProcessImages(), adapters.files.spool),
+            Thumbnails(adapters.files.store, ProcessImages(), adapters.files.spool, adapters.files.figures),
             adapters.tickets,
             clock,
             settings.files_base_url or settings.base_url,
             redirects=settings.files_downloads == "redirect",
+        ),
+        file_availability=FileAvailability(
+            adapters.files.store if any(model.attachments for model in registry) else None, clock
         ),
         summarizing=Summarizing(reads),
         exporting=CallersExport(FileExport(reads, registry, sheets), slots, throttle, clock),
@@ -84,4 +89,5 @@ def _uploads(adapters: Adapters, settings: Settings, slots: TransferSlots) -> Fi
         spool=files.spool,
         quota=settings.files_tenant_bytes or None,
         scan=files.scan,
+        figures=files.figures,
     )

@@ -55,6 +55,7 @@ def assemble_operations(
             adapters.loads,
             throttle.counts,
             has_feeds=has_feeds(adapters.registry),
+            files=adapters.files.figures.load,
         ),
         denied_operations=DeniedOperations(database, clock),
         first_start=FirstStart(database, adapters.passwords, shared.password_rules, clock, adapters.ids),

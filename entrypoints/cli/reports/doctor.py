@@ -18,6 +18,7 @@ from application.operations.monitoring import LATE_AFTER
 from application.ports.mail_delivery import MailServerUnavailable
 from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
+from entrypoints.cli.attachments.probing import file_store_findings
 from entrypoints.cli.operator import open_services
 from entrypoints.cli.reports.findings import Findings
 from entrypoints.server.failures import REFUSED, explained
@@ -53,9 +54,8 @@ def examine(settings: Settings, findings: Findings) -> bool:
 
 async def _collected(settings: Settings) -> list[str]:
     found = []
-    sources = (database_findings, replicas_findings, redis_findings, mail_findings, changes_findings, webhook_findings)
     async with explained(settings):
-        for source in sources:
+        for source in SOURCES:
             found += [finding async for finding in source(settings)]
     return found
 
@@ -208,3 +208,15 @@ async def _answers(host: str, port: int) -> bool:
         return False
     writer.close()
     return True
+
+
+SOURCES = (
+    database_findings,
+    replicas_findings,
+    redis_findings,
+    mail_findings,
+    changes_findings,
+    webhook_findings,
+    file_store_findings,
+)
+"""Checks of the servers, in the order of their findings."""

@@ -90,6 +90,8 @@ async def test_writes_and_lists_that_cannot_end_are_errors(answer: Answer, tmp_p
         with pytest.raises(StoreUnavailable):
             await store.delete(["a"])
         with pytest.raises(StoreUnavailable):
+            await store.ensure_available()
+        with pytest.raises(StoreUnavailable):
             [found async for found in store.keys("")]
 
 

@@ -23,7 +23,7 @@ from adapters.http.entities.shapes import entity_operation, may_read
 from adapters.http.request.responses import EntityData, entity_data, wire_time
 from adapters.http.request.rules import PUBLIC, Parameter, operation
 from adapters.http.request.strict_request import PathId, StrictRequest, read_id
-from application.entities.attachments.contents import FileContents, Shown
+from application.entities.attachments.contents import FileContents, Linker, Shown
 from application.entities.attachments.thumbnails import THUMBNAIL_TYPE
 from domain.entities.attachments.files import relation_of
 from domain.entities.attachments.types import DETECTABLE
@@ -100,9 +100,9 @@ def _content(entity: ServedEntity, contents: FileContents, field: FieldModel, na
 def _link(entity: ServedEntity, contents: FileContents, field: FieldModel, name: str) -> HTTPRouteHandler:
     async def made(request: StrictRequest, row_id: str, file_id: str | None, form: FileLinkForm) -> Response[Any]:
         file = await _file(entity, contents, request, field, row_id, file_id)
-        sealed = contents.link(
-            entity.model, field, read_id(row_id), Shown.of(field, file, form.size, is_download=form.download)
-        )
+        asked = Shown.of(field, file, form.size, is_download=form.download)
+        by = Linker(request.caller, request.from_client)
+        sealed = await contents.link(by, entity.model, field, read_id(row_id), asked)
         shown = FileLinkShown(f"{contents.links_at}/files/{sealed.token}", wire_time(sealed.expires_at))
         return entity_data(request, msgspec.json.encode(shown), headers={"cache-control": "no-store"})
 

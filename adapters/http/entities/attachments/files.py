@@ -70,12 +70,14 @@ def files_router(uploads: FileUploads, registry: Registry) -> Router:
         request_max_body_size=largest,
     )
     async def upload(request: StrictRequest) -> Response[EntityData[TemporaryFile]]:
-        caller, purpose = request.caller, uploads.purpose(request.caller, _purpose(request))
-        _ensure_small(request, purpose)
-        with uploads.slots.taken(caller):
-            async with _received(request, uploads, purpose) as received:
-                storing = uploads.upload(caller, request.from_client, purpose, received)
-                file = await while_connected(request.receive, storing)
+        caller = request.caller
+        with uploads.figures.upload():
+            purpose = uploads.purpose(caller, _purpose(request))
+            _ensure_small(request, purpose)
+            with uploads.slots.taken(caller):
+                async with _received(request, uploads, purpose) as received:
+                    storing = uploads.upload(caller, request.from_client, purpose, received)
+                    file = await while_connected(request.receive, storing)
         return _shown(request, file, 201, {"location": f"/api/files/{file.id}"})
 
     @get("/{id:str}", **operation("files.read", "Read one's temporary file", TENANT_TOKEN, limit=ORDINARY))

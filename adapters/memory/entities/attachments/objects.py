@@ -45,6 +45,9 @@ class MemoryFileStore:
     async def link(self, key: str, *, lifetime: timedelta, media_type: str, disposition: str) -> str | None:  # noqa: ARG002 - a dictionary has no URLs
         return None
 
+    async def ensure_available(self) -> None:
+        self._ensure_reachable()
+
     async def keys(self, folder: str) -> AsyncIterator[StoredObject]:
         self._ensure_reachable()
         start = f"{ensure_folder(folder)}/" if folder else ""

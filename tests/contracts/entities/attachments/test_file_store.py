@@ -127,6 +127,20 @@ async def test_an_empty_object_has_no_pieces(store: FileStore, put: Put, key: st
     assert await listed(store, "") == [StoredObject(key, 0)]
 
 
+async def test_a_store_that_works_is_available(store: FileStore, put: Put, key: str) -> None:
+    await store.ensure_available()
+    await put(key)
+    await store.ensure_available()
+
+
+async def test_a_folder_that_cannot_be_written_is_unavailable(tmp_path: Path) -> None:
+    (tmp_path / "files").write_bytes(b"a file in place of the folder")
+    with pytest.raises(StoreUnavailable):
+        await DiskStore(tmp_path / "files").ensure_available()
+    with pytest.raises(StoreUnavailable):
+        await MemoryFileStore(is_away=True).ensure_available()
+
+
 async def test_an_absent_object_is_missing_before_the_first_piece(store: FileStore, key: str) -> None:
     with pytest.raises(ObjectMissing):
         async with store.open(key):
