@@ -51,9 +51,10 @@ promises: .venv/dev ## list what tests promise, by subject; ARGS=login narrows
 end-to-end: .venv/dev ## the tests of started services, installations, embedded servers and pages in Chromium: six minutes
 	@exec $(PYTEST) -m end_to_end --durations=15 --durations-min=1 $(ARGS)
 
-stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts: an hour
+stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts, 1,000 kills: an hour
 	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/migrations/test_first_start.py -k processes
 	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/isolation/test_mixed_tenants.py
+	@TENANTRY_TEST_KILLS=1000 $(BIN)/pytest -q tests/contracts/entities/attachments/test_killed.py
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/cli/test_files.py
 
 fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour

@@ -35,8 +35,11 @@ EVERY = EveryTenant()
 
 @pytest.fixture(scope="session")
 async def attached_url(empty_database: NewDatabase, tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder: Path = tmp_path_factory.mktemp("attached")
-    url = await empty_database()
+    return await with_tables(await empty_database(), tmp_path_factory.mktemp("attached"))
+
+
+async def with_tables(url: str, folder: Path) -> str:
+    """Apply the migrations of the entities; ``folder`` receives the one that is written."""
     assert await write_migration(url, REGISTRY, "attached", (VERSIONS, folder)) is not None
     assert await upgrade(url, REGISTRY, (VERSIONS, folder)) == []
     assert await write_migration(url, REGISTRY, "again", (VERSIONS, folder)) is None
