@@ -2,6 +2,8 @@
 FROM python:3.13-slim AS build
 # TRACES=yes adds the packages of OpenTelemetry: docs/monitoring.md
 ARG TRACES=no
+# FILES=yes adds the packages for thumbnails and buckets: docs/attachments.md
+ARG FILES=no
 # BACKUP=yes adds pg_dump and pg_restore, with the embedded servers that have them: docs/operate.md
 ARG BACKUP=no
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -10,6 +12,7 @@ COPY requirements/ requirements/
 RUN python -m venv /opt/tenantry \
     && if [ "$TRACES" = yes ]; then locked=traces; else locked=server; fi \
     && /opt/tenantry/bin/pip install --require-hashes -r "requirements/$locked.txt" \
+    && if [ "$FILES" = yes ]; then /opt/tenantry/bin/pip install --require-hashes -r requirements/files.txt; fi \
     && if [ "$BACKUP" = yes ]; then /opt/tenantry/bin/pip install --require-hashes -r requirements/run.txt; fi \
     && pip install --require-hashes -r requirements/build.txt
 COPY pyproject.toml README.md LICENSE ./

@@ -139,6 +139,7 @@ lock: .venv/dev ## write requirements/ from pyproject.toml; UPGRADE=--upgrade ta
 	$(COMPILE) pyproject.toml --extra embedded --group build -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/server.txt
 	$(COMPILE) pyproject.toml --extra traces -c requirements/dev.txt -o requirements/traces.txt
+	$(COMPILE) pyproject.toml --extra images --extra objects -c requirements/dev.txt -o requirements/files.txt
 	$(COMPILE) --group build -c requirements/dev.txt -o requirements/build.txt
 	$(COMPILE) --group audit -o requirements/audit.txt
 	$(COMPILE) --group clients -o requirements/clients.txt
@@ -152,7 +153,7 @@ sbom: .venv/audit/installed ## write sbom.json: every shipped Python package wit
 
 audit: .venv/audit/installed ## ask a database of known weaknesses about every shipped Python package
 	@exec .venv/audit/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
-		-r requirements/run.txt -r requirements/traces.txt
+		-r requirements/run.txt -r requirements/traces.txt -r requirements/files.txt
 
 clean: ## remove the environment and all caches, but no data
 	rm -rf .venv site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage dist

@@ -213,12 +213,20 @@ def test_a_lock_pins_each_package_to_one_version_with_hashes(lock: Path) -> None
 
 
 def test_there_is_a_lock_for_each_use() -> None:
-    assert {lock.stem for lock in LOCKS} >= {"run", "server", "traces", "dev", "build", "audit"}
+    assert {lock.stem for lock in LOCKS} >= {"run", "server", "traces", "files", "dev", "build", "audit"}
 
 
-def test_an_image_with_traces_has_all_that_one_without_has() -> None:
-    server, traces = (versions((ROOT / "requirements" / f"{name}.txt").read_text()) for name in ("server", "traces"))
-    assert server.items() <= traces.items()
+@pytest.mark.parametrize("extended", ["traces", "files"])
+def test_an_image_with_extras_has_all_that_one_without_has(extended: str) -> None:
+    server, more = (versions((ROOT / "requirements" / f"{name}.txt").read_text()) for name in ("server", extended))
+    assert server.items() <= more.items()
+
+
+@pytest.mark.parametrize(("lock", "extras"), [("traces", ["traces"]), ("files", ["images", "objects"])])
+def test_a_lock_pins_the_packages_of_its_extras(lock: str, extras: list[str]) -> None:
+    pinned = versions((ROOT / "requirements" / f"{lock}.txt").read_text())
+    wanted = {name_of(each) for extra in extras for each in PROJECT["optional-dependencies"][extra]}
+    assert {re.sub(r"[-_.]+", "-", name).lower() for name in wanted} <= pinned.keys()
 
 
 @pytest.mark.parametrize("line", ["msgspec>=0.22", "msgspec==0.22.0", "msgspec"])
